@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
+from dlasim.installation import extra_command
 from dlasim.isa.program import TensorDescriptor
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
@@ -88,7 +89,7 @@ def _read_picture(path: str | Path, tensor: TensorDescriptor) -> NDArray[Any]:
     try:
         from PIL import Image
     except ImportError:
-        raise InputError(f"{path}: pictures need Pillow; `pip install 'dlasim[media]'` adds it") from None
+        raise InputError(f"{path}: pictures need Pillow; run {extra_command('media')}") from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # such as that a picture is so large that it may be an attack

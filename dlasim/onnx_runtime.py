@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from dlasim.errors import InputError, RunError, printable
 from dlasim.fileio import read_file
+from dlasim.installation import extra_command
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.onnx.onnx_values import Traced
 
-ADVICE = "pip install 'dlasim[onnx]'"
+ADVICE = extra_command("onnx")
 
 Array = NDArray[Any]
 

@@ -23,10 +23,11 @@ from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.compiler_shim.unsigned import flipped, without_rescaling
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
+from dlasim.installation import extra_command
 from dlasim.reference_faults import clear_unwritten, micro_fault
 from dlasim.reference_kernels import LITERT, MICRO, KernelProcess, Tensors, available, run
 
-ADVICE = "pip install 'dlasim[verify]'"
+ADVICE = extra_command("verify")
 
 Compute = Callable[[str, bytes, Sequence[NDArray[Any]], int], Tensors | None]
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from dlasim.errors import InputError, RunError
+from dlasim.installation import extra_command
 from dlasim.native.backend import Backend
 from dlasim.native.shipped import SHIPPED
 from dlasim.sweeps import compiled
@@ -113,6 +114,4 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise InputError(
-            "--scheduler needs dask.distributed; run pip install 'dlasim[distributed]'"
-        ) from None
+        raise InputError(f"--scheduler needs dask.distributed; run {extra_command('distributed')}") from None

@@ -14,6 +14,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from dlasim.installation import extra_command
+
 ROOT = Path(__file__).resolve().parent.parent
 FIRMWARE = ROOT / "firmware"
 PREBUILT = FIRMWARE / "prebuilt" / "firmware.elf"
@@ -37,7 +39,7 @@ def compiler_name() -> str:
     try:
         return f"ziglang {importlib.metadata.version('ziglang')}"
     except importlib.metadata.PackageNotFoundError:
-        sys.exit("the firmware is built with ziglang: pip install 'dlasim[firmware]'")
+        sys.exit(f"the firmware is built with ziglang; run {extra_command('firmware')}")
 
 
 def library_sources() -> list[Path]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dlasim.cli.terminal import say
+from dlasim.installation import FROM_CHECKOUT, extra_command
 
 if TYPE_CHECKING:
-    from dlasim.cli.health import Compiled, Health, Package, Tool
+    from dlasim.cli.health import Compiled, Extra, Health, Package, Tool
 
-_MARKS = {"ok": "ok", "missing": "MISSING", "old": "TOO OLD"}
-
-
+_LIST_WIDTH = 84
 _EPILOG = """\b
 Examples:
   dlasim doctor
@@ -39,40 +39,70 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _as_text(health: Health) -> list[str]:
-    lines = [f"dlasim {health.version}, Python {health.python}, {health.platform}"]
+    broken = [package for package in health.required if package.state != "ok"]
+    verdict = (
+        "a required package is missing or too old" if broken else "everything that it needs is installed"
+    )
+    lines = [f"dlasim {health.version}, Python {health.python}, {health.platform}: {verdict}"]
+    lines += [f"  {_package_text(package)}" for package in broken]
+    if broken:
+        lines += [f"  to mend it, run {FROM_CHECKOUT} in the checkout of dlasim"]
     features = ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in health.features.items())
-    lines += [f"{health.processor}, {health.cores} cores" + (f": {features}" if features else "")]
-    lines += ["", f"Compiled code; cache: {health.cache}"]
-    lines += [_compiled_line(compiled) for compiled in health.compiled] or [
-        "  cannot be built: a required package below is missing"
+    lines += [
+        "",
+        f"processor      {health.processor}, {health.cores} cores{f': {features}' if features else ''}",
     ]
-    lines += ["", "Required packages"]
-    lines += [_package_line(package) for package in health.required]
-    lines += ["", "Extras"]
-    for extra in health.extras:
-        state = "ready" if extra.is_ready else f"to install: {extra.command}"
-        lines += [f"  {extra.name:<12} {extra.purpose}; {state}"]
-        if extra.is_partly_installed:
-            lines += [f"  {_package_line(package)}" for package in extra.packages if package.state != "ok"]
+    lines += _wrapped_list("packages", [f"{each.name} {each.found or 'missing'}" for each in health.required])
+    lines += [*_compiled_lines(health.compiled), f"cache          {health.cache}"]
+    lines += ["", f"Extras; to add one: {extra_command('NAME')}"]
+    lines += [_extra_line(extra) for extra in health.extras]
     lines += ["", "Programs"]
-    lines += [_tool_line(tool) for tool in health.programs]
-    if not health.is_healthy:
-        lines += ["", "A required package is missing or too old: run pip install --upgrade dlasim"]
+    return lines + [_tool_line(tool) for tool in health.programs]
+
+
+def _wrapped_list(name: str, items: list[str]) -> list[str]:
+    """A name and items that take as many lines as they need."""
+    lines = wrap(", ".join(item.replace(" ", "\0") for item in items), _LIST_WIDTH) or [""]
+    first, *rest = (line.replace("\0", " ") for line in lines)
+    return [f"{name:<14} {first}", *(f"{'':<14} {line}" for line in rest)]
+
+
+def _package_text(package: Package) -> str:
+    """What is wrong with a package."""
+    if package.state == "missing":
+        return f"{package.name} is missing"
+    return f"{package.name} {package.found} is too old, it must be {package.wanted}"
+
+
+def _compiled_lines(compiled: tuple[Compiled, ...]) -> list[str]:
+    """What each purpose has in machine code, and when the rest is built."""
+    if not compiled:
+        return ["machine code   cannot be built: a required package does not work"]
+    lines = []
+    for purpose in dict.fromkeys(each.purpose for each in compiled):
+        missing = [each for each in compiled if each.purpose == purpose and not each.is_built]
+        names = ", ".join(each.name for each in missing)
+        state = f"not built yet: {names}; {missing[0].builder}" if missing else "ready"
+        lines.append(f"machine code   {purpose}: {state}")
     return lines
 
 
-def _package_line(package: Package) -> str:
-    wanted = "" if package.state == "ok" else f"  (needs {package.wanted or 'any version'})"
-    return f"  {package.name:<12} {package.found or '-':<10} {_MARKS[package.state]}{wanted}"
-
-
-def _compiled_line(compiled: Compiled) -> str:
-    state = "ready" if compiled.is_built else f"not built yet: {compiled.builder}"
-    return f"  {compiled.name:<20} {compiled.purpose}; {state}"
+def _extra_line(extra: Extra) -> str:
+    old = [_package_text(package) for package in extra.packages if package.state == "old"]
+    lacking = [package.name for package in extra.packages if package.state == "missing"]
+    if extra.is_ready:
+        state = f"installed (for {extra.purpose})"
+    elif old or len(lacking) < len(extra.packages):
+        parts = [*old, *([f"lacks {', '.join(lacking)}"] if lacking else [])]
+        state = f"partly installed: {'; '.join(parts)} (needed for {extra.purpose})"
+    else:
+        state = f"not installed (needed for {extra.purpose})"
+    return f"  {extra.name:<12} {state}"
 
 
 def _tool_line(tool: Tool) -> str:
-    return f"  {tool.name:<20} {tool.path or 'not found'}; {tool.purpose}"
+    state = f"{tool.path} (for {tool.purpose})" if tool.path else f"not found (needed for {tool.purpose})"
+    return f"  {tool.name:<23} {state}"
 
 
 def _as_data(health: Health) -> dict[str, Any]:

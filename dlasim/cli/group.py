@@ -26,6 +26,7 @@ class LazyGroup(click.Group):
         super().__init__(*args, **settings)
         self._package = package
         self._sections = sections
+        self._is_completing = False
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command, in the order of the table."""
@@ -37,6 +38,10 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"{self._package}.{cmd_name}").command
         command.name = cmd_name
+        if self._is_completing:
+            from dlasim.cli.completion import add_completion
+
+            add_completion(command)
         return command
 
     def resolve_command(
@@ -90,4 +95,5 @@ class LazyGroup(click.Group):
         if instruction := os.environ.get(variable):
             from click.shell_completion import shell_complete
 
+            self._is_completing = True
             sys.exit(shell_complete(self, {}, prog_name, variable, instruction))

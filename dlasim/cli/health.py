@@ -16,24 +16,27 @@ from dlasim import __version__
 from dlasim.cache import cache_folder
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
+from dlasim.installation import FROM_CHECKOUT, extra_command
 from dlasim.processes import start
 
 DISTRIBUTION = "dlasim"
+# What each is needed for.
 EXTRAS = {
-    "firmware": "builds the firmware from its C sources (a prebuilt one is included)",
-    "distributed": "runs sweeps on several machines with Dask",
-    "media": "reads PNG and JPEG pictures as inputs (`dlasim run --input image.png`)",
-    "docs": "builds the documentation site",
-    "verify": "compares models with TensorFlow's reference kernels (`dlasim verify`)",
-    "onnx": "compares ONNX models with onnxruntime (`dlasim verify model.onnx`)",
-    "rtl": "synthesises the RTL's blocks for the area model (`tools/synthesis.py`)",
-    "test": "runs the tests, some against TensorFlow's kernels",
-    "dev": "checks style, types and imports; builds the wheel",
+    "verify": "`dlasim verify`, which compares with TensorFlow's kernels",
+    "onnx": "`dlasim verify model.onnx`, which compares with onnxruntime",
+    "media": "pictures as inputs: `dlasim run --input image.png`",
+    "distributed": "sweeps on several machines: `dlasim sweep --scheduler`",
+    "firmware": "building firmware from C sources; a prebuilt one is included",
+    "docs": "the documentation site",
+    "rtl": "synthesis of the RTL's blocks",
+    "test": "the tests",
+    "dev": "checks of style and types, the wheel",
 }
 PROGRAMS = (
-    (("qemu-system-riscv32",), "RISC-V emulator that tests compare the prototype with"),
-    (("gdb-multiarch", "riscv32-unknown-elf-gdb", "riscv64-unknown-elf-gdb"), "debugs firmware"),
-    (("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc"), "another compiler for bare-metal applications"),
+    (("gdb-multiarch", "riscv32-unknown-elf-gdb", "riscv64-unknown-elf-gdb"), "debugging firmware"),
+    (("verilator",), "the RTL in place of the simulator: `dlasim run --dla rtl`"),
+    (("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc"), "building firmware with GCC"),
+    (("qemu-system-riscv32",), "tests that compare the board with it"),
 )
 _FEATURES = {
     "x86_64": {
@@ -73,14 +76,9 @@ class Extra:
         return all(package.state == "ok" for package in self.packages)
 
     @property
-    def is_partly_installed(self) -> bool:
-        """Whether some but not all packages are installed, so that the missing ones are worth listing."""
-        return not self.is_ready and any(package.state == "ok" for package in self.packages)
-
-    @property
     def command(self) -> str:
         """The command that installs it."""
-        return f"pip install '{DISTRIBUTION}[{self.name}]'"
+        return extra_command(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,7 @@ def _requirements() -> Iterator[tuple[str, str, str | None]]:
     try:
         lines = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        raise RunError(f"the metadata of {DISTRIBUTION} is missing; run pip install {DISTRIBUTION}") from None
+        raise RunError(f"dlasim is not installed; run {FROM_CHECKOUT} in its checkout") from None
     for line in lines:
         if match := _REQUIREMENT.fullmatch(line):
             yield match[1], match[2].strip("() "), match[3]

@@ -20,8 +20,16 @@ codes: 0 success, 1 the run or check failed, 2 wrong usage or bad input, 130 int
 `512KiB`, `512K`, `1M` or `65536` bytes; K is 1024. `dlasim COMMAND --help` prints what this page says about a
 command.
 
-To complete commands and options in bash, put `eval "$(_DLASIM_COMPLETE=bash_source dlasim)"` in `~/.bashrc`.
-For other shells, use `zsh_source` or `fish_source`.
+## Completion
+
+The Tab key completes commands, options, files, built-in networks, presets and other words that an option
+takes. Put one line into the shell's start-up file and open a new terminal:
+
+| shell | file | line |
+| --- | --- | --- |
+| bash | `~/.bashrc` | `eval "$(_DLASIM_COMPLETE=bash_source dlasim)"` |
+| zsh | `~/.zshrc` | `eval "$(_DLASIM_COMPLETE=zsh_source dlasim)"` |
+| fish | `~/.config/fish/completions/dlasim.fish` | `_DLASIM_COMPLETE=fish_source dlasim \| source` |
 """
 
 

@@ -66,13 +66,14 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
         if not sign:
             raise click.UsageError(f"--set must be NAME=VALUE (got {item!r})")
         settings[name.strip()] = text
+    from dlasim.sweeps.chart_settings import parse_settings
+
+    settings = parse_settings(settings)
     from dlasim.fileio import keep_apart
     from dlasim.sweeps.charts import draw, fitting_kind
-    from dlasim.sweeps.charts.settings import parse_settings
     from dlasim.sweeps.open_table import open_table
     from dlasim.sweeps.result_files import ABOUT, LAYERS
 
-    settings = parse_settings(settings)
     table = open_table(results)
     inputs = (table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT)))
     if output:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError, unknown
+from dlasim.sweeps.chart_settings import parse_settings
 from dlasim.sweeps.charts.data import Table, chosen_rows
-from dlasim.sweeps.charts.settings import parse_settings
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # users need not know where it keeps its fonts
 

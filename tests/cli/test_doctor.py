@@ -60,11 +60,39 @@ def test_a_requirement_is_ok_old_or_missing(
     assert call().exit_code == (0 if state == "ok" else 1)
 
 
-def test_a_missing_extra_names_the_command_and_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_requirements(monkeypatch, "click>=8.1", 'no-such-package-here>=1; extra == "distributed"')
+def test_core_health_comes_first_and_extras_are_a_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    extras = {name: [f"no-such-package-{number}" for number in range(3)] for name in health.EXTRAS}
+    extras |= {"media": ["click>=1000"], "verify": ["click>=8", "no-such-package"], "onnx": ["click>=8"]}
+    lines = [f'{package}; extra == "{name}"' for name, packages in extras.items() for package in packages]
+    with_requirements(monkeypatch, "click>=8.1", *lines)
     result = call()
     assert result.exit_code == 0
-    assert "pip install 'dlasim[distributed]'" in result.stdout
+    head, _, rest = result.stdout.partition("\n\nExtras; to add one: pip install 'dlasim[NAME]'\n")
+    assert head.startswith(f"dlasim {__version__}, Python 3.")
+    assert "everything that it needs is installed" in head.splitlines()[0]
+    listed = rest.split("\n\n")[0].splitlines()
+    shown = {line.split()[0]: line.split(maxsplit=1)[1] for line in listed}
+    assert len(listed) == len(health.EXTRAS)
+    assert shown["onnx"] == f"installed (for {health.EXTRAS['onnx']})"
+    assert shown["distributed"] == f"not installed (needed for {health.EXTRAS['distributed']})"
+    assert shown["verify"].startswith("partly installed: lacks no-such-package (needed for")
+    version = metadata.version("click")
+    assert shown["media"].startswith(
+        f"partly installed: click {version} is too old, it must be >=1000 (needed"
+    )
+    assert "MISSING" not in result.stdout
+
+
+def test_what_is_broken_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_requirements(monkeypatch, "click>=1000", "no-such-package-here>=1")
+    result = call()
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[0].endswith(": a required package is missing or too old")
+    assert result.stdout.splitlines()[1:4] == [
+        f"  click {metadata.version('click')} is too old, it must be >=1000",
+        "  no-such-package-here is missing",
+        "  to mend it, run pip install . in the checkout of dlasim",
+    ]
 
 
 def test_processor_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
@@ -91,10 +119,11 @@ def test_compiled_code_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert not any(there for name, there in found.items() if not name.startswith("kernels-"))
     assert "search" in found
     assert any(name.startswith("kernels-") for name in found)
-    assert "not built yet: the first sweep" in call().stdout
+    assert "makes plans faster: not built yet: search, " in call().stdout
+    assert "; the first sweep of many points builds it\n" in call().stdout
     for routine in ROUTINES:
         routine.unit.path.write_bytes(seal(b"code"))
-    assert "  search               makes plans faster; ready\n" in call().stdout
+    assert "makes plans faster: ready\n" in call().stdout
 
 
 def test_compiled_code_where_the_compiler_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
