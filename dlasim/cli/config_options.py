@@ -131,16 +131,15 @@ def machine_options(function: F) -> F:
         "--set",
         "more",
         cls=SharedOption,
-        section="Machine",
         multiple=True,
         metavar="NAME=VALUE",
         help="Set any other parameter, such as mac_fill=8 or memories.flash.bandwidth=0.5.",
     )(function)
-    function = _shared(MACHINE, "Machine")(function)
+    function = _shared(MACHINE)(function)
     return config_option(preset_option("NAME")(function))
 
 
-def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Callable[[F], F]:
+def _shared(table: tuple[tuple[str, str, Any, str], ...]) -> Callable[[F], F]:
     """Add the options of a table, in its order."""
 
     def decorate(function: F) -> F:
@@ -149,7 +148,6 @@ def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Calla
                 option,
                 name,
                 cls=SharedOption,
-                section=section,
                 type=kind,
                 default=None,
                 help=text,
@@ -165,7 +163,6 @@ def config_option(function: F) -> F:
         "--config",
         "config_file",
         cls=SharedOption,
-        section="Machine",
         default=None,
         metavar="FILE.toml",
         help="Read the machine from a file.",
@@ -177,7 +174,6 @@ def preset_option(metavar: str) -> Callable[[F], F]:
     return click.option(
         "--preset",
         cls=_PresetOption,
-        section="Machine",
         default=None,
         metavar=metavar,
         is_eager=True,  # so that `--preset list` needs no model
@@ -224,11 +220,10 @@ def _presets_table() -> str:
 
 def compile_options(function: F) -> F:
     """The options of the compiler."""
-    function = _shared(COMPILE, "Compiling")(function)
+    function = _shared(COMPILE)(function)
     return click.option(
         "--dla-ops",
         cls=SharedOption,
-        section="Compiling",
         default=None,
         metavar="OP,OP…",
         help=DLA_OPS_TEXT,

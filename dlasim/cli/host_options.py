@@ -12,7 +12,6 @@ from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
 
 F = TypeVar("F", bound=Callable[..., Any])
-_SECTION = "CPU"
 
 # option, parameter, type, help
 FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
@@ -84,7 +83,6 @@ def host_options(function: F) -> F:
     return click.option(
         "--host",
         cls=SharedOption,
-        section=_SECTION,
         default="none",
         type=Choice(["none", "riscv"]),
         help="How to simulate the CPU: estimate its cycles, or run real firmware on a RISC-V board.",
@@ -94,9 +92,9 @@ def host_options(function: F) -> F:
 def debug_options(function: F) -> F:
     """The options for gdb and for traces."""
     for option, name, text in reversed(_TRACES):
-        function = click.option(
-            option, name, cls=SharedOption, section=_SECTION, is_flag=True, default=None, help=text
-        )(function)
+        function = click.option(option, name, cls=SharedOption, is_flag=True, default=None, help=text)(
+            function
+        )
     return _with_values(function, DEBUGGING)
 
 
@@ -106,7 +104,6 @@ def _with_values(function: F, table: tuple[tuple[str, str, Any, str], ...]) -> F
             option,
             name,
             cls=SharedOption,
-            section=_SECTION,
             type=kind,
             default=None,
             metavar=_METAVARS.get(name),

@@ -38,12 +38,12 @@ mobilenet_v1:alpha=0.5. Finished points are stored in DIR/cache; a repeated swee
 
 def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options of the machine and of the compiler, which take several values here."""
-    for table, section in ((COMPILE, "Compiling"), (MACHINE, "Machine")):
+    for table in (COMPILE, MACHINE):
         for option, name, kind, text in reversed(table):
             values = ",".join(kind.choices) if isinstance(kind, click.Choice) else "VALUES"
-            function = click.option(
-                option, name, cls=SharedOption, section=section, default=None, metavar=values, help=text
-            )(function)
+            function = click.option(option, name, cls=SharedOption, default=None, metavar=values, help=text)(
+                function
+            )
     return function
 
 
@@ -57,7 +57,6 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--dla-ops",
     cls=SharedOption,
-    section="Compiling",
     default=None,
     metavar="OP+OP…",
     help="TFLite operators that may run on the DLA, such as CONV_2D+ADD.",

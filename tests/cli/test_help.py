@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dlasim.cli import COMMANDS, main
+from dlasim.cli.help_sections import SECTIONS, in_sections
 from dlasim.sim.config import DlaConfig
 
 NAMES = [name for section in COMMANDS.values() for name in section]
@@ -38,10 +40,41 @@ def test_every_option_has_a_help_text(name: str) -> None:
 @pytest.mark.parametrize("name", ["run", "compile", "verify", "explain"])
 def test_shared_options_stand_apart_with_the_defaults_of_the_machine(name: str) -> None:
     shown = call(name, "--help")
-    own, machine, compiling = (shown.index(f"\n{title}:\n") for title in ("Options", "Machine", "Compiling"))
-    assert own < machine < compiling
+    titles = [title for title in SECTIONS if f"\n{title}:\n" in shown]
+    assert {"Most used", "Machine", "DMA", "Compiling"} <= set(titles)
+    assert titles == sorted(titles, key=lambda title: shown.index(f"\n{title}:\n"))
     default = next(line for line in shown.splitlines() if line.lstrip().startswith("--dma-latency"))
     assert default.endswith(f"[default: {DlaConfig().dma_latency}]")
+
+
+def options(name: str) -> list[click.Option]:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    return [each for each in command.get_params(click.Context(command)) if isinstance(each, click.Option)]
+
+
+@pytest.mark.parametrize("name", ["run", "compile", "verify", "explain", "sweep"])
+def test_the_sections_have_every_option_once_and_the_ten_that_matter_first(name: str) -> None:
+    sections = dict(in_sections(options(name)))
+    placed = [option.name for some in sections.values() for option in some]
+    assert sorted(placed) == sorted(option.name for option in options(name))
+    assert len(sections["Most used"]) <= 10
+    assert {"--preset", "--pes", "--parallel", "--sram"} <= {each.opts[-1] for each in sections["Most used"]}
+    shown = call(name, "--help")
+    for option in options(name):
+        assert len(re.findall(rf"^  .*{option.opts[-1]}\b(?!-)", shown, re.MULTILINE)) >= 1
+
+
+def test_the_table_of_sections_names_no_option_that_does_not_exist() -> None:
+    known = {text for name in NAMES for option in options(name) for text in option.opts}
+    assert [name for names in SECTIONS.values() for name in names if name not in known] == []
+
+
+def test_the_page_has_the_sections_of_the_help() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    run = page.partition("### dlasim run\n")[2].partition("\n### ")[0]
+    titles = re.findall(r"^\| (.+) \| \|$", run, re.MULTILINE)
+    assert titles == [title for title, _ in in_sections(options("run"))]
 
 
 def test_the_same_option_means_the_same_everywhere() -> None:
