@@ -58,7 +58,9 @@ def _lines(path: Path) -> Iterator[list[str]]:
             yield from csv.reader(file)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not a CSV table: byte {error.start} is no text in UTF-8") from None
+    except csv.Error as error:
         raise InputError(f"{path} is not a valid CSV table: {error}") from None
 
 

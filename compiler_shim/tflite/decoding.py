@@ -35,7 +35,8 @@ class Decoder:
         """The table that the file is about."""
         if len(self._data) < _HEADER_BYTES or self._data[4:8] != FILE_IDENTIFIER:
             raise InputError(
-                f"{self._name}: not a TFLite model: bytes 4 to 7 should read {FILE_IDENTIFIER.decode()}"
+                f"{self._name}: not a TFLite model: bytes 4 to 7 should read {FILE_IDENTIFIER.decode()}; "
+                "models are .tflite, .onnx and .dlag files"
             )
         return self._table(table, self._follow(0))
 

@@ -31,7 +31,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--cpu", "--completion", "--submission", "--max-instructions", "--stuck-after", "--device", "--dla",
         "--vcd", "--gdb", "--trace-instructions", "--trace-mmio",
     ),
-    "How to run": ("--engine", "--races", "--repeat", "--scheduler", "--cache", "--resume", "--help"),
+    "Other": ("--engine", "--races", "--repeat", "--scheduler", "--cache", "--resume", "--help"),
 }  # fmt: skip
 
 

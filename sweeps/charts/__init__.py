@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from dlasim.errors import InputError, unknown
+from dlasim.errors import InputError, one_of, unknown
 from dlasim.sweeps.chart_settings import parse_settings
 from dlasim.sweeps.charts.data import Table, chosen_rows
 
@@ -32,15 +32,25 @@ def make(result: Table, kind: str, settings: Mapping[str, Any]) -> Any:
 
     if kind not in KINDS:
         raise InputError(unknown("chart kind", kind, KINDS))
-    draw = import_module(f"dlasim.sweeps.charts.{KINDS[kind][0]}").draw
-    allowed = [name for name in signature(draw).parameters if name != "result"]
+    allowed = _settings_of(kind)
     for name in settings:
         if name not in allowed:
-            raise InputError(f"{kind} chart: {unknown('setting', name, allowed)}")
-    figure = draw(result, **parse_settings(settings))
+            others = [other for other in KINDS if name in _settings_of(other)]
+            hint = f"; the kind {one_of(others)} has it" if others else ""
+            raise InputError(f"{kind} chart: {unknown('setting', name, allowed)}{hint}")
+    figure = _drawing(kind)(result, **parse_settings(settings))
     if result.partial:
         canvas.add_to_title(figure, result.partial)
     return figure
+
+
+def _drawing(kind: str) -> Callable[..., Any]:
+    draw: Callable[..., Any] = import_module(f"dlasim.sweeps.charts.{KINDS[kind][0]}").draw
+    return draw
+
+
+def _settings_of(kind: str) -> list[str]:
+    return [name for name in signature(_drawing(kind)).parameters if name != "result"]
 
 
 def fitting_kind(result: Table, where: str | None = None) -> str:

@@ -129,3 +129,36 @@ def test_a_mistyped_name_is_found(arguments: tuple[str, ...], meant: str) -> Non
     shown = call(*arguments)
     assert meant in shown
     assert len(shown.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "text.txt"), "should read TFL3; models are .tflite, .onnx and .dlag files"),
+        (("plot", "binary"), "binary is not a CSV table: byte 0 is no text in UTF-8"),
+        (("plot", "empty"), "the folder empty has no results.csv: expected that of a sweep"),
+        (
+            ("plot", "report.json", "--kind", "roofline", "--set", "figures=cycles"),
+            "; the kind pareto has it",
+        ),
+        (
+            ("plot", "report.json", "--kind", "timeline", "--set", "end=soon"),
+            "end must be a number (got 'soon')",
+        ),
+        (("sweep", "mnist", "--pes", "64..16"), "a range must ascend"),
+        (("run", "mnist", "--config", "text.txt"), "text.txt is not valid TOML"),
+        (("run", "mnist", "--cpu", "ideal"), "--cpu needs --host riscv"),
+    ],
+)
+def test_a_usual_mistake_is_one_line_that_says_what_to_do(
+    arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text("hello, this is no model\n")
+    Path("binary").write_bytes(b"\xff\xfe\x00")
+    Path("empty").mkdir()
+    if "report.json" in arguments:
+        assert "wrote report.json" in call("run", "mnist", "--timing-only", "--report", "report.json")
+    shown = call(*arguments)
+    assert said in shown
+    assert len(shown.splitlines()) == 1
