@@ -29,7 +29,7 @@ takes. Put one line into the shell's start-up file and open a new terminal:
 | --- | --- | --- |
 | bash | `~/.bashrc` | `eval "$(_DLASIM_COMPLETE=bash_source dlasim)"` |
 | zsh | `~/.zshrc` | `eval "$(_DLASIM_COMPLETE=zsh_source dlasim)"` |
-| fish | `~/.config/fish/completions/dlasim.fish` | `_DLASIM_COMPLETE=fish_source dlasim \| source` |
+| fish | `~/.config/fish/completions/dlasim.fish` | `_DLASIM_COMPLETE=fish_source dlasim \\| source` |
 """
 
 
