@@ -37,7 +37,7 @@ def columns(parts: Sequence[str] = ()) -> list[str]:
 
 
 @dataclass(slots=True)
-class Counts:
+class StatusCounts:
     """How many points have which status, and the first that failed or was refused."""
 
     statuses: dict[str, int] = field(default_factory=lambda: dict.fromkeys((OK, REFUSED, FAILED), 0))
@@ -73,10 +73,10 @@ class SweepTables:
         ended = time.perf_counter()
         self._next = ended + max(REFRESH_SECONDS, REFRESH_SHARE * (ended - began))
 
-    def write(self, points: SweepPoints) -> Counts:
+    def write(self, points: SweepPoints) -> StatusCounts:
         """Write all tables; each appears when it is complete. A point that is not done is a row that says
         so."""
-        counts = Counts()
+        counts = StatusCounts()
 
         def rows() -> Iterator[list[Any]]:
             for point, entry in _rows(points):
