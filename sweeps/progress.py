@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
@@ -90,7 +91,8 @@ class Progress:
         self._bar.start()
 
     def _write_lines(self) -> None:
-        """A line now and then, however long a point takes."""
+        """A line now and then, however long a point takes. Signals are for the main thread."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         while not self._closed.wait(LINE_SECONDS):
             with suppress(OSError, ValueError):  # nobody reads it any more
                 sys.stderr.write(f"{self._line()}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,7 +24,7 @@ from dlasim.sweeps.progress import Progress
 from dlasim.sweeps.result_files import ABOUT, LAYERS, RESULTS
 from dlasim.sweeps.study import Study
 from dlasim.sweeps.study_outputs import output_names
-from dlasim.sweeps.sweep_points import BATCH, SweepPoints
+from dlasim.sweeps.sweep_points import BATCH, MAX_KEPT, SweepPoints
 from dlasim.sweeps.sweep_result import SweepResult
 from dlasim.sweeps.sweep_tables import SweepTables
 
@@ -106,6 +107,8 @@ class _Sweep:
                 raise
             if workers is not None:
                 workers.close()  # first, because they use the processors
+            if len(self._points) > MAX_KEPT and self._settings.visible is not False:
+                sys.stderr.write("writing the table of what is done; Ctrl-C again leaves without it\n")
             raise KeyboardInterrupt(self._keep_what_is_done()) from None
         return self._outcome(reused)
 

@@ -13,7 +13,7 @@ from dlasim.sweeps.models import Blueprint
 from dlasim.sweeps.study import Point, Study
 
 BATCH = 1024
-_MAX_KEPT = 4096  # points; where there are more, each is made again whenever it is needed
+MAX_KEPT = 4096  # points; where there are more, each is made again whenever it is needed
 
 
 class SweepPoints:
@@ -28,8 +28,8 @@ class SweepPoints:
     def look_up(self, with_layers: bool) -> None:
         """Find every point's entry in the journal."""
         points = self._study.points()
-        first = list(islice(points, _MAX_KEPT + 1))
-        if len(first) <= _MAX_KEPT:
+        first = list(islice(points, MAX_KEPT + 1))
+        if len(first) <= MAX_KEPT:
             self._kept = first
         points = chain(first, points)
         while batch := list(islice(points, BATCH)):

@@ -149,6 +149,26 @@ def test_without_a_point_there_is_no_table(model: Path, tmp_path: Path) -> None:
     assert "has no results.csv: its sweep has not come so far; run it again" in refused.stderr
 
 
+def test_a_large_table_is_announced(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dlasim.cli import main
+    from dlasim.sweeps import sweep
+
+    def stop(*_: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep, "MAX_KEPT", 1)
+    monkeypatch.setattr(evaluate, "timing_entry", stop)
+    with pytest.raises(SystemExit) as left:
+        main(["sweep", str(model), "--pes", "16,32", "--jobs", "1", "--out", str(tmp_path)])
+    assert left.value.code == 130
+    assert capsys.readouterr().err.splitlines() == [
+        "writing the table of what is done; Ctrl-C again leaves without it",
+        "dlasim: interrupted: 0 of 2 points done; the same command goes on",
+    ]
+
+
 def test_lines_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert progress.LINE_SECONDS == 60
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.05)
