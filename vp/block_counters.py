@@ -18,14 +18,14 @@ from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
 from dlasim.native.storage import RecordView, bind, create
 from dlasim.vp.block_records import CODE_SLOT_BYTES, NO_SLOT, RING_BLOCKS, CodeSlot, Counts
-from dlasim.vp.decode import CodeTable
+from dlasim.vp.decode import CodeTable, alternating_sums
 from dlasim.vp.elf import Function
 
 NEVER = 1 << 62
 
 _COLUMNS = {name: field.slot for name, field in layout(CodeSlot).fields.items()}
 _INSTRUCTION_SUM, _CYCLE_SUM = _COLUMNS["instruction_sum"], _COLUMNS["cycle_sum"]
-_EDGES, _TAKEN, _TAKEN_CYCLES = _COLUMNS["edges"], _COLUMNS["taken"], _COLUMNS["taken_cycles"]
+_EDGES, _TAKEN_SUM, _TAKEN_CYCLES = _COLUMNS["edges"], _COLUMNS["taken_sum"], _COLUMNS["taken_cycles"]
 _BREAKPOINT, _FUNCTION = _COLUMNS["is_breakpoint"], _COLUMNS["function"]
 
 # A block can run on behind the end of the code, but not over more than a page and an instruction.
@@ -54,9 +54,13 @@ class BlockCounters:
         self._slots = len(code.costs)
         self._interrupted: _InterruptedBlock | None = None
         self._log: npt.NDArray[np.int64] | None = None
-        for column, values in ((_INSTRUCTION_SUM, code.starts), (_CYCLE_SUM, code.costs)):
-            self._records[1:, column] = np.cumsum(np.append(values, np.zeros(_SLOTS_BEYOND, np.int64)))
-        self._records[1 : self._slots + 1, _TAKEN_CYCLES] = code.taken_costs
+        self._is_wide = code.is_wide
+        ones = np.ones(self._slots, np.int64)
+        columns = ((_INSTRUCTION_SUM, ones), (_CYCLE_SUM, code.costs), (_TAKEN_SUM, code.taken_costs))
+        for column, values in columns:
+            sums = np.cumsum(slot_weights(values, code.is_wide))
+            self._records[1 : self._slots + 1, column] = sums
+            self._records[self._slots + 1 :, column] = sums[-1]
         self.taken_branches_cost = bool(code.taken_costs.any())
         self._base = counts.code_base = code.base
         counts.code_bytes = CODE_SLOT_BYTES * self._slots
@@ -120,8 +124,9 @@ class BlockCounters:
             self._interrupted = _InterruptedBlock(pc, first, self.instructions, self.cycles)
         self.counts.instructions, self.counts.cycles = self.counts_at(left_at)
         if left_at != pc:
-            self.counts.cycles += int(last[_TAKEN_CYCLES])
-            last[_TAKEN] += 1
+            cycles = int(last[_TAKEN_SUM] - self._records[first, _TAKEN_SUM])
+            self.counts.cycles += cycles
+            last[_TAKEN_CYCLES] += cycles
         self._records[first, _EDGES] += 1
         last[_EDGES] -= 1
         self.counts.open_first = NO_SLOT
@@ -160,17 +165,18 @@ class BlockCounters:
         self.counts.cycles += cycles
 
     def executed(self) -> npt.NDArray[np.int64]:
-        """How often each two-byte slot of the code was run through."""
-        return np.cumsum(self._records[: self._slots, _EDGES])
+        """How often the instruction that starts at each slot ran."""
+        through = np.cumsum(self._records[: self._slots, _EDGES])
+        # What runs through a slot starts there, or one slot before if that is a wide instruction.
+        return alternating_sums(through, np.append(False, self._is_wide[:-1]))
 
     def addresses(self, slots: npt.NDArray[np.bool_]) -> list[int]:
         """Addresses of the instructions that start at the slots marked."""
-        starts = np.diff(self._records[: self._slots + 1, _INSTRUCTION_SUM]) > 0
-        return [self._base + 2 * int(slot) for slot in np.flatnonzero(slots & starts)]
+        return [self._base + CODE_SLOT_BYTES * int(slot) for slot in np.flatnonzero(slots)]
 
-    def taken(self) -> npt.NDArray[np.int64]:
-        """How often the branch ending just before each slot's end was taken."""
-        return self._records[1 : self._slots + 1, _TAKEN].copy()
+    def taken_cycles(self) -> npt.NDArray[np.int64]:
+        """What taken branches have cost in addition, by the last slot of each."""
+        return self._records[1 : self._slots + 1, _TAKEN_CYCLES]
 
     def recent_blocks(self) -> list[int]:
         """Addresses of the last blocks that started, oldest first."""
@@ -213,3 +219,10 @@ class BlockCounters:
 
     def _slot(self, pc: int) -> int:
         return (pc - self._base) >> 1
+
+
+def slot_weights(values: npt.NDArray[np.int64], is_wide: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Numbers for the slots such that those of an instruction's slots add up to its value, wherever the CPU
+    enters: of a wide instruction's two slots, the second has what an instruction there would have, and the
+    first the rest."""
+    return alternating_sums(values[::-1], is_wide[::-1])[::-1]

@@ -64,9 +64,10 @@ def _charge(counts: Counts) -> None:
 @routine
 def _charge_taken_branch(counts: Counts) -> None:
     """Charge the branch that ended the running block, which was taken: another block follows."""
-    last = counts.slots[counts.open_last]
-    last.taken += 1
-    counts.cycles += last.taken_cycles
+    first, last = counts.slots[counts.open_first], counts.slots[counts.open_last]
+    cycles = last.taken_sum - first.taken_sum
+    last.taken_cycles += cycles
+    counts.cycles += cycles
 
 
 @routine

@@ -17,9 +17,9 @@ class CodeSlot(Record):
 
     instruction_sum: int = 0
     cycle_sum: int = 0
+    taken_sum: int = 0  # of the extra cycles of branches, when they are taken: a block has one, at its end
     edges: int = 0  # +1 where a block started, -1 where it ended: the running sum is how often it ran
-    taken: int = 0  # how often the branch that ends here was taken
-    taken_cycles: int = 0  # extra cycles when it is
+    taken_cycles: int = 0  # what the branches that end here have cost in addition
     is_breakpoint: int = 0
     function: int = 0  # number of the function, 1 for the first; 0: none
     unused: int = 0  # a slot is one cache line

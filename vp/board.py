@@ -108,12 +108,12 @@ class Board:
         self.bus.reset()
         self.memories.load(firmware)
         base, data = executable_code(firmware)
-        code = decode(base, data, [function.address for function in firmware.functions])
+        code = decode(base, data)
         table = self.costs.table(code, self.config.memory_map.flash, self.config.fetch_wait_cycles)
         counts = BlockCounters(table)
         if self.config.log_functions:
             counts.log_functions(firmware.functions)
-        cpu = Cpu([self.memories.flash, self.memories.ram], self.bus, code, counts)
+        cpu = Cpu([self.memories.flash, self.memories.ram], self.bus, counts)
         cpu.pc = firmware.entry
         cpu.on_device_access(self._plan)
         cpu.counters.time_source(self._time)

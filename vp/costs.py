@@ -33,21 +33,16 @@ class CpuCosts:
     trap_entry_cycles: int
 
     def table(self, code: Code, slow: AddressRange | None = None, wait_cycles: int = 0) -> CodeTable:
-        """The per-slot costs of decoded code. In the slow range the CPU waits for each word of 4 bytes that
+        """What each instruction costs. In the slow range the CPU waits for each word of 4 bytes that
         it fetches; the second half of a word is there when the first was fetched."""
-        cycles = np.array(self.cycles, np.int64)
-        costs = np.where(code.starts, cycles[code.classes], 0)
+        costs = np.array(self.cycles, np.int64)[code.classes]
         if slow is not None and wait_cycles:
             addresses = code.base + CODE_SLOT_BYTES * np.arange(len(costs))
             is_slow = (addresses >= slow.base) & (addresses < slow.end)
-            is_there = (addresses % WORD_BYTES != 0) & ((code.words & 3) != 3)  # a 16-bit instruction
-            costs[code.starts & is_slow & ~is_there] += wait_cycles
-        branch = code.starts & (code.classes == InstructionClass.BRANCH)
-        wide = (code.words & 3) == 3
-        taken = np.zeros(len(costs), np.int64)
-        taken[branch & ~wide] = self.branch_taken_cycles
-        taken[1:][(branch & wide)[:-1]] = self.branch_taken_cycles
-        return CodeTable(code.base, code.starts, costs, taken)
+            is_there = (addresses % WORD_BYTES != 0) & ~code.is_wide
+            costs[is_slow & ~is_there] += wait_cycles
+        taken = np.where(code.classes == InstructionClass.BRANCH, self.branch_taken_cycles, 0)
+        return CodeTable(code.base, code.is_wide, costs, taken)
 
 
 def load_costs(name_or_path: str | Path) -> CpuCosts:

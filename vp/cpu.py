@@ -25,7 +25,8 @@ from dlasim.vp.block_counters import BlockCounters
 from dlasim.vp.block_records import STOP_DEADLINE, STOP_DEBUG, STOP_NONE
 from dlasim.vp.bus import Attachment, Bus
 from dlasim.vp.counters import Counters
-from dlasim.vp.decode import Code
+from dlasim.vp.decode import InstructionClass
+from dlasim.vp.interceptions import Interceptions, is_intercepted
 from dlasim.vp.memories import Bytes, Memory
 from dlasim.vp.memory_map import PAGE_BYTES
 from dlasim.vp.native_hooks import compile_hooks
@@ -78,7 +79,7 @@ class Stop:
 class Cpu:
     """One hart. `run` goes on until something needs attention; the caller decides what follows."""
 
-    def __init__(self, memories: list[Memory], bus: Bus, code: Code, counts: BlockCounters) -> None:
+    def __init__(self, memories: list[Memory], bus: Bus, counts: BlockCounters) -> None:
         _check_address_space()
         self._engine: Any = _unicorn.Uc(_unicorn.UC_ARCH_RISCV, _unicorn.UC_MODE_RISCV32)
         # The one model that is RV32IMAC: without F, D and supervisor mode.
@@ -97,8 +98,11 @@ class Cpu:
         self._changed: Callable[[], None] = lambda: None
         for attachment in bus.attachments:
             self._map_device(attachment)
+        self._interceptions = Interceptions(self._read)
+        self._unhooked: list[int] = []
+        self._has_translated = False
         self._install_hooks()
-        self.counters = Counters(self, counts, code, bus)
+        self.counters = Counters(self, counts, bus)
 
     def on_device_access(self, changed: Callable[[], None]) -> None:
         """`changed` is called when an access to a device may have changed its events or interrupt line."""
@@ -152,6 +156,7 @@ class Cpu:
         self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._counts.address)
         self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, self._fetched.ctypes.data)
         self._engine.hook_add(_unicorn.UC_HOOK_INTR, self._on_exception)
+        self._engine.hook_add(_unicorn.UC_HOOK_EDGE_GENERATED, self._translated)
         # No hook on memory, not even on faults: any makes all stores slow.
 
     def _native_hook(self, kind: int, address: int, data_address: int) -> None:
@@ -180,9 +185,29 @@ class Cpu:
         """`trace(pc, size)` before each instruction; slow, and must come before the first run."""
         self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda _, pc, size, __: trace(pc, size))
 
-    def hook_address(self, address: int, action: Callable[[], None]) -> None:
-        """Calls `action` before the instruction at `address`."""
-        self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda *_: action(), begin=address, end=address)
+    def _translated(self, engine: Any, block: Any, _: Any, __: Any) -> None:
+        """Before a new block runs: stops if hooks are missing in it."""
+        self._unhooked = self._interceptions.find(block.pc, block.size)
+        if self._unhooked:
+            engine.emu_stop()
+
+    def _hook_interceptions(self) -> None:
+        """Adds the hooks that are missing; the emulator then has to translate these places again."""
+        for address in self._unhooked:
+            self._engine.hook_add(_unicorn.UC_HOOK_CODE, self._intercept, begin=address, end=address)
+            self._engine.ctl_remove_cache(address, address + 1)
+        self._unhooked = []
+
+    def _intercept(self, engine: Any, address: int, *_: Any) -> None:
+        """In place of an instruction, if it is still one that the emulator gets wrong."""
+        word = self.fetch(address)
+        if not is_intercepted(word):
+            return
+        if decode.classify(word) is InstructionClass.ILLEGAL:
+            self._exception = (ILLEGAL_INSTRUCTION, address)
+            engine.emu_stop()
+        else:
+            self.counters.carry_out(address, word)
 
     def break_at(self, address: int) -> Callable[[], None]:
         """Stops before the instruction at `address`, for code that the block counters do not know; what is
@@ -265,12 +290,16 @@ class Cpu:
 
     def fetch(self, address: int) -> int:
         """The instruction word at an address of memory; 0 where there is none."""
+        word = int.from_bytes(self._read(address, 4), "little")
+        return word if word & 3 == 3 else word & 0xFFFF
+
+    def _read(self, address: int, size_bytes: int) -> bytes:
+        """So many bytes, as far as there is memory."""
         for memory in self._memories:
             offset = address - memory.base
-            if 0 <= offset <= memory.data.nbytes - 2:
-                word = int.from_bytes(memory.data[offset : offset + 4].tobytes(), "little")
-                return word if word & 3 == 3 else word & 0xFFFF
-        return 0
+            if 0 <= offset < memory.data.nbytes:
+                return memory.data[offset : offset + size_bytes].tobytes()
+        return b""
 
     # --- running ---
 
@@ -285,11 +314,7 @@ class Cpu:
             self._counts.reopen()
         counts.is_stepping = int(step)
         self._exception = None
-        error = _unicorn.UC_ERR_OK
-        try:
-            self._engine.emu_start(self.pc, 0)
-        except _unicorn.UcError as problem:
-            error = problem.errno
+        error = self._emulate()
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -300,6 +325,21 @@ class Cpu:
         if stop.kind is StopKind.EXCEPTION and is_counted(stop.cause, stop.value):
             self._counts.charge_instruction(self.pc, 4 if self.fetch(self.pc) & 3 == 3 else 2)
         return stop
+
+    def _emulate(self) -> int:
+        """Lets the emulator go on until it stops; its error code."""
+        if not self._has_translated:  # the emulator does not announce the first block
+            self._unhooked = self._interceptions.find_from(self.pc, PAGE_BYTES)
+            self._hook_interceptions()
+            self._has_translated = True
+        while True:
+            try:
+                self._engine.emu_start(self.pc, 0)
+            except _unicorn.UcError as problem:
+                return int(problem.errno)
+            if not self._unhooked:
+                return int(_unicorn.UC_ERR_OK)
+            self._hook_interceptions()
 
     def _why(self, error: int) -> Stop:
         stopped = self._counts.counts.stopped

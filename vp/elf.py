@@ -16,9 +16,12 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 
+CPU, COMPILE = "RV32IMAC", "compile with -march=rv32imac -mabi=ilp32"  # as messages have it
 _IDENT_BYTES = 16
 _HEADER_BYTES = 52
 _EXECUTABLE = 1
+_FLAGS_AT, _FLOAT_ABI = 36, 0x6  # of the ELF header: e_flags, and in it EF_RISCV_FLOAT_ABI
+_FLOAT_ABIS = {0: "", 2: "ilp32f", 4: "ilp32d", 6: "ilp32q"}
 _MAX_CODE_BYTES = 4 << 20
 _MAX_FILE_BYTES = 1 << 30
 _MAX_DEBUG_BYTES = 1 << 24  # of a section; reading more takes too long for what it gives
@@ -138,6 +141,11 @@ def _check_header(data: bytes, origin: str) -> None:
         raise InputError(f"{origin}: ELF for machine {machine}, not RISC-V (243)")
     if kind != 2:
         raise InputError(f"{origin}: ELF of type {kind}, not a linked executable (2)")
+    abi = _FLOAT_ABIS[data[_FLAGS_AT] & _FLOAT_ABI]
+    if abi:
+        raise InputError(
+            f"{origin} is built for floating point in hardware (ABI {abi}), but the CPU is {CPU}: {COMPILE}"
+        )
 
 
 def _loadable(elf: Any) -> list[Any]:

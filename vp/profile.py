@@ -19,23 +19,28 @@ def function_profiles(
 ) -> tuple[FunctionProfile, ...]:
     """All functions that ran, most cycles first."""
     executed = counts.executed()
-    instructions = executed * code.starts
-    cycles = executed * code.costs + counts.taken() * code.taken_costs
+    instructions = _sums(executed)
+    cycles = _sums(executed * code.costs + counts.taken_cycles())
     profiles = []
     for function in firmware.functions:
         first = (function.address - code.base) >> 1
-        last = (function.address + function.size_bytes - code.base + 1) >> 1
-        if 0 <= first < len(executed) and instructions[first:last].any():
+        last = min((function.address + function.size_bytes - code.base + 1) >> 1, len(executed))
+        if 0 <= first < last and instructions[last] > instructions[first]:
             profiles.append(
                 FunctionProfile(
                     function.name,
                     function.address,
                     int(executed[first]),
-                    int(instructions[first:last].sum()),
-                    int(cycles[first:last].sum()),
+                    int(instructions[last] - instructions[first]),
+                    int(cycles[last] - cycles[first]),
                 )
             )
     return tuple(sorted(profiles, key=lambda profile: (-profile.cycles, profile.address)))
+
+
+def _sums(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Of what lies before each slot."""
+    return np.concatenate([[0], np.cumsum(values)])
 
 
 def function_spans(firmware: Firmware, counts: BlockCounters) -> tuple[FunctionSpan, ...]:
