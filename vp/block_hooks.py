@@ -57,8 +57,8 @@ def _charge(counts: Counts) -> None:
     first, last = counts.slots[counts.open_first], counts.slots[counts.open_last]
     counts.instructions += last.instruction_sum - first.instruction_sum
     counts.cycles += last.cycle_sum - first.cycle_sum
-    first.edges += 1
-    last.edges -= 1
+    counts.tallies[counts.open_first].edges += 1
+    counts.tallies[counts.open_last].edges -= 1
 
 
 @routine
@@ -66,7 +66,7 @@ def _charge_taken_branch(counts: Counts) -> None:
     """Charge the branch that ended the running block, which was taken: another block follows."""
     first, last = counts.slots[counts.open_first], counts.slots[counts.open_last]
     cycles = last.taken_sum - first.taken_sum
-    last.taken_cycles += cycles
+    counts.tallies[counts.open_last].taken_cycles += cycles
     counts.cycles += cycles
 
 

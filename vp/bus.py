@@ -107,8 +107,12 @@ class Bus(Device):
 
     def next_event(self) -> int | None:
         """The earliest event of any device."""
-        events = [attachment.device.next_event() for attachment in self.attachments]
-        return min((event for event in events if event is not None), default=None)
+        earliest = None
+        for attachment in self.attachments:
+            event = attachment.device.next_event()
+            if event is not None and (earliest is None or event < earliest):
+                earliest = event
+        return earliest
 
     def event_after(self, now: int) -> int | None:
         """The earliest event, when everything due by `now` was done: a RunError if one is still due."""

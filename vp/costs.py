@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -49,12 +50,17 @@ def load_costs(name_or_path: str | Path) -> CpuCosts:
     """Load a preset by name, or a TOML file of the same form by path."""
     name = str(name_or_path)
     if name in PRESETS:
-        text = resources.files("dlasim.vp").joinpath("presets", f"{name}.toml").read_text("utf-8")
-        return _costs(parse_toml(text, f"preset {name}"), f"preset {name}")
+        return _preset(name)
     path = Path(name)
     if path.suffix != ".toml":
         raise InputError(f"cpu must be {', '.join(PRESETS)}, or a path that ends in .toml (got {name!r})")
     return _costs(read_toml(path), name)
+
+
+@cache
+def _preset(name: str) -> CpuCosts:
+    text = resources.files("dlasim.vp").joinpath("presets", f"{name}.toml").read_text("utf-8")
+    return _costs(parse_toml(text, f"preset {name}"), f"preset {name}")
 
 
 def _costs(tables: dict[str, Any], origin: str) -> CpuCosts:

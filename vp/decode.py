@@ -4,7 +4,6 @@ executes anything."""
 from __future__ import annotations
 
 from enum import IntEnum, auto
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -151,14 +150,20 @@ def classify(word: int) -> InstructionClass:
     return next((kind for mask, match, kind in reversed(rows) if word & mask == match), _C.ILLEGAL)
 
 
-def alternating_sums(values: npt.NDArray[Any], goes_on: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """x[n] = values[n] - x[n - 1] where `goes_on`, and values[n] elsewhere."""
-    numbers = np.arange(len(values))
-    signs = 1 - 2 * (numbers & 1)
-    sums = np.concatenate([[0], np.cumsum(signs * values)])
-    begins = np.maximum.accumulate(np.where(goes_on, 0, numbers))
-    alternating: npt.NDArray[np.int64] = signs * (sums[1:] - sums[begins])
-    return alternating
+class AlternatingSums:
+    """Computes x[n] = values[n] - x[n - 1] where `goes_on`, and values[n] elsewhere, for any values."""
+
+    def __init__(self, goes_on: npt.NDArray[np.bool_]) -> None:
+        numbers = np.arange(len(goes_on))
+        self._begins = np.maximum.accumulate(np.where(goes_on, 0, numbers))
+
+    def __call__(self, values: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """For the n in `places`, in order; everywhere else, `values` are zero."""
+        signs = 1 - 2 * (places & 1)
+        sums = np.concatenate([[0], np.cumsum(signs * values[places])])
+        before = np.searchsorted(places, self._begins[places])
+        alternating: npt.NDArray[np.int64] = signs * (sums[1:] - sums[before])
+        return alternating
 
 
 def memory_operand(word: int) -> tuple[int, int] | None:

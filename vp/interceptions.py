@@ -24,6 +24,9 @@ class Interceptions:
         self._read = read
         self._places: set[int] = set()
 
+    def __len__(self) -> int:
+        return len(self._places)
+
     def find(self, pc: int, size_bytes: int) -> list[int]:
         """Addresses in a block that need a hook and have none so far."""
         found = [
