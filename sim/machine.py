@@ -24,13 +24,12 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import ControlRegisters, find, may_write
 from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import Plan, plan_stream
+from dlasim.sim.plan import Plan
+from dlasim.sim.plan_cache import PlanCache
 from dlasim.sim.stream import FaultAt
 from dlasim.sim.system_memory import DmaMemory
 
 NO_MEMORY = np.zeros(0, np.uint8)
-MAX_CACHED_PLANS = 1024
-MAX_CACHED_WORDS = 1 << 20  # of their streams, since a guest may submit any number of long ones
 _REGION_REGISTERS = [(f"REGION{number}_BASE", f"REGION{number}_SIZE") for number in range(REGION_COUNT)]
 _PLACES_REGIONS = frozenset(name for names in _REGION_REGISTERS for name in names)
 
@@ -60,8 +59,9 @@ class Dla:
         executor: Executor | None = None,
         on_complete: Callable[[Run], None] | None = None,
         backend: Backend = SHIPPED,
+        plans: PlanCache | None = None,
     ) -> None:
-        """Without an executor no tensor is computed: time only."""
+        """Without an executor no tensor is computed: time only. `plans` are shared with other machines."""
         self.config = config
         self.sram: NDArray[np.uint8] = np.zeros(config.sram_bytes if executor else 0, np.uint8)
         self.registers = ControlRegisters(config)
@@ -70,15 +70,13 @@ class Dla:
         self._memory = memory
         self._executor = executor
         self._on_complete = on_complete
-        self._backend = backend
+        self._plans = plans or PlanCache(config, backend)
         self._now = 0
         self._run: Run | None = None
         self._fault: FaultAt | None = None
         self._markers: list[int] = []
         self._tail = 0
         self._rung = False
-        self._plans: dict[tuple[object, ...], Plan] = {}
-        self._planned_words = 0
         self._regions: list[NDArray[np.uint8]] | None = None
 
     # The host's side
@@ -237,24 +235,14 @@ class Dla:
 
     def _start(self, now: int, words: NDArray[np.uint64], first: int, from_queue: bool) -> None:
         regions = self._windows()
-        plan = self._plan(words, {number: len(array) for number, array in enumerate(regions)})
+        plan = self._plans.plan(
+            words, self.file, {number: len(array) for number, array in enumerate(regions)}
+        )
         if self._executor is not None:
             self._executor.run(plan, self.sram, regions, self.observer, first)
         self._run = Run(now, first, plan, from_queue)
         self._markers = [now + cycle for cycle in plan.timeline.markers]
         self.registers.flags("STATUS", busy=True)
-
-    def _plan(self, words: NDArray[np.uint64], region_bytes: dict[int, int]) -> Plan:
-        halt = np.flatnonzero(words == np.uint64(codec.encode("HALT")))
-        words = words[: halt[0] + 1] if len(halt) else words
-        key = (words.tobytes(), tuple(self.file), tuple(region_bytes.values()))
-        if key not in self._plans:
-            if len(self._plans) >= MAX_CACHED_PLANS or self._planned_words >= MAX_CACHED_WORDS:
-                self._plans.clear()
-                self._planned_words = 0
-            self._planned_words += len(words)
-            self._plans[key] = plan_stream(self.config, words.copy(), self.file, region_bytes, self._backend)
-        return self._plans[key]
 
     def _complete(self) -> None:
         run = self._run

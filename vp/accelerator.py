@@ -5,6 +5,7 @@ from __future__ import annotations
 from dlasim.errors import InputError, one_of
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor
+from dlasim.sim.plan_cache import PlanCache
 from dlasim.vp.board import Board
 from dlasim.vp.dla_device import DlaDevice, attach_dla
 from dlasim.vp.run_control import RunControl
@@ -13,9 +14,13 @@ DLAS = ("simulator", "rtl")
 
 
 def attach_accelerator(
-    board: Board, config: DlaConfig, executor: Executor | None, run_control: RunControl
+    board: Board,
+    config: DlaConfig,
+    executor: Executor | None,
+    run_control: RunControl,
+    plans: PlanCache | None = None,
 ) -> DlaDevice:
-    """The one that `run_control` names."""
+    """The one that `run_control` names; `plans` are those of runs before."""
     if run_control.dla not in DLAS:
         raise InputError(f"dla must be {one_of(DLAS)} (got {run_control.dla!r})")
     if run_control.dla == "rtl":
@@ -24,4 +29,4 @@ def attach_accelerator(
         return attach_rtl(board, config, run_control.vcd)
     if run_control.vcd is not None:
         raise InputError("--vcd needs --dla rtl: only the RTL has waveforms")
-    return attach_dla(board, config, executor)
+    return attach_dla(board, config, executor, plans)

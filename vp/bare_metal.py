@@ -128,5 +128,7 @@ def run_bare_metal(
         result = run_control.run(board)
     finally:
         device.close()
+    if not run_control.devices:  # which may know the board's memories
+        board.retire()
     runs = tuple(device.runs)
     return BareMetal(firmware, config, cpu, result, runs, device.runs_lost, device.dla.fault)

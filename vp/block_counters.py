@@ -17,15 +17,22 @@ from dlasim.dataclass import dataclass
 from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
 from dlasim.native.storage import RecordView, bind, create
-from dlasim.vp.block_records import CODE_SLOT_BYTES, NO_SLOT, RING_BLOCKS, CodeSlot, Counts
-from dlasim.vp.decode import CodeTable
+from dlasim.vp.block_records import (
+    CODE_SLOT_BYTES,
+    NO_SLOT,
+    RING_BLOCKS,
+    CodeSlot,
+    Counts,
+    SlotTally,
+)
+from dlasim.vp.decode import AlternatingSums, CodeTable
 from dlasim.vp.elf import Function
 
 NEVER = 1 << 62
 
-_COLUMNS = {name: field.slot for name, field in layout(CodeSlot).fields.items()}
+_COLUMNS = {name: field.slot for kind in (CodeSlot, SlotTally) for name, field in layout(kind).fields.items()}
 _INSTRUCTION_SUM, _CYCLE_SUM = _COLUMNS["instruction_sum"], _COLUMNS["cycle_sum"]
-_EDGES, _TAKEN, _TAKEN_CYCLES = _COLUMNS["edges"], _COLUMNS["taken"], _COLUMNS["taken_cycles"]
+_EDGES, _TAKEN_SUM, _TAKEN_CYCLES = _COLUMNS["edges"], _COLUMNS["taken_sum"], _COLUMNS["taken_cycles"]
 _BREAKPOINT, _FUNCTION = _COLUMNS["is_breakpoint"], _COLUMNS["function"]
 
 # A block can run on behind the end of the code, but not over more than a page and an instruction.
@@ -49,23 +56,41 @@ class BlockCounters:
     def __init__(self, code: CodeTable) -> None:
         slots = len(code.costs) + 1 + _SLOTS_BEYOND
         self._records: npt.NDArray[np.int64] = np.zeros((slots, layout(CodeSlot).slots), np.int64)
+        self._tallies: npt.NDArray[np.int64] = np.zeros((slots, layout(SlotTally).slots), np.int64)
         self.counts = counts = create(Counts, is_compiled=True)
         bind(counts, "slots", Column(self._records, is_compiled=True))
+        bind(counts, "tallies", Column(self._tallies, is_compiled=True))
         self._slots = len(code.costs)
-        self._interrupted: _InterruptedBlock | None = None
         self._log: npt.NDArray[np.int64] | None = None
-        for column, values in ((_INSTRUCTION_SUM, code.starts), (_CYCLE_SUM, code.costs)):
-            self._records[1:, column] = np.cumsum(np.append(values, np.zeros(_SLOTS_BEYOND, np.int64)))
-        self._records[1 : self._slots + 1, _TAKEN_CYCLES] = code.taken_costs
+        self._starting = AlternatingSums(np.append(False, code.is_wide[:-1]))
+        ones = np.ones(self._slots, np.int64)
+        columns = ((_INSTRUCTION_SUM, ones), (_CYCLE_SUM, code.costs), (_TAKEN_SUM, code.taken_costs))
+        backwards = AlternatingSums(code.is_wide[::-1])
+        for column, values in columns:
+            sums = np.cumsum(slot_weights(values, backwards))
+            self._records[1 : self._slots + 1, column] = sums
+            self._records[self._slots + 1 :, column] = sums[-1]
         self.taken_branches_cost = bool(code.taken_costs.any())
-        self._base = counts.code_base = code.base
-        counts.code_bytes = CODE_SLOT_BYTES * self._slots
+        self._base = code.base
+        self.reset()
+
+    def reset(self) -> None:
+        """Begins to count anew; what is known of the code stays."""
+        self._interrupted: _InterruptedBlock | None = None
+        self._tallies[:] = 0
+        counts = self.counts
+        fresh = Counts()
+        for name in layout(Counts).fields:
+            value = getattr(fresh, name)
+            if isinstance(value, int):
+                setattr(counts, name, value)
+        counts.code_base, counts.code_bytes = self._base, CODE_SLOT_BYTES * self._slots
         counts.open_first = counts.resume_first = NO_SLOT
-        counts.register_address = self.address + 8 * layout(Counts).fields["register"].slot
+        counts.register_address = self.record_address + 8 * layout(Counts).fields["register"].slot
         self.plan(0, None, None)
 
     @property
-    def address(self) -> int:
+    def record_address(self) -> int:
         """Where the hooks find the counts."""
         return cast("RecordView", self.counts).address
 
@@ -120,10 +145,11 @@ class BlockCounters:
             self._interrupted = _InterruptedBlock(pc, first, self.instructions, self.cycles)
         self.counts.instructions, self.counts.cycles = self.counts_at(left_at)
         if left_at != pc:
-            self.counts.cycles += int(last[_TAKEN_CYCLES])
-            last[_TAKEN] += 1
-        self._records[first, _EDGES] += 1
-        last[_EDGES] -= 1
+            cycles = int(last[_TAKEN_SUM] - self._records[first, _TAKEN_SUM])
+            self.counts.cycles += cycles
+            self._tallies[self._slot(left_at), _TAKEN_CYCLES] += cycles
+        self._tallies[first, _EDGES] += 1
+        self._tallies[self._slot(left_at), _EDGES] -= 1
         self.counts.open_first = NO_SLOT
 
     def was_left_inside(self, pc: int) -> bool:
@@ -139,8 +165,8 @@ class BlockCounters:
         """Takes back the charge of the block that was left, so that going on inside it changes nothing."""
         left = self._interrupted
         assert left is not None
-        self._records[left.first, _EDGES] -= 1
-        self._records[self._slot(left.pc)][_EDGES] += 1
+        self._tallies[left.first, _EDGES] -= 1
+        self._tallies[self._slot(left.pc), _EDGES] += 1
         self.counts.instructions, self.counts.cycles = left.instructions, left.cycles
         self.counts.resume_first = left.first
         self._interrupted = None
@@ -152,25 +178,29 @@ class BlockCounters:
             return
         self.counts.instructions += 1
         self.counts.cycles += int(self._records[last, _CYCLE_SUM] - self._records[first, _CYCLE_SUM])
-        self._records[first, _EDGES] += 1
-        self._records[last, _EDGES] -= 1
+        self._tallies[first, _EDGES] += 1
+        self._tallies[last, _EDGES] -= 1
 
     def charge(self, cycles: int) -> None:
         """Adds time in which no instruction ran: a trap's entry, sleep."""
         self.counts.cycles += cycles
 
-    def executed(self) -> npt.NDArray[np.int64]:
-        """How often each two-byte slot of the code was run through."""
-        return np.cumsum(self._records[: self._slots, _EDGES])
+    def executed(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The slots where an instruction that ran starts, in order, and how often each ran."""
+        # What runs through a slot starts there, or one slot before if that is a wide instruction.
+        through = np.cumsum(self._tallies[: self._slots, _EDGES])
+        (places,) = (through != 0).nonzero()
+        times = self._starting.at(places, through[places])
+        ran = times != 0
+        return places[ran], times[ran]
 
-    def addresses(self, slots: npt.NDArray[np.bool_]) -> list[int]:
-        """Addresses of the instructions that start at the slots marked."""
-        starts = np.diff(self._records[: self._slots + 1, _INSTRUCTION_SUM]) > 0
-        return [self._base + 2 * int(slot) for slot in np.flatnonzero(slots & starts)]
+    def address(self, slot: int) -> int:
+        """Where a slot is."""
+        return self._base + CODE_SLOT_BYTES * slot
 
-    def taken(self) -> npt.NDArray[np.int64]:
-        """How often the branch ending just before each slot's end was taken."""
-        return self._records[1 : self._slots + 1, _TAKEN].copy()
+    def taken_cycles(self) -> npt.NDArray[np.int64]:
+        """What taken branches have cost in addition, by the last slot of each."""
+        return self._tallies[1 : self._slots + 1, _TAKEN_CYCLES]
 
     def recent_blocks(self) -> list[int]:
         """Addresses of the last blocks that started, oldest first."""
@@ -213,3 +243,10 @@ class BlockCounters:
 
     def _slot(self, pc: int) -> int:
         return (pc - self._base) >> 1
+
+
+def slot_weights(values: npt.NDArray[np.int64], backwards: AlternatingSums) -> npt.NDArray[np.int64]:
+    """Numbers for the slots such that those of an instruction's slots add up to its value, wherever the CPU
+    enters: of a wide instruction's two slots, the second has what an instruction there would have, and the
+    first the rest. `backwards` goes on at wide instructions, from the end of the code to its begin."""
+    return backwards.everywhere(values[::-1])[::-1]

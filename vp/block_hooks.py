@@ -57,16 +57,17 @@ def _charge(counts: Counts) -> None:
     first, last = counts.slots[counts.open_first], counts.slots[counts.open_last]
     counts.instructions += last.instruction_sum - first.instruction_sum
     counts.cycles += last.cycle_sum - first.cycle_sum
-    first.edges += 1
-    last.edges -= 1
+    counts.tallies[counts.open_first].edges += 1
+    counts.tallies[counts.open_last].edges -= 1
 
 
 @routine
 def _charge_taken_branch(counts: Counts) -> None:
     """Charge the branch that ended the running block, which was taken: another block follows."""
-    last = counts.slots[counts.open_last]
-    last.taken += 1
-    counts.cycles += last.taken_cycles
+    first, last = counts.slots[counts.open_first], counts.slots[counts.open_last]
+    cycles = last.taken_sum - first.taken_sum
+    counts.tallies[counts.open_last].taken_cycles += cycles
+    counts.cycles += cycles
 
 
 @routine

@@ -17,12 +17,18 @@ class CodeSlot(Record):
 
     instruction_sum: int = 0
     cycle_sum: int = 0
-    edges: int = 0  # +1 where a block started, -1 where it ended: the running sum is how often it ran
-    taken: int = 0  # how often the branch that ends here was taken
-    taken_cycles: int = 0  # extra cycles when it is
-    is_breakpoint: int = 0
+    taken_sum: int = 0  # of the extra cycles of branches, when they are taken: a block has one, at its end
     function: int = 0  # number of the function, 1 for the first; 0: none
-    unused: int = 0  # a slot is one cache line
+    is_breakpoint: int = 0
+    unused: list[int] = array(int, 3)  # a slot is one cache line
+
+
+@record
+class SlotTally(Record):
+    """What was counted at two bytes of code."""
+
+    edges: int = 0  # +1 where a block started, -1 where it ended: the running sum is how often it ran
+    taken_cycles: int = 0  # what the branches that end here have cost in addition
 
 
 @record
@@ -63,5 +69,6 @@ class Counts(Record):
     most_changes: int = 0
     lost_changes: int = 0  # changes that found the log full
     slots: Records[CodeSlot] = pointer(CodeSlot)
+    tallies: Records[SlotTally] = pointer(SlotTally)
     log: Records[FunctionChange] = pointer(FunctionChange)
     ring: list[int] = array(int, RING_BLOCKS)  # addresses of the last blocks

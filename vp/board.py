@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.vp import memory_map, profile, traps
+from dlasim.vp import memory_map, profile, spare_parts, traps
 from dlasim.vp.block_counters import NEVER, BlockCounters
 from dlasim.vp.board_result import BoardResult, Crash, FunctionProfile, Reason
 from dlasim.vp.bus import Bus
@@ -29,6 +29,7 @@ from dlasim.vp.exit_device import ExitDevice
 from dlasim.vp.liveness import STUCK_AFTER_SECONDS, StuckWatch, regular_pauses
 from dlasim.vp.memories import Bytes, Memories
 from dlasim.vp.memory_map import AddressRange, MemoryMap
+from dlasim.vp.spare_parts import Parts, PartsKind
 from dlasim.vp.uart import Uart
 
 Progress = Callable[[int, str], None]
@@ -55,7 +56,9 @@ class Board:
         self.config = config or BoardConfig()
         self.costs = load_costs(self.config.cpu)
         layout = self.config.memory_map
-        self.memories = Memories(layout)
+        self._kind = PartsKind(layout, self.costs, self.config.fetch_wait_cycles)
+        self._spare = spare_parts.take(self._kind)
+        self.memories = Memories(layout) if self._spare is None else self._spare.memories
         self._loaded: _Loaded | None = None
         self.bus = Bus()
         self.uart, self.clint = Uart(), Clint()
@@ -107,13 +110,7 @@ class Board:
         assert self._loaded is None, "a board is loaded once"
         self.bus.reset()
         self.memories.load(firmware)
-        base, data = executable_code(firmware)
-        code = decode(base, data, [function.address for function in firmware.functions])
-        table = self.costs.table(code, self.config.memory_map.flash, self.config.fetch_wait_cycles)
-        counts = BlockCounters(table)
-        if self.config.log_functions:
-            counts.log_functions(firmware.functions)
-        cpu = Cpu([self.memories.flash, self.memories.ram], self.bus, code, counts)
+        table, counts, cpu = self._take_parts(firmware) or self._make_parts(firmware)
         cpu.pc = firmware.entry
         cpu.on_device_access(self._plan)
         cpu.counters.time_source(self._time)
@@ -122,6 +119,34 @@ class Board:
             profile.paint_stack(stack)
         self._loaded = _Loaded(firmware, table, counts, cpu, stack)
         return firmware
+
+    def _take_parts(self, firmware: Firmware) -> tuple[CodeTable, BlockCounters, Cpu] | None:
+        """Those of a board before, as new, if they fit."""
+        spare, self._spare = self._spare, None
+        if spare is None or self.config.log_functions or not spare.fit(firmware, self.bus):
+            return None
+        spare.counts.reset()
+        spare.cpu.reset(self.bus)
+        return spare.code, spare.counts, spare.cpu
+
+    def _make_parts(self, firmware: Firmware) -> tuple[CodeTable, BlockCounters, Cpu]:
+        base, data = executable_code(firmware)
+        table = self.costs.table(
+            decode(base, data), self.config.memory_map.flash, self.config.fetch_wait_cycles
+        )
+        counts = BlockCounters(table)
+        if self.config.log_functions:
+            counts.log_functions(firmware.functions)
+        place = AddressRange("code", base, len(data), "")
+        memories = [self.memories.flash, self.memories.ram]
+        return table, counts, Cpu(memories, self.bus, counts, place)
+
+    def retire(self) -> None:
+        """Leaves what it is made of to the next board of its kind; this one must not be used any more."""
+        loaded, self._loaded = self._ready, None
+        if not self.config.log_functions and loaded.cpu.fits(self.bus):
+            parts = Parts(self._kind, self.memories, loaded.firmware, loaded.code, loaded.counts, loaded.cpu)
+            spare_parts.leave(parts)
 
     # --- running ---
 
@@ -242,7 +267,7 @@ class Board:
             event: int | None = 0
         else:
             events = (self.bus.next_event(), self._last_cycle, self._slice_end)
-            event = min((event for event in events if event is not None), default=None)
+            event = min([event for event in events if event is not None], default=None)
         self._ready.counts.plan(self.bus.pending(), event, self._last_instruction)
 
     def _sleep(self) -> Reason | None:

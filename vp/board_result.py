@@ -7,11 +7,15 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from dlasim.dataclass import dataclass
+from dlasim.vp.decode import InstructionClass, classify
 from dlasim.vp.disassembly import REGISTER_NAMES
-from dlasim.vp.elf import Firmware
+from dlasim.vp.elf import COMPILE, CPU, Firmware
 from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
+from dlasim.vp.traps import ILLEGAL_INSTRUCTION
 
 _MAX_CYCLE_BLOCKS = 8  # blocks of a loop that a crash dump folds
+
+_NO_INSTRUCTION = (0, 0xFFFF, 0xFFFF_FFFF)  # cleared and erased memory
 
 _CAUSES = {
     0: "misaligned instruction address",
@@ -73,6 +77,8 @@ class Crash:
         """The report a person reads."""
         cause = _CAUSES.get(self.cause, "unknown cause")
         lines = [f"{cause} (mcause {self.cause}, mtval 0x{self.value:08x}) at {firmware.locate(self.pc)}"]
+        if self._lacks_extension:
+            lines[0] += f"; the CPU is {CPU}: {COMPILE}"
         values = [
             f"{name:>4} {value:08x}" for name, value in zip(REGISTER_NAMES, self.registers, strict=True)
         ]
@@ -84,6 +90,12 @@ class Crash:
                 what = "this one" if len(blocks) == 1 else f"these {len(blocks)}"
                 lines.append(f"    {what}, {times} times")
         return "\n".join(lines)
+
+    @property
+    def _lacks_extension(self) -> bool:
+        """Whether it is an instruction that another CPU may have, rather than a word that stands for none."""
+        is_unknown = self.cause == ILLEGAL_INSTRUCTION and classify(self.value) is InstructionClass.ILLEGAL
+        return is_unknown and self.value not in _NO_INSTRUCTION
 
 
 @dataclass(frozen=True, slots=True)

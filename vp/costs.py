@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -33,33 +34,33 @@ class CpuCosts:
     trap_entry_cycles: int
 
     def table(self, code: Code, slow: AddressRange | None = None, wait_cycles: int = 0) -> CodeTable:
-        """The per-slot costs of decoded code. In the slow range the CPU waits for each word of 4 bytes that
+        """What each instruction costs. In the slow range the CPU waits for each word of 4 bytes that
         it fetches; the second half of a word is there when the first was fetched."""
-        cycles = np.array(self.cycles, np.int64)
-        costs = np.where(code.starts, cycles[code.classes], 0)
+        costs = np.array(self.cycles, np.int64)[code.classes]
         if slow is not None and wait_cycles:
             addresses = code.base + CODE_SLOT_BYTES * np.arange(len(costs))
             is_slow = (addresses >= slow.base) & (addresses < slow.end)
-            is_there = (addresses % WORD_BYTES != 0) & ((code.words & 3) != 3)  # a 16-bit instruction
-            costs[code.starts & is_slow & ~is_there] += wait_cycles
-        branch = code.starts & (code.classes == InstructionClass.BRANCH)
-        wide = (code.words & 3) == 3
-        taken = np.zeros(len(costs), np.int64)
-        taken[branch & ~wide] = self.branch_taken_cycles
-        taken[1:][(branch & wide)[:-1]] = self.branch_taken_cycles
-        return CodeTable(code.base, code.starts, costs, taken)
+            is_there = (addresses % WORD_BYTES != 0) & ~code.is_wide
+            costs[is_slow & ~is_there] += wait_cycles
+        taken = np.where(code.classes == InstructionClass.BRANCH, self.branch_taken_cycles, 0)
+        return CodeTable(code.base, code.is_wide, costs, taken)
 
 
 def load_costs(name_or_path: str | Path) -> CpuCosts:
     """Load a preset by name, or a TOML file of the same form by path."""
     name = str(name_or_path)
     if name in PRESETS:
-        text = resources.files("dlasim.vp").joinpath("presets", f"{name}.toml").read_text("utf-8")
-        return _costs(parse_toml(text, f"preset {name}"), f"preset {name}")
+        return _preset(name)
     path = Path(name)
     if path.suffix != ".toml":
         raise InputError(f"cpu must be {', '.join(PRESETS)}, or a path that ends in .toml (got {name!r})")
     return _costs(read_toml(path), name)
+
+
+@cache
+def _preset(name: str) -> CpuCosts:
+    text = resources.files("dlasim.vp").joinpath("presets", f"{name}.toml").read_text("utf-8")
+    return _costs(parse_toml(text, f"preset {name}"), f"preset {name}")
 
 
 def _costs(tables: dict[str, Any], origin: str) -> CpuCosts:

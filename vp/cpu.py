@@ -23,11 +23,12 @@ from dlasim.errors import RunError
 from dlasim.vp import decode
 from dlasim.vp.block_counters import BlockCounters
 from dlasim.vp.block_records import STOP_DEADLINE, STOP_DEBUG, STOP_NONE
-from dlasim.vp.bus import Attachment, Bus
+from dlasim.vp.bus import Bus
 from dlasim.vp.counters import Counters
-from dlasim.vp.decode import Code
+from dlasim.vp.decode import InstructionClass
+from dlasim.vp.interceptions import Interceptions, is_intercepted
 from dlasim.vp.memories import Bytes, Memory
-from dlasim.vp.memory_map import PAGE_BYTES
+from dlasim.vp.memory_map import PAGE_BYTES, AddressRange
 from dlasim.vp.native_hooks import compile_hooks
 from dlasim.vp.traps import (
     BREAKPOINT,
@@ -44,6 +45,8 @@ _unicorn: Any = unicorn  # partly typed; through Any it is left unchecked
 REGISTERS = 32
 _TRANSLATIONS_BYTES = (1 << 30) + (64 << 20)  # Unicorn's buffer of 1 GiB and what else it allocates
 _MAX_ACCESS_BYTES = 4
+_MAX_KEPT_INTERCEPTIONS = 256  # each costs time in every translation
+_PAGE_FLAGS_AT = 16
 _X0 = riscv_const.UC_RISCV_REG_X0
 _PC = riscv_const.UC_RISCV_REG_PC
 
@@ -78,7 +81,8 @@ class Stop:
 class Cpu:
     """One hart. `run` goes on until something needs attention; the caller decides what follows."""
 
-    def __init__(self, memories: list[Memory], bus: Bus, code: Code, counts: BlockCounters) -> None:
+    def __init__(self, memories: list[Memory], bus: Bus, counts: BlockCounters, code: AddressRange) -> None:
+        """`code` is where the firmware's code lies."""
         _check_address_space()
         self._engine: Any = _unicorn.Uc(_unicorn.UC_ARCH_RISCV, _unicorn.UC_MODE_RISCV32)
         # The one model that is RV32IMAC: without F, D and supervisor mode.
@@ -87,18 +91,51 @@ class Cpu:
         self._engine.ctl_set_tlb_mode(_unicorn.UC_TLB_VIRTUAL)
         self._memories = memories  # the engine keeps only addresses
         self._counts = counts
-        self._exception: tuple[int, int] | None = None
-        self._failure: BaseException | None = None
-        self._passing: int | None = None
+        self._code = code
+        self._code_as_translated: bytes | None = None
         for memory in memories:
             self._map_memory(memory)
         self._fetched = _fetched_pages(next(memory for memory in memories if memory.writable))
-        self._bus = bus
-        self._changed: Callable[[], None] = lambda: None
-        for attachment in bus.attachments:
-            self._map_device(attachment)
+        self._places = _places(bus)
+        for base, size_bytes in self._places:
+            self._map_device(base, size_bytes)
+        self._interceptions = Interceptions(self._read)
+        self._unhooked: list[int] = []
+        self._has_extra_hooks = False
         self._install_hooks()
-        self.counters = Counters(self, counts, code, bus)
+        self._after_power_on = self._engine.context_save()
+        self._connect(bus)
+
+    def _connect(self, bus: Bus) -> None:
+        """Begins with the devices on this bus."""
+        self._bus = bus
+        self._devices = {attachment.base: attachment.device for attachment in bus.attachments}
+        self._changed: Callable[[], None] = lambda: None
+        self._exception: tuple[int, int] | None = None
+        self._failure: BaseException | None = None
+        self._passing: int | None = None
+        self._has_run = False
+        self._name_registers()
+        self.counters = Counters(self, self._counts, bus)
+
+    def fits(self, bus: Bus) -> bool:
+        """Whether `reset` can make this the CPU of a board with another bus."""
+        is_plain = not self._has_extra_hooks and len(self._interceptions) <= _MAX_KEPT_INTERCEPTIONS
+        return is_plain and _places(bus) == self._places
+
+    def reset(self, bus: Bus) -> None:
+        """As after power-on, on a board with this bus; keeps the translations of the firmware's code."""
+        self._engine.context_restore(self._after_power_on)
+        for memory in self._memories:
+            first, last = memory.base, memory.base + memory.data.nbytes
+            if not memory.writable and first <= self._code.base < last:
+                self._forget(first, self._code.base)
+                first = self._code.end
+            self._forget(first, last)
+        # Last, since Unicorn fetches from what it forgets.
+        self._fetched[_PAGE_FLAGS_AT:] = 0
+        self._engine.ctl(_unicorn.UC_CTL_TLB_FLUSH, _unicorn.UC_CTL_IO_WRITE)
+        self._connect(bus)
 
     def on_device_access(self, changed: Callable[[], None]) -> None:
         """`changed` is called when an access to a device may have changed its events or interrupt line."""
@@ -110,10 +147,9 @@ class Cpu:
             rights |= _unicorn.UC_PROT_WRITE
         self._engine.mem_map_ptr(memory.base, memory.data.nbytes, rights, memory.data.ctypes.data)
 
-    def _map_device(self, attachment: Attachment) -> None:
-        device, base = attachment.device, attachment.base
-
+    def _map_device(self, base: int, size_bytes: int) -> None:
         def load(_: Any, offset: int, size: int, __: Any) -> int:
+            device = self._devices[base]
             try:
                 device.tick(self._counts.cycles)
                 before = device.interrupt(), device.next_event()
@@ -127,31 +163,35 @@ class Cpu:
 
         def store(_: Any, offset: int, size: int, value: int, __: Any) -> None:
             try:
-                device.tick(self._counts.cycles)
+                self._devices[base].tick(self._counts.cycles)
                 self._bus.store(base + offset, size, value & ((1 << 8 * size) - 1))
                 self._changed()
             except BaseException as failure:
                 self._fail(failure)
 
-        self._engine.mmio_map(base, attachment.size_bytes, load, None, store, None)
+        self._engine.mmio_map(base, size_bytes, load, None, store, None)
 
     def _fail(self, failure: BaseException) -> None:
         """Keeps what a device raised, for `run` to raise: no exception finds its way through Unicorn."""
         self._failure = self._failure or failure
         self._engine.emu_stop()
 
-    def _install_hooks(self) -> None:
+    def _name_registers(self) -> None:
+        """Tells the hooks what the emulator calls the registers that they read."""
         self._counts.counts.mstatus_id = riscv_const.UC_RISCV_REG_MSTATUS
         self._counts.counts.mie_id = riscv_const.UC_RISCV_REG_MIE
+
+    def _install_hooks(self) -> None:
         self._hooks = compile_hooks(
             _address(uclib.uc_emu_stop),
             _address(uclib.uc_reg_read),
             taken_branches_cost=self._counts.taken_branches_cost,
             log_functions=self._counts.logs_functions,
         )
-        self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._counts.address)
+        self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._counts.record_address)
         self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, self._fetched.ctypes.data)
         self._engine.hook_add(_unicorn.UC_HOOK_INTR, self._on_exception)
+        self._engine.hook_add(_unicorn.UC_HOOK_EDGE_GENERATED, self._translated)
         # No hook on memory, not even on faults: any makes all stores slow.
 
     def _native_hook(self, kind: int, address: int, data_address: int) -> None:
@@ -169,20 +209,46 @@ class Cpu:
 
     def enable_debugging(self) -> None:
         """Breakpoints and steps from now on; must come before the first run, and costs speed."""
-        self._native_hook(_unicorn.UC_HOOK_CODE, self._hooks.debug, self._counts.address)
+        self._has_extra_hooks = True
+        self._native_hook(_unicorn.UC_HOOK_CODE, self._hooks.debug, self._counts.record_address)
 
     def forget_translations(self) -> None:
         """Must follow a change of code in memory that the guest did not make itself."""
         for memory in self._memories:
-            self._engine.ctl_remove_cache(memory.base, memory.base + memory.data.nbytes)
+            self._forget(memory.base, memory.base + memory.data.nbytes)
+
+    def _forget(self, first: int, last: int) -> None:
+        if first < last:
+            self._engine.ctl_remove_cache(first, last)
 
     def trace_instructions(self, trace: Callable[[int, int], None]) -> None:
         """`trace(pc, size)` before each instruction; slow, and must come before the first run."""
+        self._has_extra_hooks = True
         self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda _, pc, size, __: trace(pc, size))
 
-    def hook_address(self, address: int, action: Callable[[], None]) -> None:
-        """Calls `action` before the instruction at `address`."""
-        self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda *_: action(), begin=address, end=address)
+    def _translated(self, engine: Any, block: Any, _: Any, __: Any) -> None:
+        """Before a new block runs: stops if hooks are missing in it."""
+        self._unhooked = self._interceptions.find(block.pc, block.size)
+        if self._unhooked:
+            engine.emu_stop()
+
+    def _hook_interceptions(self) -> None:
+        """Adds the hooks that are missing; the emulator then has to translate these places again."""
+        for address in self._unhooked:
+            self._engine.hook_add(_unicorn.UC_HOOK_CODE, self._intercept, begin=address, end=address)
+            self._forget(address, address + 1)
+        self._unhooked = []
+
+    def _intercept(self, engine: Any, address: int, *_: Any) -> None:
+        """In place of an instruction, if it is still one that the emulator gets wrong."""
+        word = self.fetch(address)
+        if not is_intercepted(word):
+            return
+        if decode.classify(word) is InstructionClass.ILLEGAL:
+            self._exception = (ILLEGAL_INSTRUCTION, address)
+            engine.emu_stop()
+        else:
+            self.counters.carry_out(address, word)
 
     def break_at(self, address: int) -> Callable[[], None]:
         """Stops before the instruction at `address`, for code that the block counters do not know; what is
@@ -221,6 +287,7 @@ class Cpu:
         return self._passing == self.pc and self._counts.was_left_inside(self.pc)
 
     def _debug_hook(self, kinds: int, action: Any, first: int, last: int) -> Callable[[], None]:
+        self._has_extra_hooks = True
         handle = self._engine.hook_add(kinds, action, begin=first, end=last)
         self.forget_translations()
 
@@ -265,12 +332,16 @@ class Cpu:
 
     def fetch(self, address: int) -> int:
         """The instruction word at an address of memory; 0 where there is none."""
+        word = int.from_bytes(self._read(address, 4), "little")
+        return word if word & 3 == 3 else word & 0xFFFF
+
+    def _read(self, address: int, size_bytes: int) -> bytes:
+        """So many bytes, as far as there is memory."""
         for memory in self._memories:
             offset = address - memory.base
-            if 0 <= offset <= memory.data.nbytes - 2:
-                word = int.from_bytes(memory.data[offset : offset + 4].tobytes(), "little")
-                return word if word & 3 == 3 else word & 0xFFFF
-        return 0
+            if 0 <= offset < memory.data.nbytes:
+                return memory.data[offset : offset + size_bytes].tobytes()
+        return b""
 
     # --- running ---
 
@@ -285,11 +356,7 @@ class Cpu:
             self._counts.reopen()
         counts.is_stepping = int(step)
         self._exception = None
-        error = _unicorn.UC_ERR_OK
-        try:
-            self._engine.emu_start(self.pc, 0)
-        except _unicorn.UcError as problem:
-            error = problem.errno
+        error = self._emulate()
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -300,6 +367,31 @@ class Cpu:
         if stop.kind is StopKind.EXCEPTION and is_counted(stop.cause, stop.value):
             self._counts.charge_instruction(self.pc, 4 if self.fetch(self.pc) & 3 == 3 else 2)
         return stop
+
+    def _emulate(self) -> int:
+        """Lets the emulator go on until it stops; its error code."""
+        if not self._has_run:
+            self._prepare_first_run()
+        while True:
+            try:
+                self._engine.emu_start(self.pc, 0)
+            except _unicorn.UcError as problem:
+                return int(problem.errno)
+            if not self._unhooked:
+                return int(_unicorn.UC_ERR_OK)
+            self._hook_interceptions()
+
+    def _prepare_first_run(self) -> None:
+        """Looks at the first block of all, which the emulator does not announce. Later, forgets what was
+        translated if the code has changed since."""
+        code = self._read(self._code.base, self._code.size_bytes)
+        if self._code_as_translated is None:
+            self._unhooked = self._interceptions.find_from(self.pc, PAGE_BYTES)
+            self._hook_interceptions()
+        elif self._code_as_translated != code:
+            self.forget_translations()
+        self._code_as_translated = code
+        self._has_run = True
 
     def _why(self, error: int) -> Stop:
         stopped = self._counts.counts.stopped
@@ -334,9 +426,15 @@ def _check_address_space() -> None:
         ) from error
 
 
+def _places(bus: Bus) -> list[tuple[int, int]]:
+    """Where devices lie: address and size of each."""
+    return [(attachment.base, attachment.size_bytes) for attachment in bus.attachments]
+
+
 def _fetched_pages(ram: Memory) -> Bytes:
     """What the TLB hook needs: RAM's base and size, then a flag per page."""
     place = np.array([ram.base, ram.data.nbytes], np.uint64)
+    assert place.nbytes == _PAGE_FLAGS_AT
     return np.concatenate([place.view(np.uint8), np.zeros(-(-ram.data.nbytes // PAGE_BYTES), np.uint8)])
 
 

@@ -11,6 +11,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import find
 from dlasim.sim.executor import Executor
 from dlasim.sim.machine import Dla, Run
+from dlasim.sim.plan_cache import PlanCache
 from dlasim.vp import memory_map
 from dlasim.vp.board import Board
 from dlasim.vp.device import Device
@@ -44,8 +45,14 @@ MAX_RUNS = 1 << 16  # further streams are only counted
 class DlaDevice(Device):
     """A `Dla` behind the bus, in the CPU's clock; `runs` lists the streams that completed."""
 
-    def __init__(self, config: DlaConfig, memory: BoardMemory, executor: Executor | None) -> None:
-        self.dla = Dla(config, memory, executor, self._completed)
+    def __init__(
+        self,
+        config: DlaConfig,
+        memory: BoardMemory,
+        executor: Executor | None,
+        plans: PlanCache | None = None,
+    ) -> None:
+        self.dla = Dla(config, memory, executor, self._completed, plans=plans)
         self.runs: list[Run] = []
         self.runs_lost = 0
         self.most_runs = MAX_RUNS
@@ -102,9 +109,11 @@ class DlaDevice(Device):
         """Called after the run."""
 
 
-def attach_dla(board: Board, config: DlaConfig, executor: Executor | None) -> DlaDevice:
+def attach_dla(
+    board: Board, config: DlaConfig, executor: Executor | None, plans: PlanCache | None = None
+) -> DlaDevice:
     """Puts an accelerator on the board; without an executor it keeps time but computes nothing."""
-    device = DlaDevice(config, BoardMemory(board), executor)
+    device = DlaDevice(config, BoardMemory(board), executor, plans)
     region = memory_map.DLA
     line = memory_map.MACHINE_EXTERNAL_INTERRUPT
     board.attach(device, region.base, region.size_bytes, irq=line, name=region.name)

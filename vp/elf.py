@@ -3,25 +3,54 @@ crash it: every mistake in it is an InputError."""
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
-
-from elftools.elf.elffile import ELFFile
+from typing import Any, NamedTuple
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 
-_IDENT_BYTES = 16
+CPU, COMPILE = "RV32IMAC", "compile with -march=rv32imac -mabi=ilp32"  # as messages have it
+# Of the file's header: where its fields lie.
 _HEADER_BYTES = 52
-_EXECUTABLE = 1
+_TYPE_AT, _ENTRY_AT, PROGRAM_HEADERS_AT, _SECTIONS_AT, _FLAGS_AT = 16, 24, 28, 32, 36
+PROGRAM_HEADER_COUNT_AT, _SECTION_COUNT_AT = 44, 48
+_FLOAT_ABI = 0x6  # of the flags: EF_RISCV_FLOAT_ABI
+_FLOAT_ABIS = {0: "", 2: "ilp32f", 4: "ilp32d", 6: "ilp32q"}
+
+PROGRAM_HEADER = struct.Struct("<8I")
+_LOAD, _EXECUTABLE = 1, 1
+_SECTION, _SECTION_TYPE, _SECTION_OFFSET, _SYMBOL_TABLE = struct.Struct("<10I"), 1, 4, 2
+_SYMBOL, _FUNCTION = struct.Struct("<3I2BH"), 2
+
+_MAX_SYMBOLS = 1 << 20
+_MAX_NAME_BYTES = 1 << 12
 _MAX_CODE_BYTES = 4 << 20
 _MAX_FILE_BYTES = 1 << 30
 _MAX_DEBUG_BYTES = 1 << 24  # of a section; reading more takes too long for what it gives
+
+
+class _ProgramHeader(NamedTuple):
+    type: int
+    offset: int
+    address: int
+    load_address: int
+    file_bytes: int
+    memory_bytes: int
+    flags: int
+    alignment: int
+
+
+class _Symbol(NamedTuple):
+    name: str
+    address: int
+    size_bytes: int
+    is_function: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +139,15 @@ def parse_elf(data: bytes, origin: str) -> Firmware:
     """The same from bytes; `origin` names them in messages."""
     _check_header(data, origin)
     try:
-        elf = ELFFile(BytesIO(data))
-        segments = tuple(_segment(header, data, origin) for header in _loadable(elf))
-        symbols = _symbols(elf)
-        entry = int(elf["e_entry"])
-    except InputError:
-        raise
-    except Exception as error:  # pyelftools raises nearly anything on a damaged file
+        segments = tuple(_segment(header, data, origin) for header in _program_headers(data))
+        symbols = _symbols(data, origin)
+    except struct.error as error:  # a table reaches beyond the file's end
         raise InputError(f"{origin}: damaged ELF file: {error}") from error
     if not any(segment.executable for segment in segments):
         raise InputError(f"{origin}: no executable segment; link it with the board's linker script")
-    functions = _functions(symbols)
-    addresses = {name: address for name, address, _, _ in symbols}
-    return Firmware(origin, entry, segments, addresses, functions, data)
+    (entry,) = struct.unpack_from("<I", data, _ENTRY_AT)
+    addresses = {symbol.name: symbol.address for symbol in symbols}
+    return Firmware(origin, entry, segments, addresses, _functions(symbols), data)
 
 
 def _check_header(data: bytes, origin: str) -> None:
@@ -132,51 +157,81 @@ def _check_header(data: bytes, origin: str) -> None:
         raise InputError(f"{origin}: ELF file of {len(data)} bytes is truncated")
     if data[4] != 1 or data[5] != 1:
         raise InputError(f"{origin}: not a 32-bit little-endian ELF file")
-    kind = int.from_bytes(data[_IDENT_BYTES : _IDENT_BYTES + 2], "little")
-    machine = int.from_bytes(data[_IDENT_BYTES + 2 : _IDENT_BYTES + 4], "little")
+    kind, machine = struct.unpack_from("<HH", data, _TYPE_AT)
     if machine != 243:
         raise InputError(f"{origin}: ELF for machine {machine}, not RISC-V (243)")
     if kind != 2:
         raise InputError(f"{origin}: ELF of type {kind}, not a linked executable (2)")
-
-
-def _loadable(elf: Any) -> list[Any]:
-    return [s.header for s in elf.iter_segments() if s["p_type"] == "PT_LOAD" and s["p_memsz"]]
-
-
-def _segment(header: Any, data: bytes, origin: str) -> Segment:
-    offset, file_bytes = header["p_offset"], header["p_filesz"]
-    if offset + file_bytes > len(data):
-        end = offset + file_bytes
-        raise InputError(f"{origin}: truncated: a segment ends at byte {end} of {len(data)}")
-    if file_bytes > header["p_memsz"]:
+    abi = _FLOAT_ABIS[data[_FLAGS_AT] & _FLOAT_ABI]
+    if abi:
         raise InputError(
-            f"{origin}: segment at 0x{header['p_vaddr']:08x} is larger in the file than in memory"
+            f"{origin} is built for floating point in hardware (ABI {abi}), but the CPU is {CPU}: {COMPILE}"
         )
+
+
+def _program_headers(data: bytes) -> Iterator[_ProgramHeader]:
+    """Those of parts that are loaded."""
+    (first,), (count,) = (
+        struct.unpack_from("<I", data, PROGRAM_HEADERS_AT),
+        struct.unpack_from("<H", data, PROGRAM_HEADER_COUNT_AT),
+    )
+    for number in range(count):
+        header = _ProgramHeader(*PROGRAM_HEADER.unpack_from(data, first + number * PROGRAM_HEADER.size))
+        if header.type == _LOAD and header.memory_bytes:
+            yield header
+
+
+def _segment(header: _ProgramHeader, data: bytes, origin: str) -> Segment:
+    end = header.offset + header.file_bytes
+    if end > len(data):
+        raise InputError(f"{origin}: truncated: a segment ends at byte {end} of {len(data)}")
+    if header.file_bytes > header.memory_bytes:
+        raise InputError(f"{origin}: segment at 0x{header.address:08x} is larger in the file than in memory")
     return Segment(
-        header["p_vaddr"],
-        header["p_paddr"],
-        data[offset : offset + file_bytes],
-        header["p_memsz"],
-        bool(header["p_flags"] & _EXECUTABLE),
+        header.address,
+        header.load_address,
+        data[header.offset : end],
+        header.memory_bytes,
+        bool(header.flags & _EXECUTABLE),
     )
 
 
-def _symbols(elf: Any) -> list[tuple[str, int, int, str]]:
-    """(name, address, size, type) of all defined symbols."""
-    table = elf.get_section_by_name(".symtab")
-    if table is None:
+def _symbols(data: bytes, origin: str) -> list[_Symbol]:
+    """All defined symbols that have a name."""
+    (first,), (count,) = (
+        struct.unpack_from("<I", data, _SECTIONS_AT),
+        struct.unpack_from("<H", data, _SECTION_COUNT_AT),
+    )
+    sections = [_SECTION.unpack_from(data, first + number * _SECTION.size) for number in range(count)]
+    tables = [section for section in sections if section[_SECTION_TYPE] == _SYMBOL_TABLE]
+    if not tables:
         return []
+    _, _, _, _, offset, size_bytes, names, *_ = tables[0]
+    number = size_bytes // _SYMBOL.size
+    if number > _MAX_SYMBOLS:
+        raise InputError(f"{origin}: it has {number:,} symbols; the limit is {_MAX_SYMBOLS:,}")
+    if names >= count:
+        raise InputError(f"{origin}: damaged ELF file: its symbols have no names")
+    names_offset = sections[names][_SECTION_OFFSET]
+    rows = (_SYMBOL.unpack_from(data, offset + at) for at in range(0, number * _SYMBOL.size, _SYMBOL.size))
     return [
-        (symbol.name, symbol["st_value"], symbol["st_size"], symbol["st_info"]["type"])
-        for symbol in table.iter_symbols()
-        if symbol.name and symbol["st_shndx"] != "SHN_UNDEF"
+        _Symbol(_text(data, names_offset + name), address, size, info & 0xF == _FUNCTION)
+        for name, address, size, info, _, section in rows
+        if name and section
     ]
+
+
+def _text(data: bytes, start: int) -> str:
+    """A text that ends with a zero."""
+    end = data.find(0, start, start + _MAX_NAME_BYTES)
+    return data[start : end if end >= 0 else start + _MAX_NAME_BYTES].decode("utf-8", "replace")
 
 
 @lru_cache(maxsize=2)
 def _source_lines(data: bytes) -> list[tuple[int, str]]:
     """(address, file:line) where each stretch of code begins; the text is empty where none is known."""
+    from elftools.elf.elffile import ELFFile  # 50 ms
+
     try:
         elf = ELFFile(BytesIO(data))
         debug = [section for section in elf.iter_sections() if section.name.startswith(".debug_")]
@@ -203,14 +258,12 @@ def _unit_lines(program: Any) -> Iterator[tuple[int, str]]:
             yield state.address, f"{names[state.file - first]}:{state.line}" if known else ""
 
 
-def _functions(symbols: list[tuple[str, int, int, str]]) -> tuple[Function, ...]:
+def _functions(symbols: list[_Symbol]) -> tuple[Function, ...]:
     """Function symbols in order; one without a size, or too long a one, ends where the next begins."""
-    by_address = {address: (name, size) for name, address, size, kind in symbols if kind == "STT_FUNC"}
+    by_address = {symbol.address: symbol for symbol in symbols if symbol.is_function}
     addresses = sorted(by_address)
     functions = []
     for address, following in zip(addresses, [*addresses, 1 << 32][1:], strict=True):
-        name, size_bytes = by_address[address]
-        functions.append(
-            Function(printable(name), address, min(size_bytes or following - address, following - address))
-        )
+        symbol, room = by_address[address], following - address
+        functions.append(Function(printable(symbol.name), address, min(symbol.size_bytes or room, room)))
     return tuple(functions)

@@ -9,12 +9,15 @@ from dlasim.isa import container
 from dlasim.isa.file_records import HEADER, MAGIC
 from dlasim.isa.program import Program
 from dlasim.vp import launch
-from dlasim.vp.elf import Firmware, Segment
+from dlasim.vp.elf import (
+    PROGRAM_HEADER,
+    PROGRAM_HEADER_COUNT_AT,
+    PROGRAM_HEADERS_AT,
+    Firmware,
+    Segment,
+)
 from dlasim.vp.memory_map import FLASH_BASE, PAGE_BYTES, MemoryMap
 
-# Of the ELF header: where the offset and the number of program headers stand, and one header's layout.
-_PHOFF_AT, _PHNUM_AT = 28, 44
-_PROGRAM_HEADER = struct.Struct("<8I")
 _LOAD, _READ = 1, 4
 
 
@@ -29,17 +32,17 @@ def embed(elf: bytes, firmware: Firmware, image: bytes, block: launch.Launch) ->
     place = MemoryMap().program.base
     headers = _program_headers(elf)
     headers.append((_LOAD, image_at, place, place, len(image), len(image), _READ, PAGE_BYTES))
-    struct.pack_into("<I", patched, _PHOFF_AT, len(patched))
-    struct.pack_into("<H", patched, _PHNUM_AT, len(headers))
+    struct.pack_into("<I", patched, PROGRAM_HEADERS_AT, len(patched))
+    struct.pack_into("<H", patched, PROGRAM_HEADER_COUNT_AT, len(headers))
     for header in headers:
-        patched += _PROGRAM_HEADER.pack(*header)
+        patched += PROGRAM_HEADER.pack(*header)
     return bytes(patched)
 
 
 def _program_headers(elf: bytes) -> list[tuple[int, ...]]:
-    (start,) = struct.unpack_from("<I", elf, _PHOFF_AT)
-    (count,) = struct.unpack_from("<H", elf, _PHNUM_AT)
-    return [_PROGRAM_HEADER.unpack_from(elf, start + n * _PROGRAM_HEADER.size) for n in range(count)]
+    (start,) = struct.unpack_from("<I", elf, PROGRAM_HEADERS_AT)
+    (count,) = struct.unpack_from("<H", elf, PROGRAM_HEADER_COUNT_AT)
+    return [PROGRAM_HEADER.unpack_from(elf, start + n * PROGRAM_HEADER.size) for n in range(count)]
 
 
 def _file_offset(elf: bytes, address: int) -> int:

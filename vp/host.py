@@ -23,6 +23,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.machine import Run
 from dlasim.sim.memory_timing import fetch_wait_cycles
+from dlasim.sim.plan_cache import PlanCache
 from dlasim.sim.runner import HostSpan, Inference, check_config, checked_inputs, fault_error
 from dlasim.sim.stream import FaultAt
 from dlasim.vp import launch
@@ -103,6 +104,7 @@ class Prototype:
         self.observer: Observer | None = None
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
         self._executor = executor
+        self._plans = PlanCache(config)
         self._moments: list[float] = []
         self._inside = 0  # instructions of the inferences before
         self._image = container.write(program)
@@ -122,6 +124,8 @@ class Prototype:
             device.close()
         self._check(board, device, result)
         done = self._figures(board, device, result)
+        if not self.options.run_control.devices:  # which may know the board's memories
+            board.retire()
         done.inference.wall_seconds = time.perf_counter() - began - sum(done.wall_seconds[1:])
         return done
 
@@ -134,7 +138,7 @@ class Prototype:
         board = Board(
             BoardConfig(self.layout.memory_map, options.cpu, options.run_control.log_functions, wait)
         )
-        device = attach_accelerator(board, self.config, self._executor, options.run_control)
+        device = attach_accelerator(board, self.config, self._executor, options.run_control, self._plans)
         attach_devices(board, options.run_control.devices)
         device.dla.observer = self._observer()
         board.load(self._firmware)

@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from dlasim.vp.block_counters import NEVER, BlockCounters
 from dlasim.vp.board_result import Reason
 from dlasim.vp.bus import Bus
@@ -75,7 +72,7 @@ class StuckWatch:
         self._board = board
         self._after_seconds = after_seconds
         self.hint = ""
-        self._executed: npt.NDArray[np.int64] | None = None
+        self._executed: dict[int, int] | None = None
         self._restart(time.monotonic())
 
     def look(self) -> Reason | None:
@@ -87,7 +84,7 @@ class StuckWatch:
         if not self._waits():
             self._restart(now)
         elif now - self._began >= self._after_seconds / 2 and self._executed is None:
-            self._executed = self._board.counts.executed()
+            self._executed = self._times()
         elif now - self._began >= self._after_seconds and self._samples >= _FEWEST_SAMPLES:
             assert self._executed is not None, "taken half-way"
             loop = self._loop(self._executed)
@@ -123,9 +120,15 @@ class StuckWatch:
         self._same_registers &= self._places.setdefault(cpu.pc, registers) == registers
         return self._same_registers or self._keeps_reading
 
-    def _loop(self, executed: npt.NDArray[np.int64]) -> list[int]:
+    def _loop(self, executed: dict[int, int]) -> list[int]:
         """Addresses of the instructions that have run since."""
-        return self._board.counts.addresses(self._board.counts.executed() != executed)
+        counts = self._board.counts
+        return [counts.address(slot) for slot, times in self._times().items() if executed.get(slot) != times]
+
+    def _times(self) -> dict[int, int]:
+        """How often each slot's instruction has run."""
+        slots, times = self._board.counts.executed()
+        return dict(zip(slots.tolist(), times.tolist(), strict=True))
 
     def _describe(self, loop: list[int]) -> str:
         board = self._board

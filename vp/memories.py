@@ -29,8 +29,15 @@ class Memories:
 
     def __init__(self, layout: MemoryMap) -> None:
         self._layout = layout
-        self.flash = Memory(layout.flash.base, _page_aligned(layout.flash_bytes), writable=False)
-        self.ram = Memory(layout.ram.base, _page_aligned(layout.ram_bytes), writable=True)
+        self._maps = _reserve(layout.flash_bytes), _reserve(layout.ram_bytes)
+        flash, ram = (np.frombuffer(each, np.uint8) for each in self._maps)
+        self.flash = Memory(layout.flash.base, flash, writable=False)
+        self.ram = Memory(layout.ram.base, ram, writable=True)
+
+    def clear(self) -> None:
+        """Makes both zero again, and gives what they took back to the host."""
+        for each in self._maps:
+            each.madvise(mmap.MADV_DONTNEED)
 
     def load(self, firmware: Firmware) -> None:
         """Put an ELF's segments where they belong."""
@@ -84,10 +91,10 @@ class Memories:
             )
 
 
-def _page_aligned(size_bytes: int) -> Bytes:
+def _reserve(size_bytes: int) -> mmap.mmap:
     """Zeroed memory that starts on a page of the host and takes none until it is written."""
     try:
-        return np.frombuffer(mmap.mmap(-1, size_bytes), np.uint8)
+        return mmap.mmap(-1, size_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise RunError(
             f"cannot reserve {size_bytes >> 20} MiB of address space for a memory of the board; "

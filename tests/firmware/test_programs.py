@@ -14,6 +14,7 @@ from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.program import HostCall, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.runner import Simulation, config_of
+from dlasim.vp import spare_parts
 from dlasim.vp.host import HostOptions, Prototype
 from dlasim.vp.host_report import report
 from dlasim.vp.launch import Completion, Submission
@@ -206,6 +207,40 @@ def test_an_output_may_be_a_constant(network):
     expected, done = standalone(more, config, inputs), on_board(more, config, inputs)
     assert len(done.outputs) == 2
     np.testing.assert_array_equal(done.outputs[1], expected.outputs[1], strict=True)
+
+
+def test_nothing_leaks_from_run_to_run(network):
+    """Boards hand parts on, also to those of other programs; and after an interrupt."""
+    networks = [(network("mnist"), {}), (network("ds_cnn"), ON_CPU), (network("ds_cnn"), {})]
+    boards, fresh = [], []
+    for model, choices in networks:
+        program, config, inputs = lowered(model, **choices)
+        spare_parts.clear()
+        fresh.append(figures(on_board(program, config, inputs)))
+        board = Prototype(program, config, api.make_executor("auto"))
+        boards.append((board, inputs))
+    for number in (0, 1, 0, 0, 2, 1, 1, 2):
+        board, inputs = boards[number]
+        assert figures(board.run(inputs)) == fresh[number]
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for number in (0, 1):
+        board, inputs = boards[number]
+        board.observer = board.host_observer = interrupt
+        with pytest.raises(KeyboardInterrupt):
+            board.run(inputs)
+        board.observer = board.host_observer = None
+        assert figures(board.run(inputs)) == fresh[number]
+
+
+def figures(done):
+    """All of a run but the times of this computer."""
+    inference = done.inference
+    runs = [(run.start, run.end, run.first_word) for run in inference.runs]
+    outputs = [output.tobytes() for output in inference.outputs]
+    return done.cpu, done.board, done.setup_instructions, done.start_cycle, runs, inference.host, outputs
 
 
 def test_time_alone_takes_the_same_cycles(network):

@@ -82,14 +82,14 @@ def build(toolchain: Toolchain, tmp_path: Path) -> Build:
 
 
 @pytest.fixture(scope="session")
-def qemu() -> Callable[[Path], str]:
+def qemu() -> Callable[..., str]:
     """Runs an ELF on QEMU's `virt` machine, an instruction a tick; returns what it printed."""
     program = shutil.which("qemu-system-riscv32")
     if program is None:
         pytest.skip("qemu-system-riscv32 is not installed: nothing to compare counts with")
 
-    def run(elf: Path) -> str:
-        machine = ["-M", "virt", "-bios", "none", "-icount", "shift=0"]
+    def run(elf: Path, cpu: str = "rv32") -> str:
+        machine = ["-M", "virt", "-cpu", cpu, "-bios", "none", "-icount", "shift=0"]
         machine += ["-display", "none", "-monitor", "none", "-serial", "stdio"]
         loader = f"loader,file={elf},cpu-num=0"
         done = subprocess.run(

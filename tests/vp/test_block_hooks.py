@@ -11,7 +11,7 @@ from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
 from dlasim.native.storage import RecordView, bind, create
 from dlasim.vp import block_hooks
-from dlasim.vp.block_records import NO_SLOT, CodeSlot, Counts, FunctionChange
+from dlasim.vp.block_records import NO_SLOT, CodeSlot, Counts, FunctionChange, SlotTally
 from dlasim.vp.native_hooks import NativeHooks, compile_hooks
 
 SLOTS, LOG = 40, 6
@@ -52,18 +52,20 @@ class Emulator:
 
 def prepared(rng: random.Random) -> tuple[Counts, Counts, list[Column]]:
     """The same counts for Python and for machine code, with the memory of the latter."""
-    names = list(layout(CodeSlot).fields)
-    rows = [[rng.randrange(3) for _ in names] for _ in range(SLOTS)]
+    rows, tallies = ([[rng.randrange(3) for _ in range(layout(kind).slots)] for _ in range(SLOTS)]
+                     for kind in (CodeSlot, SlotTally))  # fmt: skip
     plain, native = Counts(), create(Counts, is_compiled=True)
     for counts in (plain, native):
         counts.code_base, counts.code_bytes = BASE, 2 * (SLOTS - 4)
         counts.open_first = counts.resume_first = NO_SLOT
         counts.mstatus_id, counts.mie_id, counts.most_changes = MSTATUS, MIE, LOG
-    memories = [Column(np.array(rows, np.int64), True), Column(np.zeros((LOG, 2), np.int64), True)]
-    plain.slots = [CodeSlot(*row) for row in rows]
+    arrays = (np.array(rows, np.int64), np.array(tallies, np.int64), np.zeros((LOG, 2), np.int64))
+    memories = [Column(array, True) for array in arrays]
+    plain.slots = [CodeSlot(*row[:5], row[5:]) for row in rows]
+    plain.tallies = [SlotTally(*row) for row in tallies]
     plain.log = [FunctionChange() for _ in range(LOG)]
-    bind(native, "slots", memories[0])
-    bind(native, "log", memories[1])
+    for name, memory in zip(("slots", "tallies", "log"), memories, strict=True):
+        bind(native, name, memory)
     address = cast("RecordView", native).address
     native.register_address = address + 8 * layout(Counts).fields["register"].slot
     return plain, native, memories
@@ -71,10 +73,10 @@ def prepared(rng: random.Random) -> tuple[Counts, Counts, list[Column]]:
 
 def assert_same(plain: Counts, native: Counts, memories: list[Column]) -> None:
     for name in layout(Counts).fields:
-        if name not in ("slots", "log", "register", "register_address"):
+        if name not in ("slots", "tallies", "log", "register", "register_address"):
             one, other = getattr(plain, name), getattr(native, name)
             assert one == (list(other) if name == "ring" else other), name
-    for records, memory in zip((plain.slots, plain.log), memories, strict=True):
+    for records, memory in zip((plain.slots, plain.tallies, plain.log), memories, strict=True):
         assert [each.flatten() for each in records] == memory.array.tolist()  # type: ignore[attr-defined]
 
 

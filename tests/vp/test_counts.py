@@ -7,7 +7,7 @@ import pytest
 from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.board_result import Reason
 
-PROGRAMS = ("sort", "convolution", "calls", "exceptions", "traps_counted")
+PROGRAMS = ("sort", "convolution", "calls", "exceptions", "traps_counted", "middle")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

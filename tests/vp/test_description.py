@@ -4,15 +4,18 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dlasim.errors import InputError
 from dlasim.vp import board_files, costs, memory_map
+from dlasim.vp.block_counters import slot_weights
 from dlasim.vp.bus import Bus
 from dlasim.vp.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
-from dlasim.vp.decode import InstructionClass, decode
+from dlasim.vp.decode import AlternatingSums, InstructionClass, classify
 from dlasim.vp.device import Device
 from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
+from dlasim.vp.interceptions import instructions
 from dlasim.vp.memory_map import MemoryMap
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
@@ -78,15 +81,24 @@ def test_every_instruction_has_its_class(kind, build):
     text = "\n".join(f".option {'rvc' if line.startswith('c.') else 'norvc'}\n{line}" for line in lines)
     source = f'.section .text.start, "ax"\n.globl _start\n_start:\n{text}\n'
     segment = read_elf(build(source=source, assembly=True, boot=False)).segments[0]
-    code = decode(segment.address, segment.data)
-    found = [InstructionClass(value).name for value in code.classes[code.starts]][: len(lines)]
+    found = [classify(word).name for _, word in instructions(segment.data, segment.address)][: len(lines)]
     assert found == [kind.name] * len(lines)
 
 
-def test_decoding_begins_anew_at_functions():
-    data_then_code = bytes([0x13, 0x00, 0x01, 0x00, 0x01, 0x00])  # half of a long one, then c.nop, c.nop
-    assert decode(0, data_then_code).starts.tolist() == [True, False, True]
-    assert decode(0, data_then_code, [2]).starts.tolist() == [True, True, True]
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1])
+def test_weights_add_up_from_wherever_the_cpu_enters(share):
+    """Over random code with this share of wide instructions, against going from one to the next."""
+    draw = np.random.default_rng(3)
+    is_wide = draw.random(200) < share
+    costs = draw.integers(1, 100, 200)
+    sums = [0, *np.cumsum(slot_weights(costs, AlternatingSums(is_wide[::-1]))).tolist(), 0]
+    sums[-1] = sums[-2]
+    for first in range(200):
+        slot, spent = first, 0
+        while slot < 200:
+            spent += costs[slot]
+            slot += 1 + int(is_wide[slot])
+            assert sums[slot] - sums[first] == spent
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def test_segments_and_symbols(image):
         (lambda data: data[:5] + b"\2" + data[6:], "little-endian"),
         (lambda data: data[:18] + b"\x3e\0" + data[20:], "machine 62, not RISC-V"),
         (lambda data: data[:16] + b"\1\0" + data[18:], "type 1, not a linked executable"),
+        (lambda data: data[:36] + b"\5" + data[37:], "ABI ilp32d.* -march=rv32imac -mabi=ilp32$"),
         (lambda data: data[:44] + b"\0\0" + data[46:], "no executable segment"),
     ],
 )

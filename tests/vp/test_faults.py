@@ -224,6 +224,110 @@ def test_floating_point_and_other_extensions_are_illegal(build):
         assert result.last_exception.cause == 2
 
 
+_NARROW_OTHERS = {
+    "c.fld": 0x2000,
+    "c.fsdsp": 0xA002,
+    "c.addw": 0x9C21,
+    "c.slli by 32": 0x1502,
+    "reserved": 0x8000,
+}
+
+
+@pytest.mark.parametrize("name", _NARROW_OTHERS)
+def test_compressed_instructions_of_other_cpus_end_the_run_in_a_clear_line(build, name):
+    half = _NARROW_OTHERS[name]
+    body = f"    nop\n    .half 0x{half:x}\n    nop"
+    board, result = run(build(source=bare(body), assembly=True, boot=False))
+    assert (result.last_exception.cause, result.last_exception.value) == (2, half)
+    pc = memory_map.FLASH_BASE + 2
+    assert (result.pc, result.instructions) == (pc, 2)
+    line = result.summary(board.firmware).splitlines()[1]
+    assert f"mtval 0x{half:08x}) at 0x{pc:08x}" in line
+    assert "the CPU is RV32IMAC: compile with -march=rv32imac -mabi=ilp32" in line
+
+
+@pytest.mark.parametrize("address", ["middle + 2", "0x80100000"])
+def test_illegal_instructions_are_found_wherever_the_cpu_enters(build, address):
+    """In the middle of an instruction, and in code that the guest writes, runs and rewrites."""
+    body = f"""
+    lla t0, handler
+    csrw mtvec, t0
+    lla t2, written
+    li t0, 0x80100000
+    li t1, 16
+1:  lw t3, 0(t2)
+    sw t3, 0(t0)
+    addi t2, t2, 4
+    addi t0, t0, 4
+    c.addi t1, -1
+    bnez t1, 1b
+    fence.i
+    la t0, {address}
+    li t1, 3
+1:  jalr t0
+    c.addi t1, -1
+    bnez t1, 1b
+    j stop
+    .balign 4
+middle: .half 0x0337, 0x2000   /* lui t1, 0x20000; from its second half on: c.fld */
+    ret
+    .balign 4
+handler:
+    c.addi s0, 1
+    csrr t2, mepc
+    c.addi t2, 2
+    csrw mepc, t2
+    mret
+stop:
+    lui t0, 0x100
+    slli t1, s0, 16
+    lui t2, 3
+    addi t2, t2, 0x333
+    or t1, t1, t2
+    sw t1, 0(t0)
+    j .
+    .balign 4
+written:
+    .half 0x0001    /* c.nop; the second round finds c.fld, the third c.nop again */
+    lui t2, 2
+    addi t3, t1, -3
+    bnez t3, 1f
+    sh t2, 0(t0)
+    j 2f
+1:  li t2, 1
+    sh t2, 0(t0)
+2:  fence.i
+    ret"""
+    _, result = run(build(source=bare(body), assembly=True, boot=False))
+    assert result.exit_code == (3 if address.startswith("middle") else 1)
+
+
+def test_control_registers_of_floating_point_do_not_exist(build):
+    for access in ("csrr t0, fcsr", "csrw frm, t0", "csrwi fflags, 0"):
+        body = f"    lui t0, 6\n    csrs mstatus, t0\n    {access}"  # mstatus.FS, for who has it
+        _, result = run(build(source=bare(body), assembly=True, boot=False))
+        assert (result.last_exception.cause, result.instructions) == (2, 2)
+
+
+def test_counters_read_guest_time_wherever_the_code_lies(build):
+    """Code in RAM is not counted exactly, but it does not see the host's clock: two runs agree."""
+    source = r"""
+    static const uint32_t code[] = {0xc0002573, 0x00008067}; /* csrr a0, cycle; ret */
+    static uint32_t copy[2];
+    int main(void)
+    {
+        for (int i = 0; i < 2; i++)
+            ((volatile uint32_t *)copy)[i] = code[i];
+        __asm__ volatile("fence.i" ::: "memory");
+        uint32_t before = csr_read(cycle), inside = ((uint32_t (*)(void))copy)();
+        put_hex(inside - before < 20);
+        return 0;
+    }
+    """
+    _, result = run(build(source=source))
+    assert int(result.uart, 16) == 1
+
+
 def test_code_in_ram_runs_and_is_told_apart(build):
     """Code that is not in the ELF cannot be counted exactly, but it cannot escape the limits either."""
     source = r"""

@@ -26,6 +26,8 @@ int main(void)
     REPORT(__asm__ volatile(".option push\n.option norvc\nebreak\n.option pop"));
     REPORT(__asm__ volatile("c.ebreak"));
     REPORT(__asm__ volatile(".half 0"));
+    REPORT(__asm__ volatile(".half 0x2000"));        /* c.fld */
+    REPORT(__asm__ volatile("nop\n.half 0x9c01\nnop")); /* c.subw */
     REPORT(__asm__ volatile("nop\n.word 0xffffffff\nnop"));
     REPORT(__asm__ volatile("csrr t0, 0x7c0" ::: "t0"));
     REPORT(__asm__ volatile("csrw cycle, t0"));
