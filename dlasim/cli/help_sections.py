@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from dlasim.sim.config import PARAMETERS
+
 OWN = "Options"
 
 
@@ -22,17 +24,12 @@ class SharedOption(click.Option):
         from dataclasses import MISSING, fields
 
         from dlasim.compiler_shim.options import CompileOptions
-        from dlasim.sim.config import LIMITS, DlaConfig
-        from dlasim.sim.sizes import UNLIMITED, size_text
 
-        for field in (*fields(DlaConfig), *fields(CompileOptions)):
-            if field.name == self.name and field.default not in (MISSING, None):
-                if field.name in LIMITS and not field.default:
-                    return UNLIMITED
-                if isinstance(field.default, float):
-                    return f"{field.default:g}"
-                return size_text(field.default) if field.name.endswith("_bytes") else str(field.default)
-        return ""
+        if self.name in PARAMETERS:
+            return PARAMETERS[self.name].default_text
+        defaults = {field.name: field.default for field in fields(CompileOptions)}
+        default = defaults.get(self.name or "", MISSING)
+        return "" if default in (MISSING, None) else str(default)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """As in click, with the default appended."""
