@@ -35,15 +35,15 @@ class Choices(TypedDict, total=False):
     sram_banks: int
     """SRAM banks; each serves one port per cycle."""
     line_buffer_bytes: int | str
-    """Size of the buffer for input lines, or `unlimited`."""
+    """Size of the buffer for input lines of MAC, and of that of VECTOR, or `unlimited`."""
     line_buffer: int | str
-    """Size of the buffer for input lines, or `unlimited`."""
+    """Size of the buffer for input lines of MAC, and of that of VECTOR, or `unlimited`."""
     weight_buffer_bytes: int | str
     """Size of the buffer for weights, or `unlimited`."""
     weight_buffer: int | str
     """Size of the buffer for weights, or `unlimited`."""
     accumulators: int | Literal["unlimited"]
-    """Accumulators of each output lane, or `unlimited`."""
+    """Accumulators of each output lane: output pixels worked on together, or `unlimited`."""
     mac_step_group: int
     """Steps of an output (taps, slices of input channels) that the array takes together."""
     mac_handover: Literal["results", "blocks"]
@@ -53,7 +53,7 @@ class Choices(TypedDict, total=False):
     mac_results: float | Literal["unlimited"]
     """Results per cycle that leave the MAC unit, or `unlimited`."""
     vector_requantizations: float | Literal["unlimited"]
-    """Requantizations per cycle of the VECTOR unit, or `unlimited`."""
+    """Requantizations per cycle of the VECTOR unit, of which a sum takes three, or `unlimited`."""
     vector_divisions: float | Literal["unlimited"]
     """Divisions per cycle of the VECTOR unit, for averages, or `unlimited`."""
     dma_bandwidth: int | Literal["unlimited"]
@@ -81,9 +81,13 @@ class Choices(TypedDict, total=False):
     compute_overlap: int
     """1: MAC and VECTOR work side by side; 0: in turns."""
     mac_fill: int
+    """Cycles to fill the pipeline of MAC."""
     mac_drain: int
+    """Cycles to drain the pipeline of MAC."""
     vector_fill: int
+    """Cycles to fill the pipeline of VECTOR."""
     vector_drain: int
+    """Cycles to drain the pipeline of VECTOR."""
     clock_mhz: float
     """Clock in MHz."""
     clock: float
@@ -132,15 +136,15 @@ class Axes(TypedDict, total=False):
     sram_banks: int | str | Sequence[int | str]
     """SRAM banks; each serves one port per cycle."""
     line_buffer_bytes: int | str | Sequence[int | str]
-    """Size of the buffer for input lines, or `unlimited`."""
+    """Size of the buffer for input lines of MAC, and of that of VECTOR, or `unlimited`."""
     line_buffer: int | str | Sequence[int | str]
-    """Size of the buffer for input lines, or `unlimited`."""
+    """Size of the buffer for input lines of MAC, and of that of VECTOR, or `unlimited`."""
     weight_buffer_bytes: int | str | Sequence[int | str]
     """Size of the buffer for weights, or `unlimited`."""
     weight_buffer: int | str | Sequence[int | str]
     """Size of the buffer for weights, or `unlimited`."""
     accumulators: int | str | Sequence[int | str]
-    """Accumulators of each output lane, or `unlimited`."""
+    """Accumulators of each output lane: output pixels worked on together, or `unlimited`."""
     mac_step_group: int | str | Sequence[int | str]
     """Steps of an output (taps, slices of input channels) that the array takes together."""
     mac_handover: str | Sequence[str]
@@ -150,7 +154,7 @@ class Axes(TypedDict, total=False):
     mac_results: float | str | Sequence[float | str]
     """Results per cycle that leave the MAC unit, or `unlimited`."""
     vector_requantizations: float | str | Sequence[float | str]
-    """Requantizations per cycle of the VECTOR unit, or `unlimited`."""
+    """Requantizations per cycle of the VECTOR unit, of which a sum takes three, or `unlimited`."""
     vector_divisions: float | str | Sequence[float | str]
     """Divisions per cycle of the VECTOR unit, for averages, or `unlimited`."""
     dma_bandwidth: int | str | Sequence[int | str]
@@ -178,9 +182,13 @@ class Axes(TypedDict, total=False):
     compute_overlap: int | str | Sequence[int | str]
     """1: MAC and VECTOR work side by side; 0: in turns."""
     mac_fill: int | str | Sequence[int | str]
+    """Cycles to fill the pipeline of MAC."""
     mac_drain: int | str | Sequence[int | str]
+    """Cycles to drain the pipeline of MAC."""
     vector_fill: int | str | Sequence[int | str]
+    """Cycles to fill the pipeline of VECTOR."""
     vector_drain: int | str | Sequence[int | str]
+    """Cycles to drain the pipeline of VECTOR."""
     clock_mhz: float | str | Sequence[float | str]
     """Clock in MHz."""
     clock: float | str | Sequence[float | str]

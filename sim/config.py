@@ -11,27 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError, one_of, unknown
+from dlasim.errors import InputError, unknown
 from dlasim.fileio import parse_toml, read_toml
 from dlasim.isa.limits import MAX_SRAM_BYTES
-from dlasim.sim.sizes import KIB, SIZE_FORM, UNLIMITED, parse_size, size_text
+from dlasim.sim.parameters import Better, Form, MachineParameter, Rtl, RtlLimit, row, rows_of
+from dlasim.sim.sizes import KIB, size_text
 
 if TYPE_CHECKING:
     from dlasim.isa.program import Requirement
 
 MAX_PES = 1 << 20
 _PRESETS = Path(__file__).parent / "presets"
-# Parameters that may be unlimited, which is 0.
-LIMITS = (
-    "sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulators", "mac_weights",
-    "mac_results", "vector_requantizations", "vector_divisions", "dma_bandwidth", "dma_shared_bandwidth",
-)  # fmt: skip
-MIN_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
-MIN_RATE = 0.01  # results in a cycle
-TIMINGS = ("full", "macs", "zero")
-HANDOVERS = ("results", "blocks")
 TABLES = ("memories", "buses")  # parameters that are tables, with parts such as memories.flash.bandwidth
 PARALLEL_FORM = "input, output, or a grid such as 8x16 or 8x8x4"
+_MIN_RATE = 0.01  # results in a cycle
 # The names of the command line, which are shorter.
 ALIASES = {
     "sram": "sram_bytes",
@@ -51,52 +44,306 @@ class DlaConfig:
     """Sizes in bytes, times in cycles, rates in bytes or results per cycle; a limit of 0 is none."""
 
     name: str = "default"
-    pes: int = 64
-    parallel: str = "output"  # input, output, or a grid ICxOC, or ICxOCxP for P output pixels at a time
-    sram_bytes: int = 512 * KIB
-    sram_bandwidth: int = 16  # of each port, which is as wide as a bank
-    sram_ports: int = 4  # shared by MAC, VECTOR and both DMA units
-    sram_dma_ports: int = 0  # 1: each DMA unit has a port of its own, and does not share those
-    sram_banks: int = 8  # each serves one port in a cycle
-    line_buffer_bytes: int = 16 * KIB  # of MAC and of VECTOR: bytes of the input
-    weight_buffer_bytes: int = 8 * KIB  # of MAC
-    accumulators: int = 32  # of each output lane: output pixels worked on together
-    mac_step_group: int = 1  # steps of an output that the array takes together, needed or not
-    mac_handover: str = "results"  # results: each leaves when it is done; blocks: docs/timing-model.md
-    mac_weights: int = 0  # that reach the array in a cycle
-    mac_results: float = 4.0  # that leave the MAC unit in a cycle
-    vector_requantizations: float = 4.0  # in a cycle of the VECTOR unit
-    vector_divisions: float = 1.0  # in a cycle, for averages
-    dma_bandwidth: int = 8  # each way
-    dma_shared_bandwidth: int = 0  # both ways together
-    dma_latency: int = 64  # from the start of a transfer to its first byte
-    dma_burst_bytes: int = 64
-    dma_burst_overhead: int = 0  # cycles lost per burst
-    # Named memories, as a table of TOML; regions that they hold are not in memory `system`.
-    memories: str = ""
-    buses: str = ""  # bytes per cycle of buses other than `system`, likewise
-    vector_lanes: int = 16  # 0: as many as PEs
-    issue_cycles: int = 1  # per instruction word
-    queue_depth: int = 4  # operations that a unit holds, the running one included
-    compute_overlap: int = 1  # MAC and VECTOR work side by side; 0: in turns
-    mac_fill: int = 4
-    mac_drain: int = 4
-    vector_fill: int = 2
-    vector_drain: int = 2
-    clock_mhz: float = 500.0
-    timing: str = "full"  # full; macs: a MAC operation takes macs / PEs, all else nothing; zero
-    technology: str = "45nm"  # energy constants: a name, or a path that ends in .toml
+    pes: int = row(
+        64,
+        "Processing elements: multiply-accumulates per cycle.",
+        flag="--pes",
+        low=1,
+        high=MAX_PES,
+    )
+    parallel: str = row(
+        "output",
+        "Channels processed in parallel; a grid such as 8x8 (or 8x8x4, of 4 pixels) also sets --pes.",
+        flag="--parallel",
+        form=Form.GRID,
+    )
+    sram_bytes: int = row(
+        512 * KIB,
+        "Size of the accelerator's SRAM, such as 512KiB.",
+        part="SRAM",
+        flag="--sram",
+        form=Form.SIZE,
+        low=16,
+        high=MAX_SRAM_BYTES,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    sram_bandwidth: int = row(
+        16,
+        "Bytes per cycle of each SRAM port, or `unlimited`.",
+        part="SRAM",
+        flag="--sram-bandwidth",
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    sram_ports: int = row(
+        4,
+        "SRAM ports, which MAC, VECTOR and both DMA units share.",
+        part="SRAM",
+        flag="--sram-ports",
+        low=1,
+        high=64,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    sram_dma_ports: int = row(
+        0,
+        "1: each DMA unit has an SRAM port of its own; 0: they share those of the other units.",
+        part="SRAM",
+        flag="--sram-dma-ports",
+        high=1,
+        rtl_limit=RtlLimit("must be 0, because all units share the ports", high=0),
+    )
+    sram_banks: int = row(
+        8,
+        "SRAM banks; each serves one port per cycle.",
+        part="SRAM",
+        flag="--sram-banks",
+        low=1,
+        high=1 << 10,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    line_buffer_bytes: int = row(
+        16 * KIB,
+        "Size of the buffer for input lines of MAC, and of that of VECTOR, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--line-buffer",
+        form=Form.SIZE,
+        high=MAX_SRAM_BYTES,
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    weight_buffer_bytes: int = row(
+        8 * KIB,
+        "Size of the buffer for weights, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--weight-buffer",
+        form=Form.SIZE,
+        high=MAX_SRAM_BYTES,
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    # More are not always better: sums leave them when a block is done.
+    accumulators: int = row(
+        32,
+        "Accumulators of each output lane: output pixels worked on together, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--accumulators",
+        may_be_unlimited=True,
+        rtl=Rtl.SAME,
+    )
+    mac_step_group: int = row(
+        1,
+        "Steps of an output (taps, slices of input channels) that the array takes together.",
+        part="MAC and VECTOR",
+        flag="--mac-step-group",
+        low=1,
+        high=64,
+        rtl_limit=RtlLimit("must be 1, because each step is a cycle", high=1),
+    )
+    mac_handover: str = row(
+        "results",
+        "Whether `results` leave the array one by one, or `blocks` of pixels enter and leave it whole.",
+        part="MAC and VECTOR",
+        flag="--mac-handover",
+        form=Form.WORD,
+        choices=("results", "blocks"),
+        rtl_limit=RtlLimit("must be results, which leave one by one", word="results"),
+    )
+    mac_weights: int = row(
+        0,
+        "Weights per cycle that reach the array, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--mac-weights",
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl_limit=RtlLimit("must be unlimited, because weights come with the inputs", high=0),
+    )
+    mac_results: float = row(
+        4.0,
+        "Results per cycle that leave the MAC unit, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--mac-results",
+        may_be_unlimited=True,
+        least_if_limited=_MIN_RATE,
+        better=Better.MORE,
+        rtl=Rtl.CYCLES_EACH,
+    )
+    vector_requantizations: float = row(
+        4.0,
+        "Requantizations per cycle of the VECTOR unit, of which a sum takes three, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--vector-requantizations",
+        may_be_unlimited=True,
+        least_if_limited=_MIN_RATE,
+        better=Better.MORE,
+        rtl=Rtl.CYCLES_EACH,
+    )
+    vector_divisions: float = row(
+        1.0,
+        "Divisions per cycle of the VECTOR unit, for averages, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--vector-divisions",
+        may_be_unlimited=True,
+        least_if_limited=_MIN_RATE,
+        better=Better.MORE,
+        rtl=Rtl.CYCLES_EACH,
+    )
+    dma_bandwidth: int = row(
+        8,
+        "Bytes per cycle in each direction, or `unlimited`.",
+        part="DMA",
+        flag="--dma-bandwidth",
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 1", low=1),
+    )
+    dma_shared_bandwidth: int = row(
+        0,
+        "Bytes per cycle in both directions together, or `unlimited`.",
+        part="DMA",
+        flag="--dma-shared-bandwidth",
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    dma_latency: int = row(
+        64,
+        "Cycles before a transfer's first byte.",
+        part="DMA",
+        flag="--dma-latency",
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+    )
+    dma_burst_bytes: int = row(
+        64,
+        "Size of a DMA burst.",
+        part="DMA",
+        flag="--dma-burst",
+        form=Form.SIZE,
+        low=1,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    dma_burst_overhead: int = row(
+        0,
+        "Cycles lost per burst.",
+        part="DMA",
+        flag="--dma-burst-overhead",
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+    )
+    memories: str = row(
+        "",
+        "Named memories: by name a table of bandwidth, latency, regions and more.",
+        part="DMA",
+        form=Form.TABLE,
+        rtl_limit=RtlLimit("must be empty, because it has one memory"),
+    )
+    buses: str = row("", "Bytes per cycle of buses that memories name.", part="DMA", form=Form.TABLE)
+    vector_lanes: int = row(
+        16,
+        "Elements per cycle of the vector unit; 0: as many as PEs.",
+        part="MAC and VECTOR",
+        flag="--vector-lanes",
+        high=1 << 16,
+        better=Better.MORE,
+    )
+    issue_cycles: int = row(
+        1,
+        "Cycles per instruction word.",
+        part="Issue of instructions",
+        flag="--issue-cycles",
+        high=1 << 10,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 1", low=1),
+    )
+    queue_depth: int = row(
+        4,
+        "Operations that each unit holds, including the running one.",
+        part="Issue of instructions",
+        flag="--queue-depth",
+        low=1,
+        high=255,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    compute_overlap: int = row(
+        1,
+        "1: MAC and VECTOR work side by side; 0: in turns.",
+        part="MAC and VECTOR",
+        flag="--compute-overlap",
+        high=1,
+        better=Better.MORE,
+        rtl_limit=RtlLimit("must be 1, because no unit waits for another", low=1),
+    )
+    mac_fill: int = row(
+        4,
+        "Cycles to fill the pipeline of MAC.",
+        part="MAC and VECTOR",
+        high=1 << 16,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 4", low=4),
+    )
+    mac_drain: int = row(
+        4,
+        "Cycles to drain the pipeline of MAC.",
+        part="MAC and VECTOR",
+        high=1 << 16,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 4", low=4),
+    )
+    vector_fill: int = row(
+        2,
+        "Cycles to fill the pipeline of VECTOR.",
+        part="MAC and VECTOR",
+        high=1 << 16,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 2", low=2),
+    )
+    vector_drain: int = row(
+        2,
+        "Cycles to drain the pipeline of VECTOR.",
+        part="MAC and VECTOR",
+        high=1 << 16,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 2", low=2),
+    )
+    clock_mhz: float = row(500.0, "Clock in MHz.", flag="--clock", low=0.001, high=100_000)
+    timing: str = row(
+        "full",
+        "What takes time: everything, only multiply-accumulates, or nothing.",
+        flag="--timing",
+        form=Form.WORD,
+        choices=("full", "macs", "zero"),
+        rtl_limit=RtlLimit("must be full", word="full"),
+    )
+    technology: str = row(
+        "45nm",
+        "Energy constants: 45nm, 45nm-flash, or a FILE.toml that replaces some of them.",
+        flag="--technology",
+    )
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            self._check_type(field.name)
-        for name in _RANGES:
-            if wanted := outside_range(name, getattr(self, name)):
-                raise InputError(f"{name} {wanted} (got {getattr(self, name)})")
-        if self.timing not in TIMINGS:
-            raise InputError(f"timing must be {one_of(TIMINGS)} (got {self.timing!r})")
-        if self.mac_handover not in HANDOVERS:
-            raise InputError(f"mac_handover must be {one_of(HANDOVERS)} (got {self.mac_handover!r})")
+        if not isinstance(self.name, str):
+            raise InputError(f"name must be text (got {self.name!r})")
+        for name, parameter in PARAMETERS.items():
+            given = getattr(self, name)
+            value = given if name in TABLES else parameter.checked(name, given)
+            if value is not given:
+                object.__setattr__(self, name, value)
+            if wanted := parameter.outside(value):
+                raise InputError(f"{name} {wanted} (got {value!r})")
         inputs, outputs, pixels = self._grid
         if inputs * outputs * pixels != self.pes:
             raise GridMismatchError(
@@ -113,19 +360,6 @@ class DlaConfig:
         memories, buses = normalize_tables(self.memories, self.buses)
         object.__setattr__(self, "memories", memories)
         object.__setattr__(self, "buses", buses)
-
-    def _check_type(self, name: str) -> None:
-        value, expected = getattr(self, name), _TYPES[name]
-        if name in TABLES:
-            return
-        if value == UNLIMITED and name in LIMITS:
-            object.__setattr__(self, name, expected(0))
-        elif name.endswith("_bytes") and isinstance(value, str):
-            object.__setattr__(self, name, _size(name, value))
-        elif expected is float and isinstance(value, int) and not isinstance(value, bool):
-            object.__setattr__(self, name, float(value))
-        elif not isinstance(value, expected) or isinstance(value, bool):
-            raise InputError(f"{name} must be {_TYPE_NAMES[expected]} (got {value!r})")
 
     @property
     def _grid(self) -> tuple[int, int, int]:
@@ -205,55 +439,10 @@ class DlaConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """Name and value of every parameter."""
-        return {name: getattr(self, name) for name in _TYPES}
+        return {name: getattr(self, name) for name in ("name", *PARAMETERS)}
 
 
-_TYPES: dict[str, type] = {
-    field.name: {"int": int, "str": str, "float": float}[str(field.type)]
-    for field in dataclasses.fields(DlaConfig)
-}
-_TYPE_NAMES = {int: "a whole number", str: "text", float: "a number"}
-_RANGES: dict[str, tuple[float, float]] = {
-    "pes": (1, MAX_PES),
-    "sram_bytes": (16, MAX_SRAM_BYTES),
-    "sram_bandwidth": (0, 1 << 20),
-    "sram_ports": (1, 64),
-    "sram_dma_ports": (0, 1),
-    "sram_banks": (1, 1 << 10),
-    "line_buffer_bytes": (0, MAX_SRAM_BYTES),
-    "weight_buffer_bytes": (0, MAX_SRAM_BYTES),
-    "accumulators": (0, 1 << 20),
-    "mac_step_group": (1, 64),
-    "mac_weights": (0, 1 << 20),
-    "mac_results": (0, 1 << 20),
-    "vector_requantizations": (0, 1 << 20),
-    "vector_divisions": (0, 1 << 20),
-    "dma_bandwidth": (0, 1 << 20),
-    "dma_shared_bandwidth": (0, 1 << 20),
-    "dma_latency": (0, 1 << 20),
-    "dma_burst_bytes": (1, 1 << 20),
-    "dma_burst_overhead": (0, 1 << 20),
-    "vector_lanes": (0, 1 << 16),
-    "issue_cycles": (0, 1 << 10),
-    "queue_depth": (1, 255),
-    "compute_overlap": (0, 1),
-    "mac_fill": (0, 1 << 16),
-    "mac_drain": (0, 1 << 16),
-    "vector_fill": (0, 1 << 16),
-    "vector_drain": (0, 1 << 16),
-    "clock_mhz": (0, 100_000),
-}
-
-
-def outside_range(name: str, value: float) -> str:
-    """`must be from 1 to 255` if that is the range of the parameter and the value is outside it, else ``."""
-    low, high = _RANGES[name]
-    if name in MIN_RATES:
-        fits = value == 0 or MIN_RATE <= value <= high
-        return "" if fits else f"must be from {MIN_RATE} to {high}, or {UNLIMITED}"
-    if name == "clock_mhz":
-        return "" if 0 < value <= high else f"must be above 0 and at most {high}"
-    return "" if low <= value <= high else f"must be from {low} to {high}"
+PARAMETERS = rows_of(DlaConfig)
 
 
 def _full_names(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,8 +450,8 @@ def _full_names(changes: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given, value in changes.items():
         name = ALIASES.get(given, given)
-        if name not in _TYPES and not is_part(name):
-            raise InputError(unknown("parameter", given, (*_TYPES, *ALIASES)))
+        if name != "name" and name not in PARAMETERS and not is_part(name):
+            raise InputError(unknown("parameter", given, ("name", *PARAMETERS, *ALIASES)))
         if name in found:
             raise InputError(f"{name} is given twice, also as {given}")
         found[name] = value
@@ -274,50 +463,20 @@ def is_part(name: str) -> bool:
     return name.partition(".")[0] in TABLES and "." in name
 
 
-def kind_of(name: str) -> type:
-    """The type of the values of a parameter or of a part of a table; an unknown name is an error."""
+def parameter_of(name: str) -> MachineParameter:
+    """The row of a parameter, or of a part of a table; an unknown name is an error."""
     if is_part(name):
-        from dlasim.sim.memory_tables import part_kind
+        from dlasim.sim.memory_tables import part_of
 
-        return part_kind(name)
-    if name not in _TYPES:
-        raise InputError(unknown("parameter", name, (*_TYPES, *ALIASES)))
-    return _TYPES[name]
+        return part_of(name)
+    if name not in PARAMETERS:
+        raise InputError(unknown("parameter", name, (*PARAMETERS, *ALIASES)))
+    return PARAMETERS[name]
 
 
 def read_value(name: str, text: str) -> Any:
     """The value of a parameter that a text gives; DlaConfig checks its range."""
-    kind, text = kind_of(name), text.strip()
-    if kind is str:
-        return text
-    if text.lower() == UNLIMITED and _may_be_unlimited(name):
-        return kind(0)
-    if name.endswith("_bytes") and (size := parse_size(text)) is not None:
-        return size
-    try:
-        return kind(text)
-    except ValueError:
-        raise InputError(f"{name} must be {wanted(name)} (got {text!r})") from None
-
-
-def wanted(name: str) -> str:
-    """What a value of the parameter must be: `a whole number`, `a size such as …`."""
-    return SIZE_FORM if name.endswith("_bytes") else _TYPE_NAMES[kind_of(name)]
-
-
-def _may_be_unlimited(name: str) -> bool:
-    if is_part(name):
-        from dlasim.sim.memory_tables import is_limit
-
-        return is_limit(name)
-    return name in LIMITS
-
-
-def _size(name: str, value: str) -> int:
-    size = parse_size(value)
-    if size is None:
-        raise InputError(f"{name} must be {SIZE_FORM} (got {value!r})")
-    return size
+    return parameter_of(name).read(name, text)
 
 
 def parse_grid(text: str) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from dlasim.errors import InputError, one_of, unknown
 from dlasim.fileio import parse_toml
 from dlasim.isa.registers import Region
+from dlasim.sim.parameters import Form, MachineParameter
 from dlasim.sim.sizes import UNLIMITED, parse_size
 
 RATE_SCALE = 1000  # of a rate: a byte per cycle
@@ -39,14 +40,11 @@ def merge(text: Any, name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def part_kind(path: str) -> type:
-    """The type of the values of `memories.flash.bandwidth` or of `buses.axi`."""
-    return _key_of(path).kind
-
-
-def is_limit(path: str) -> bool:
-    """Whether the value that `path` names, such as `memories.flash.bandwidth`, may be unlimited."""
-    return _key_of(path).is_limit
+def part_of(path: str) -> MachineParameter:
+    """What is known of `memories.flash.bandwidth` or of `buses.axi`; its own check knows the range."""
+    key = _key_of(path)
+    form = Form.SIZE if path.endswith("_bytes") else Form.NUMBER
+    return MachineParameter(key.kind, key.kind(), form=form, may_be_unlimited=key.is_limit)
 
 
 def _key_of(path: str) -> Key:

@@ -41,15 +41,13 @@ class Parameter:
 @cache
 def catalogue() -> Mapping[str, Parameter]:
     """All parameters by name, in the order of the columns."""
-    types = {"int": int, "float": float, "str": str}
     found = [
         Parameter("preset", str, "study", ""),
         Parameter("host", str, "study", "none"),
         Parameter("cpu", str, "study", ""),
     ]
-    for field in dataclasses.fields(DlaConfig):
-        if field.name != "name":
-            found.append(Parameter(field.name, types[str(field.type)], "machine", field.default))
+    for name, row in config.PARAMETERS.items():
+        found.append(Parameter(name, row.kind, "machine", row.default))
     for field in dataclasses.fields(CompileOptions):
         default = "" if field.default is None else field.default
         found.append(Parameter(field.name, str, "compile", default))
@@ -70,7 +68,7 @@ def find(name: str, origin: str) -> Parameter:
 def _part(name: str, origin: str) -> Parameter:
     """A part of a table of the machine, such as `memories.flash.bandwidth`."""
     try:
-        return Parameter(name, config.kind_of(name), "machine", "")
+        return Parameter(name, config.parameter_of(name).kind, "machine", "")
     except InputError as error:
         raise InputError(f"{origin}: {error}") from None
 
@@ -100,7 +98,8 @@ def parse(parameter: Parameter, raw: Any, origin: str) -> Any:
         return float(raw)
     if whole:
         return raw
-    raise InputError(f"{origin}: {parameter.name} must be {config.wanted(parameter.name)} (got {raw!r})")
+    wanted = config.parameter_of(parameter.name).wanted
+    raise InputError(f"{origin}: {parameter.name} must be {wanted} (got {raw!r})")
 
 
 def resolve(values: Mapping[str, Any]) -> tuple[DlaConfig, CompileOptions]:

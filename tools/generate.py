@@ -19,7 +19,7 @@ from dlasim.cli import choices_module, manual
 from dlasim.compiler_shim import operators_page
 from dlasim.compiler_shim.dlag import graph_page
 from dlasim.isa.documents import c_entry, pages, sv_package
-from dlasim.sim import figures_page
+from dlasim.sim import figures_page, parameters_page
 from dlasim.vp import board_files, launch
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,6 +39,7 @@ FILES: dict[str, Callable[[], str]] = {
     "sim/report_types.py": report_types_module.module,
     "docs/api.md": api_page.page,
     "docs/figures.md": figures_page.page,
+    "docs/parameters.md": parameters_page.page,
     "docs/sram-ports.md": port_page.page,
 }
 

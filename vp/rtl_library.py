@@ -17,60 +17,31 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from dlasim.cache import Cache, open_cache
 from dlasim.errors import InputError, RunError
 from dlasim.native.object_file import seal, unseal
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.config import PARAMETERS, DlaConfig
 from dlasim.sim.cost import transfer_rate
 from dlasim.sim.memory_tables import RATE_SCALE
 from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.output_stage import scaled_cycles
+from dlasim.sim.parameters import Rtl
 
 PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
 WAVEFORMS = {".vcd": ("--trace", "Vcd", "verilated_vcd"), ".fst": ("--trace-fst", "Fst", "verilated_fst")}
 _LOCK = "rtl.lock"
-_SHARED = (
-    "sram_bytes", "sram_bandwidth", "sram_ports", "sram_banks", "line_buffer_bytes", "weight_buffer_bytes",
-    "accumulators", "dma_bandwidth", "dma_shared_bandwidth", "dma_latency", "dma_burst_bytes",
-    "dma_burst_overhead", "vector_lanes", "issue_cycles", "queue_depth", "mac_fill", "mac_drain",
-    "vector_fill", "vector_drain",
-)  # fmt: skip
-# What the RTL has no hardware for: the option, whether a value is allowed, and what is.
-_LIMITS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
-    ("timing", "must be full", lambda value: value == "full"),
-    ("mac_step_group", "must be 1, because each step is a cycle", lambda value: value == 1),
-    (
-        "mac_handover",
-        "must be results, which leave one by one",
-        lambda value: value == "results",
-    ),
-    ("sram_dma_ports", "must be 0, because all units share the ports", lambda value: value == 0),
-    ("mac_weights", "must be unlimited, because weights come with the inputs", lambda value: value == 0),
-    (
-        "compute_overlap",
-        "must be 1, because no unit waits for another",
-        lambda value: value == 1,
-    ),
-    ("pixel_tile", "must be one pixel", lambda value: value == (1, 1)),
-    ("dma_bandwidth", "must be at least 1", lambda value: value >= 1),
-    ("memories", "must be empty, because it has one memory", lambda value: not value),
-    ("issue_cycles", "must be at least 1", lambda value: value >= 1),
-    ("mac_fill", "must be at least 4", lambda value: value >= 4),
-    ("mac_drain", "must be at least 4", lambda value: value >= 4),
-    ("vector_fill", "must be at least 2", lambda value: value >= 2),
-    ("vector_drain", "must be at least 2", lambda value: value >= 2),
-)
 _INSTALL = "install Verilator and a C++ compiler (Debian: apt-get install verilator g++ zlib1g-dev)"
 
 
 def refusal(config: DlaConfig) -> str:
     """Why the RTL does not support this machine, or nothing."""
-    for name, wanted, is_allowed in _LIMITS:
-        value = getattr(config, name)
-        if not is_allowed(value):
-            return f"{name} {wanted} (got {value})"
+    for name, parameter in PARAMETERS.items():
+        value, limit = getattr(config, name), parameter.rtl_limit
+        if limit is not None and not limit.allows(value):
+            return f"{name} {limit.text} (got {value})"
+    if config.pixel_tile != (1, 1):
+        return f"parallel must be one output pixel at a time (got {config.parallel})"
     if not config.accumulators and (config.sram_bandwidth or config.mac_results):
         return (
             "accumulators must be at least 1 where sram_bandwidth or mac_results is limited (got unlimited)"
@@ -83,13 +54,15 @@ def parameters(config: DlaConfig) -> dict[str, int]:
     inputs, outputs = config.lanes
     own = {"INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "FINGERPRINT": config.fingerprint}
     rates = {
-        "MAC_RESULT_CYCLES": config.mac_results,
-        "VECTOR_REQUANTIZATION_CYCLES": config.vector_requantizations,
-        "VECTOR_DIVISION_CYCLES": config.vector_divisions,
+        f"{name.upper().removesuffix('S')}_CYCLES": scaled_cycles(getattr(config, name))
+        for name in _given_as(Rtl.CYCLES_EACH)
     }
-    own |= {name: scaled_cycles(rate) for name, rate in rates.items()}
-    shared = {name.upper(): getattr(config, name) for name in _SHARED}
-    return shared | {"VECTOR_LANES": config.elements} | own
+    same = {name.upper(): getattr(config, name) for name in _given_as(Rtl.SAME)}
+    return same | {"VECTOR_LANES": config.elements} | own | rates
+
+
+def _given_as(form: Rtl) -> list[str]:
+    return [name for name, parameter in PARAMETERS.items() if parameter.rtl is form]
 
 
 def beat_bytes(config: DlaConfig) -> int:

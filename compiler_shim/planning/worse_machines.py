@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from math import inf
 
-from dlasim.sim.config import LIMITS, DlaConfig
+from dlasim.sim.config import PARAMETERS, DlaConfig
 from dlasim.sim.memory_timing import memories_of
+from dlasim.sim.parameters import Better
 
-_LESS_IS_BETTER: tuple[tuple[str, ...], ...] = (
+# Parameters that are made worse together.
+_WAYS: tuple[tuple[str, ...], ...] = (
     ("dma_latency",), ("issue_cycles",), ("mac_fill", "vector_fill"), ("mac_drain", "vector_drain"),
-)  # fmt: skip
-# More accumulators are not always better: sums leave them when a block is done.
-_MORE_IS_BETTER: tuple[tuple[str, ...], ...] = (
     ("dma_bandwidth",), ("vector_lanes",),
     ("sram_bandwidth", "sram_ports", "line_buffer_bytes", "weight_buffer_bytes", "mac_results",
      "vector_requantizations", "vector_divisions"),
@@ -61,13 +60,18 @@ def slower_machines(machine: DlaConfig) -> tuple[DlaConfig, ...]:
 
 def _worse_values(machine: DlaConfig) -> Iterator[dict[str, object]]:
     """By way, the parameters in which a machine is better than the default, with the default's values."""
-    for names, sign in [(names, -1) for names in _LESS_IS_BETTER] + [(names, 1) for names in _MORE_IS_BETTER]:
-        better = [name for name in names if sign * _value(machine, name) > sign * _value(_DEFAULT, name)]
+    for names in _WAYS:
+        better = [name for name in names if _quality(machine, name) > _quality(_DEFAULT, name)]
         if better:
             yield {name: getattr(_DEFAULT, name) for name in better}
+
+
+def _quality(machine: DlaConfig, name: str) -> float:
+    """A parameter, so that more of it is better."""
+    return _value(machine, name) * (-1 if PARAMETERS[name].better is Better.LESS else 1)
 
 
 def _value(machine: DlaConfig, name: str) -> float:
     """A parameter; infinite where 0 stands for no limit."""
     value: float = machine.elements if name == "vector_lanes" else getattr(machine, name)
-    return inf if not value and name in LIMITS else value
+    return inf if not value and PARAMETERS[name].may_be_unlimited else value

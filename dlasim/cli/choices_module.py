@@ -17,7 +17,7 @@ import click
 from dlasim.cli.config_options import COMPILE, DLA_OPS_TEXT, MACHINE
 from dlasim.cli.host_options import DEBUGGING, FIRMWARE
 from dlasim.on_board import host_options
-from dlasim.sim.config import ALIASES, LIMITS, TABLES
+from dlasim.sim.config import ALIASES, PARAMETERS, TABLES
 from dlasim.sim.sizes import UNLIMITED
 from dlasim.sweeps.parameters import Parameter, catalogue
 from dlasim.vp.run_control import RunControl
@@ -39,17 +39,12 @@ if TYPE_CHECKING:
 
 Line = Callable[[str], None]
 '''
-_TEXTS: Mapping[str, tuple[Any, str]] = {name: (kind, text) for _, name, kind, text in (*MACHINE, *COMPILE)}
+_TEXTS: Mapping[str, str] = {name: text for _, name, _, text in COMPILE}
+_WORDS: Mapping[str, Any] = {name: kind for _, name, kind, _ in (*MACHINE, *COMPILE)}
 _STUDY_TEXTS = {
     "preset": "Predefined machines, or TOML files.",
     "host": "What simulates the CPU.",
     "cpu": "Cycles of the CPU's instructions, on the board.",
-}
-
-
-_TABLE_TEXTS = {
-    "memories": "Named memories: by name a table of bandwidth, latency, regions and more.",
-    "buses": "Bytes per cycle of buses that memories name.",
 }
 
 
@@ -94,11 +89,10 @@ def _rows(parameter: Parameter, kind: str) -> Iterator[tuple[str, str, str]]:
 def _text(parameter: Parameter) -> str:
     if parameter.name == "dla_ops":
         return DLA_OPS_TEXT
-    if parameter.name in _TABLE_TEXTS:
-        return _TABLE_TEXTS[parameter.name]
     if parameter.name in _STUDY_TEXTS:
         return _STUDY_TEXTS[parameter.name]
-    return _TEXTS[parameter.name][1].replace("--", "") if parameter.name in _TEXTS else ""
+    text = PARAMETERS[parameter.name].text if parameter.name in PARAMETERS else _TEXTS[parameter.name]
+    return text.replace("--", "")
 
 
 def _type(parameter: Parameter) -> str:
@@ -108,7 +102,8 @@ def _type(parameter: Parameter) -> str:
         return "str | Mapping[str, Any]"
     if parameter.is_size:
         return "int | str"
-    return f'{_plain(parameter)} | Literal["{UNLIMITED}"]' if parameter.name in LIMITS else _plain(parameter)
+    is_limit = parameter.name in PARAMETERS and PARAMETERS[parameter.name].may_be_unlimited
+    return f'{_plain(parameter)} | Literal["{UNLIMITED}"]' if is_limit else _plain(parameter)
 
 
 def _axis(parameter: Parameter) -> str:
@@ -120,8 +115,7 @@ def _axis(parameter: Parameter) -> str:
 
 def _plain(parameter: Parameter) -> str:
     """The type without that of sizes; words of a fixed list are a Literal."""
-    kind = _TEXTS[parameter.name][0] if parameter.name in _TEXTS else None
-    return _literal(kind) or parameter.kind.__name__
+    return _literal(_WORDS.get(parameter.name)) or parameter.kind.__name__
 
 
 def _literal(kind: Any) -> str:

@@ -11,84 +11,26 @@ import click
 from dlasim.cli.help_sections import SharedOption
 from dlasim.cli.option_types import GRID, REAL, SIZE, TEXT, WHOLE, Choice
 from dlasim.cli.terminal import say
+from dlasim.sim.config import PARAMETERS
+from dlasim.sim.parameters import Form, MachineParameter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_FORMS: Mapping[Form, Any] = {Form.SIZE: SIZE, Form.GRID: GRID}
+_KINDS: Mapping[type, Any] = {int: WHOLE, float: REAL, str: TEXT}
+
+
+def _option_type(parameter: MachineParameter) -> Any:
+    return (
+        Choice(parameter.choices) if parameter.choices else _FORMS.get(parameter.form, _KINDS[parameter.kind])
+    )
+
+
 # option, parameter of DlaConfig, type, help
-MACHINE: tuple[tuple[str, str, Any, str], ...] = (
-    ("--pes", "pes", WHOLE, "Processing elements: multiply-accumulates per cycle."),
-    ("--sram", "sram_bytes", SIZE, "Size of the accelerator's SRAM, such as 512KiB."),
-    (
-        "--parallel",
-        "parallel",
-        GRID,
-        "Channels processed in parallel; a grid such as 8x8 (or 8x8x4, of 4 pixels) also sets --pes.",
-    ),
-    ("--sram-bandwidth", "sram_bandwidth", WHOLE, "Bytes per cycle of each SRAM port, or `unlimited`."),
-    ("--sram-ports", "sram_ports", WHOLE, "SRAM ports, which MAC, VECTOR and both DMA units share."),
-    (
-        "--sram-dma-ports",
-        "sram_dma_ports",
-        WHOLE,
-        "1: each DMA unit has an SRAM port of its own; 0: they share those of the other units.",
-    ),
-    ("--sram-banks", "sram_banks", WHOLE, "SRAM banks; each serves one port per cycle."),
-    ("--line-buffer", "line_buffer_bytes", SIZE, "Size of the buffer for input lines, or `unlimited`."),
-    ("--weight-buffer", "weight_buffer_bytes", SIZE, "Size of the buffer for weights, or `unlimited`."),
-    ("--accumulators", "accumulators", WHOLE, "Accumulators of each output lane, or `unlimited`."),
-    (
-        "--mac-step-group",
-        "mac_step_group",
-        WHOLE,
-        "Steps of an output (taps, slices of input channels) that the array takes together.",
-    ),
-    (
-        "--mac-handover",
-        "mac_handover",
-        Choice(["results", "blocks"]),
-        "Whether `results` leave the array one by one, or `blocks` of pixels enter and leave it whole.",
-    ),
-    ("--mac-weights", "mac_weights", WHOLE, "Weights per cycle that reach the array, or `unlimited`."),
-    ("--mac-results", "mac_results", REAL, "Results per cycle that leave the MAC unit, or `unlimited`."),
-    (
-        "--vector-requantizations",
-        "vector_requantizations",
-        REAL,
-        "Requantizations per cycle of the VECTOR unit, or `unlimited`.",
-    ),
-    (
-        "--vector-divisions",
-        "vector_divisions",
-        REAL,
-        "Divisions per cycle of the VECTOR unit, for averages, or `unlimited`.",
-    ),
-    ("--dma-bandwidth", "dma_bandwidth", WHOLE, "Bytes per cycle in each direction, or `unlimited`."),
-    (
-        "--dma-shared-bandwidth",
-        "dma_shared_bandwidth",
-        WHOLE,
-        "Bytes per cycle in both directions together, or `unlimited`.",
-    ),
-    ("--dma-latency", "dma_latency", WHOLE, "Cycles before a transfer's first byte."),
-    ("--dma-burst", "dma_burst_bytes", SIZE, "Size of a DMA burst."),
-    ("--dma-burst-overhead", "dma_burst_overhead", WHOLE, "Cycles lost per burst."),
-    ("--vector-lanes", "vector_lanes", WHOLE, "Elements per cycle of the vector unit; 0: as many as PEs."),
-    ("--issue-cycles", "issue_cycles", WHOLE, "Cycles per instruction word."),
-    ("--queue-depth", "queue_depth", WHOLE, "Operations that each unit holds, including the running one."),
-    ("--compute-overlap", "compute_overlap", WHOLE, "1: MAC and VECTOR work side by side; 0: in turns."),
-    ("--clock", "clock_mhz", REAL, "Clock in MHz."),
-    (
-        "--timing",
-        "timing",
-        Choice(["full", "macs", "zero"]),
-        "What takes time: everything, only multiply-accumulates, or nothing.",
-    ),
-    (
-        "--technology",
-        "technology",
-        TEXT,
-        "Energy constants: 45nm, 45nm-flash, or a FILE.toml that replaces some of them.",
-    ),
+MACHINE: tuple[tuple[str, str, Any, str], ...] = tuple(
+    (parameter.flag, name, _option_type(parameter), parameter.text)
+    for name, parameter in PARAMETERS.items()
+    if parameter.flag
 )
 COMPILE: tuple[tuple[str, str, Any, str], ...] = (
     (

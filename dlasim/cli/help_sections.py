@@ -6,26 +6,29 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-# The sections of the help and of docs/cli.md, in order. The first has at most ten options of a command.
+from dlasim.sim.config import PARAMETERS
+
+# At most ten options of a command.
+_MOST_USED = (
+    "--input", "--output", "--timing-only", "--report", "--html", "--runs", "--preset", "--pes", "--parallel",
+    "--sram", "--host", "--where", "--layers", "--jobs",
+)  # fmt: skip
+
+
+def _of_part(part: str) -> tuple[str, ...]:
+    """The options of the machine's parameters of a part, but for the most used."""
+    flags = [parameter.flag for parameter in PARAMETERS.values() if parameter.part == part]
+    return tuple(flag for flag in flags if flag and flag not in _MOST_USED)
+
+
+# The sections of the help and of docs/cli.md, in order.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Most used": (
-        "--input", "--output", "--timing-only", "--report", "--html", "--runs", "--preset", "--pes",
-        "--parallel", "--sram", "--host", "--where", "--layers", "--jobs",
-    ),
+    "Most used": _MOST_USED,
     "Inputs and results": (
         "--normalize", "--seed", "--dequantize", "--top", "--labels", "--trace", "--json", "--list",
     ),
-    "Machine": ("--config", "--clock", "--timing", "--technology", "--set"),
-    "MAC and VECTOR": (
-        "--mac-weights", "--mac-results", "--mac-step-group", "--mac-handover", "--accumulators",
-        "--weight-buffer", "--line-buffer", "--vector-lanes", "--vector-requantizations",
-        "--vector-divisions", "--compute-overlap",
-    ),
-    "SRAM": ("--sram-bandwidth", "--sram-ports", "--sram-dma-ports", "--sram-banks"),
-    "DMA": (
-        "--dma-bandwidth", "--dma-shared-bandwidth", "--dma-latency", "--dma-burst", "--dma-burst-overhead",
-    ),
-    "Issue of instructions": ("--issue-cycles", "--queue-depth"),
+    "Machine": ("--config", *_of_part("Machine"), "--set"),
+    **{part: _of_part(part) for part in ("MAC and VECTOR", "SRAM", "DMA", "Issue of instructions")},
     "Compiling": ("--fusion", "--tiling", "--place", "--depthwise", "--requant", "--dla-ops"),
     "CPU, with --host riscv": (
         "--cpu", "--completion", "--submission", "--max-instructions", "--stuck-after", "--device", "--dla",
@@ -44,17 +47,12 @@ class SharedOption(click.Option):
         from dataclasses import MISSING, fields
 
         from dlasim.compiler_shim.options import CompileOptions
-        from dlasim.sim.config import LIMITS, DlaConfig
-        from dlasim.sim.sizes import UNLIMITED, size_text
 
-        for field in (*fields(DlaConfig), *fields(CompileOptions)):
-            if field.name == self.name and field.default not in (MISSING, None):
-                if field.name in LIMITS and not field.default:
-                    return UNLIMITED
-                if isinstance(field.default, float):
-                    return f"{field.default:g}"
-                return size_text(field.default) if field.name.endswith("_bytes") else str(field.default)
-        return ""
+        if self.name in PARAMETERS:
+            return PARAMETERS[self.name].default_text
+        defaults = {field.name: field.default for field in fields(CompileOptions)}
+        default = defaults.get(self.name or "", MISSING)
+        return "" if default in (MISSING, None) else str(default)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """As in click, with the default appended."""

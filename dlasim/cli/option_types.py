@@ -6,7 +6,9 @@ from typing import Any, NoReturn
 
 import click
 
-from dlasim.errors import one_of
+from dlasim.errors import InputError, one_of
+from dlasim.sim.config import PARALLEL_FORM, PARAMETERS, parse_grid
+from dlasim.sim.sizes import SIZE_FORM, UNLIMITED, parse_size
 
 _MAX_VALUE_LENGTH = 60
 
@@ -88,8 +90,6 @@ class Size(_Value):
             return value
         if _is_unlimited(value, param):
             return 0
-        from dlasim.sim.sizes import SIZE_FORM, parse_size
-
         size = parse_size(value)
         if size is None:
             self.refuse(f"must be {SIZE_FORM}", value, param, ctx)
@@ -111,9 +111,6 @@ class Grid(_Value):
         text = value.strip().lower()
         if text in ("input", "output"):
             return text
-        from dlasim.errors import InputError
-        from dlasim.sim.config import PARALLEL_FORM, parse_grid
-
         try:
             inputs, outputs, pixels = parse_grid(text)
             return f"{inputs}x{outputs}" + (f"x{pixels}" if pixels > 1 else "")
@@ -123,12 +120,9 @@ class Grid(_Value):
 
 def _is_unlimited(value: Any, param: click.Parameter | None) -> bool:
     """Whether a parameter that may be unlimited is."""
-    if not isinstance(value, str) or param is None:
+    if not isinstance(value, str) or param is None or param.name not in PARAMETERS:
         return False
-    from dlasim.sim.config import LIMITS
-    from dlasim.sim.sizes import UNLIMITED
-
-    return value.strip().lower() == UNLIMITED and param.name in LIMITS
+    return value.strip().lower() == UNLIMITED and PARAMETERS[param.name].may_be_unlimited
 
 
 def _is_number(text: str) -> bool:
@@ -142,9 +136,7 @@ def _is_number(text: str) -> bool:
 def _check_range(
     kind: _Value, number: float, value: Any, param: click.Parameter | None, ctx: click.Context | None
 ) -> None:
-    from dlasim.sim.config import outside_range
-
-    limits = outside_range(param.name, number) if param is not None and param.name else ""
+    limits = PARAMETERS[param.name].outside(number) if param is not None and param.name in PARAMETERS else ""
     if limits:
         kind.refuse(limits, value, param, ctx)
 

@@ -57,8 +57,8 @@ def test_a_wrong_grid_is_refused_with_the_choices(text: str) -> None:
         ("run x --sram 15", "--sram must be from 16 to 2147483648 (got 15)"),
         ("run x --sram many", "--sram must be a size such as 512KiB, 1M or 65536 (got 'many')"),
         ("run x --dma-burst 0", "--dma-burst must be from 1 to 1048576 (got 0)"),
-        ("run x --clock 0", "--clock must be above 0 and at most 100000 (got 0)"),
-        ("run x --clock nan", "--clock must be above 0 and at most 100000 (got nan)"),
+        ("run x --clock 0", "--clock must be from 0.001 to 100000 (got 0)"),
+        ("run x --clock nan", "--clock must be from 0.001 to 100000 (got nan)"),
         (
             "run x --parallel 8x",
             "--parallel must be input, output, or a grid such as 8x16 or 8x8x4 (got '8x')",

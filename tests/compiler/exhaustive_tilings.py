@@ -353,7 +353,11 @@ def extreme_config(rng: np.random.Generator) -> DlaConfig:
         "vector_fill",
         "vector_drain",
     )
-    extremes = {name: int(rng.choice(configs._RANGES[name])) for name in names}
+    extremes = {name: int(rng.choice(_range_of(name))) for name in names}
     for name in ("dma_burst_overhead", "dma_shared_bandwidth"):  # with the most, nothing fits into 64 bits
-        extremes[name] = int(rng.choice([0, 0, 0, 0, 1, 1 << 10, configs._RANGES[name][1]]))
+        extremes[name] = int(rng.choice([0, 0, 0, 0, 1, 1 << 10, configs.PARAMETERS[name].high]))
     return random_config(rng, **extremes)
+
+
+def _range_of(name: str) -> tuple[float, float]:
+    return configs.PARAMETERS[name].low, configs.PARAMETERS[name].high

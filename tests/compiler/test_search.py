@@ -148,7 +148,7 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
             for budget in (int(rng.integers(1, 1 << 20)), INFINITE - 1):
                 finder.find(problem, budget)
     assert largest_seen > 1 << 36
-    assert 3 * configs._RANGES["dma_latency"][1] < geometries.MAX_TASK_CYCLES
+    assert 3 * configs.PARAMETERS["dma_latency"].high < geometries.MAX_TASK_CYCLES
 
 
 @pytest.mark.parametrize("is_compiled", [False, True])

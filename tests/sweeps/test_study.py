@@ -112,7 +112,7 @@ def test_parameters_that_contradict_are_a_row() -> None:
         ({"dla_ops": "CONV_2D+ADDD,CONV_2D"}, "dla_ops: unknown operator 'ADDD'; did you mean ADD"),
         ({"pes": "0,64"}, r"pes must be from 1 to 1048576 \(got 0\)"),
         ({"pes": [64, 1 << 30, 128]}, r"pes must be from 1 to 1048576 \(got 1073741824\)"),
-        ({"clock": "500,nan"}, r"clock_mhz must be above 0 and at most 100000 \(got nan\)"),
+        ({"clock": "500,nan"}, r"clock_mhz must be from 0.001 to 100000 \(got nan\)"),
         ({"fusion": "none,some"}, r"fusion must be none, requant or full \(got 'some'\)"),
         (
             {"parallel": "8x8,8x"},
