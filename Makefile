@@ -20,7 +20,7 @@ help: ## list the targets
 demo: $(VENV)/ready-demo ## from an empty checkout to results, in out/demo
 	$(BIN)/python tools/demo.py
 
-quick: $(VENV)/ready-test ## the inner loop: the tests that find most mistakes, about a minute
+quick: $(VENV)/ready-quick ## the inner loop: the tests that find most mistakes, about a minute
 	$(PYTEST) -n auto $(QUICK)
 
 test: $(VENV)/ready-test ## the tests, without those that take minutes
@@ -116,10 +116,15 @@ $(VENV)/ready-demo: pyproject.toml
 	$(INSTALL)
 	touch $(VENV)/ready
 
+$(VENV)/ready-quick: EXTRAS = [quick]
+$(VENV)/ready-quick: pyproject.toml
+	$(INSTALL)
+	touch $(VENV)/ready $(VENV)/ready-demo
+
 $(VENV)/ready-test: EXTRAS = [test]
 $(VENV)/ready-test: pyproject.toml
 	$(INSTALL)
-	touch $(VENV)/ready
+	touch $(VENV)/ready $(VENV)/ready-quick
 
 $(VENV)/ready-rtl: EXTRAS = [test,rtl]
 $(VENV)/ready-rtl: $(VENV)/ready-test
@@ -128,7 +133,7 @@ $(VENV)/ready-rtl: $(VENV)/ready-test
 $(VENV)/ready-dev: EXTRAS = [test,dev]
 $(VENV)/ready-dev: pyproject.toml
 	$(INSTALL)
-	touch $(VENV)/ready $(VENV)/ready-test
+	touch $(VENV)/ready $(VENV)/ready-quick $(VENV)/ready-test
 
 $(VENV)/ready-docs: EXTRAS = [docs]
 $(VENV)/ready-docs: $(VENV)/ready

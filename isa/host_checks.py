@@ -4,9 +4,10 @@ Each rule is a condition in a small part of Python, which the simulator evaluate
 firmware's C is generated: integers, comparisons, arithmetic, `and`, `or`, `x if c else y`. Names are
 attributes, and operands with `.rank`, `.elements`, `.type`, `.shape[k]` (dimension k, 1 beyond the rank) and
 `.back[k]` (dimension k from the end). Element types stand for themselves. `product(operand, first, end)`
-multiplies dimensions, `volume(attribute)` the words of an attribute, `total(operand)` adds the elements of
-all repeated operands. Rules are evaluated in order up to the first that fails, so a later one may rely on an
-earlier one: what is divided has 32 bits, everything else 64. One with a repeated operand holds for each.
+multiplies dimensions, `kept(operand, mask)` those that are not in a mask, `volume(attribute)` the words of an
+attribute; `total(operand)` adds the elements of all repeated operands. Rules are evaluated in order up to the
+first that fails, so a later one may rely on an earlier one: what is divided has 32 bits, everything else 64.
+One with a repeated operand holds for each.
 """
 
 from __future__ import annotations
@@ -26,15 +27,14 @@ RESIZE_ENTRY_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A condition, and the sentence that says so."""
+    """A condition, and the sentence that says so. With `dimensions` it holds for each of them, k."""
 
     condition: str
     text: str
+    dimensions: range = range(0)
 
 
-def _each(condition: str, first: int = 0) -> str:
-    """The condition for every dimension k."""
-    return " and ".join(f"({condition.replace('[k]', f'[{k}]')})" for k in range(first, MAX_RANK))
+_ALL_DIMENSIONS = range(MAX_RANK)
 
 
 def _sum(term: str) -> str:
@@ -117,19 +117,19 @@ def _broadcast(one: str, other: str, first: int = 0) -> Rule:
         f"output.back[k] == ({other}.back[k] if {one}.back[k] == 1 else {one}.back[k]) "
         f"and ({other}.back[k] == 1 or {other}.back[k] == output.back[k])"
     )
-    return Rule(_each(dimension, first), f"{one} and {other} must broadcast to the output's shape")
+    text = f"{one} and {other} must broadcast to the output's shape"
+    return Rule(dimension, text, range(first, MAX_RANK))
 
 
 _TWO_INPUTS = (_broadcast("input1", "input2"), _CLAMP)
 _EXTREMUM = f"function == {BinaryFunction.MAXIMUM.value} or function == {BinaryFunction.MINIMUM.value}"
 _STEP = "(size[k] - 1) * stride[k]"
 _GATHERED = "indices.elements // product(input, 0, batch_dims)"
-_KEPT = " * ".join(f"(1 if axis_mask >> {k} & 1 else input.shape[{k}])" for k in range(MAX_RANK))
 _IMAGES_RESIZED = (*_IMAGES, _SAME_CHANNELS)
 
 _MEAN = (
     *_not_empty("input"),
-    Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
+    Rule("output.elements == kept(input, axis_mask)", "output must have the dimensions that are not reduced"),
 )
 
 
@@ -244,7 +244,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "PAD": (
         *_same_type("input"),
         Rule("input.rank == output.rank", "input and output must have as many dimensions"),
-        Rule(_each("before[k] + input.shape[k] <= output.shape[k]"), "the input must lie inside the output"),
+        Rule(
+            "before[k] + input.shape[k] <= output.shape[k]",
+            "the input must lie inside the output",
+            _ALL_DIMENSIONS,
+        ),
         Rule(
             "(output.type != int8 or (value >= -128 and value <= 127))"
             " and (output.type != uint8 or (value >= 0 and value <= 255))"
@@ -358,7 +362,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "REDUCE": (
         *_same_type("input"),
         *_not_empty("input"),
-        Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
+        Rule(
+            "output.elements == kept(input, axis_mask)",
+            "output must have the dimensions that are not reduced",
+        ),
         Rule(
             f"(function >= {ReduceFunction.ANY.value} and output.type == bool)"
             f" or (function < {ReduceFunction.ANY.value} and output.type != bool)",
@@ -374,7 +381,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "PRODUCT": (
         *_same_type("input"),
         *_not_empty("input"),
-        Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
+        Rule(
+            "output.elements == kept(input, axis_mask)",
+            "output must have the dimensions that are not reduced",
+        ),
     ),
     "CUMULATIVE_SUM": (
         *_same_type("input"),
@@ -407,17 +417,17 @@ RULES: dict[str, tuple[Rule, ...]] = {
         *_same_type("input1", "input2"),
         *(
             Rule(
-                _each(f"{name}.back[k] == 1 or {name}.back[k] == output.back[k]"),
+                f"{name}.back[k] == 1 or {name}.back[k] == output.back[k]",
                 f"{name} must broadcast to the output's shape",
+                _ALL_DIMENSIONS,
             )
             for name in ("condition", "input1", "input2")
         ),
         Rule(
-            _each(
-                "output.back[k] == condition.back[k] or output.back[k] == input1.back[k]"
-                " or output.back[k] == input2.back[k]"
-            ),
+            "output.back[k] == condition.back[k] or output.back[k] == input1.back[k]"
+            " or output.back[k] == input2.back[k]",
             "the output must be no larger than its inputs",
+            _ALL_DIMENSIONS,
         ),
     ),
     "ARG_MAX": (

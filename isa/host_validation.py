@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 from types import CodeType
 from typing import Any
 
@@ -95,8 +96,8 @@ def _broken_rule(
     repeated = operator.inputs[-1].repeated
     names |= zip((operand.name for operand in operator.inputs), inputs, strict=not repeated)
     names["total"] = lambda _: sum(tensor.elements for tensor in inputs)
-    for condition, text, for_each in _compiled(operator):
-        for tensor in inputs if for_each else inputs[:1]:
+    for condition, text, for_each, dimensions in _compiled(operator):
+        for tensor, names["k"] in product(inputs if for_each else inputs[:1], dimensions or (0,)):
             if for_each:
                 names[operator.inputs[-1].name] = tensor
             if not eval(condition, {"__builtins__": {}}, names):
@@ -115,9 +116,14 @@ def _attributes(operator: HostOperator, words: Sequence[int]) -> dict[str, int |
 
 
 @cache
-def _compiled(operator: HostOperator) -> tuple[tuple[CodeType, str, bool], ...]:
+def _compiled(operator: HostOperator) -> tuple[tuple[CodeType, str, bool, range], ...]:
     return tuple(
-        (compile(rule.condition, operator.name, "eval"), rule.text, is_for_each(operator, rule.condition))
+        (
+            compile(rule.condition, operator.name, "eval"),
+            rule.text,
+            is_for_each(operator, rule.condition),
+            rule.dimensions,
+        )
         for rule in RULES[operator.name]
     )
 
@@ -126,5 +132,9 @@ def _product(tensor: OperandView, first: int, end: int) -> int:
     return math.prod(tensor.shape[first:end])
 
 
-_FUNCTIONS: Mapping[str, Any] = {"product": _product, "volume": math.prod}
+def _kept(tensor: OperandView, mask: int) -> int:
+    return math.prod(size for k, size in enumerate(tensor.shape) if not mask >> k & 1)
+
+
+_FUNCTIONS: Mapping[str, Any] = {"product": _product, "kept": _kept, "volume": math.prod}
 _TYPES: Mapping[str, Any] = {kind.name: kind.value for kind in DataType}

@@ -86,6 +86,14 @@ DLA_HOST_HELPER int64_t dla_host_product(
     return product;
 }
 
+DLA_HOST_HELPER int64_t dla_host_kept(const struct dla_host_arguments *c, uint32_t number, int64_t mask)
+{
+    int64_t product = 1;
+    for (int64_t k = 0; k < dla_host_rank(c, number); k++)
+        product *= mask >> k & 1 ? 1 : dla_host_shape(c, number, k);
+    return product;
+}
+
 /* Exact below 2^32; words are positive, so beyond that it stays beyond. */
 DLA_HOST_HELPER int64_t dla_host_volume(const int32_t *words, uint32_t count)
 {
@@ -371,8 +379,9 @@ static const char *dla_add_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input1 and input2 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[9] <= (int64_t)w[10]))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
@@ -403,8 +412,9 @@ static const char *dla_sub_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input1 and input2 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[9] <= (int64_t)w[10]))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
@@ -431,8 +441,9 @@ static const char *dla_mul_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input1 and input2 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[5] <= (int64_t)w[6]))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
@@ -459,8 +470,9 @@ static const char *dla_prelu_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input and alpha must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input and alpha must broadcast to the output's shape";
     return NULL;
 }
 
@@ -581,7 +593,7 @@ static const char *dla_mean_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_elements(c, 0) > INT64_C(0)))
         return "input must not be empty";
-    if (!(dla_host_elements(c, c->inputs + 0) == (((((((((int64_t)w[0] >> INT64_C(0)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(0))) * ((((int64_t)w[0] >> INT64_C(1)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(1)))) * ((((int64_t)w[0] >> INT64_C(2)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(2)))) * ((((int64_t)w[0] >> INT64_C(3)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(3)))) * ((((int64_t)w[0] >> INT64_C(4)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(4)))) * ((((int64_t)w[0] >> INT64_C(5)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(5))))))
+    if (!(dla_host_elements(c, c->inputs + 0) == dla_host_kept(c, 0, (int64_t)w[0])))
         return "output must have the dimensions that are not reduced";
     return NULL;
 }
@@ -626,8 +638,9 @@ static const char *dla_pad_broken_rule(const struct dla_host_arguments *c)
         return "input must have the output's type";
     if (!(dla_host_rank(c, 0) == dla_host_rank(c, c->inputs + 0)))
         return "input and output must have as many dimensions";
-    if (!((((int64_t)w[0] + dla_host_shape(c, 0, INT64_C(0))) <= dla_host_shape(c, c->inputs + 0, INT64_C(0))) && (((int64_t)w[1] + dla_host_shape(c, 0, INT64_C(1))) <= dla_host_shape(c, c->inputs + 0, INT64_C(1))) && (((int64_t)w[2] + dla_host_shape(c, 0, INT64_C(2))) <= dla_host_shape(c, c->inputs + 0, INT64_C(2))) && (((int64_t)w[3] + dla_host_shape(c, 0, INT64_C(3))) <= dla_host_shape(c, c->inputs + 0, INT64_C(3))) && (((int64_t)w[4] + dla_host_shape(c, 0, INT64_C(4))) <= dla_host_shape(c, c->inputs + 0, INT64_C(4))) && (((int64_t)w[5] + dla_host_shape(c, 0, INT64_C(5))) <= dla_host_shape(c, c->inputs + 0, INT64_C(5)))))
-        return "the input must lie inside the output";
+    for (int64_t k = 0; k < 6; k++)
+        if (!(((int64_t)w[0 + k] + dla_host_shape(c, 0, k)) <= dla_host_shape(c, c->inputs + 0, k)))
+            return "the input must lie inside the output";
     if (!(((dla_host_type(c, c->inputs + 0) != 0) || (((int64_t)w[6] >= (-INT64_C(128))) && ((int64_t)w[6] <= INT64_C(127)))) && ((dla_host_type(c, c->inputs + 0) != 5) || (((int64_t)w[6] >= INT64_C(0)) && ((int64_t)w[6] <= INT64_C(255)))) && ((dla_host_type(c, c->inputs + 0) != 6) || (((int64_t)w[6] >= (-INT64_C(32768))) && ((int64_t)w[6] <= INT64_C(32767)))) && ((dla_host_type(c, c->inputs + 0) != 3) || (((int64_t)w[6] >= INT64_C(0)) && ((int64_t)w[6] <= INT64_C(1))))))
         return "value must fit the output's type";
     return NULL;
@@ -828,8 +841,9 @@ static const char *dla_binary_broken_rule(const struct dla_host_arguments *c)
         return "input1 must have the output's type";
     if (!(dla_host_type(c, 1) == dla_host_type(c, c->inputs + 0)))
         return "input2 must have the output's type";
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input1 and input2 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
     if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 3)) || ((int64_t)w[0] == INT64_C(5)) || ((int64_t)w[0] == INT64_C(6))))
         return "int8 and bool have MAXIMUM and MINIMUM only";
     if (!((dla_host_type(c, c->inputs + 0) == 1) || ((int64_t)w[0] != INT64_C(9))))
@@ -1017,8 +1031,9 @@ static const char *dla_squared_difference_broken_rule(const struct dla_host_argu
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input1 and input2 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[9] <= (int64_t)w[10]))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
@@ -1051,8 +1066,9 @@ static const char *dla_batch_matmul_broken_rule(const struct dla_host_arguments 
         return "the rows of input1 must be as long as the columns of input2";
     if (!((dla_host_back(c, c->inputs + 0, INT64_C(1)) == (((int64_t)w[5] == INT64_C(1)) ? dla_host_back(c, 0, INT64_C(0)) : dla_host_back(c, 0, INT64_C(1)))) && (dla_host_back(c, c->inputs + 0, INT64_C(0)) == (((int64_t)w[6] == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 1, INT64_C(0))))))
         return "the output must have input1's rows and input2's columns";
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input1 and input2 must broadcast to the output's shape";
+    for (int64_t k = 2; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
     return NULL;
 }
 
@@ -1107,7 +1123,7 @@ static const char *dla_reduce_broken_rule(const struct dla_host_arguments *c)
         return "input must have the output's type";
     if (!(dla_host_elements(c, 0) > INT64_C(0)))
         return "input must not be empty";
-    if (!(dla_host_elements(c, c->inputs + 0) == (((((((((int64_t)w[1] >> INT64_C(0)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(0))) * ((((int64_t)w[1] >> INT64_C(1)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(1)))) * ((((int64_t)w[1] >> INT64_C(2)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(2)))) * ((((int64_t)w[1] >> INT64_C(3)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(3)))) * ((((int64_t)w[1] >> INT64_C(4)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(4)))) * ((((int64_t)w[1] >> INT64_C(5)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(5))))))
+    if (!(dla_host_elements(c, c->inputs + 0) == dla_host_kept(c, 0, (int64_t)w[1])))
         return "output must have the dimensions that are not reduced";
     if (!((((int64_t)w[0] >= INT64_C(4)) && (dla_host_type(c, c->inputs + 0) == 3)) || (((int64_t)w[0] < INT64_C(4)) && (dla_host_type(c, c->inputs + 0) != 3))))
         return "ANY and ALL are for bool, and bool has no others";
@@ -1213,8 +1229,9 @@ static const char *dla_compare_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_type(c, 0) == dla_host_type(c, 1)))
         return "both inputs must have one type";
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input1 and input2 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
     if (!((dla_host_type(c, 0) != 3) || ((int64_t)w[0] <= INT64_C(1))))
         return "bool has EQUAL and NOT_EQUAL only";
     return NULL;
@@ -1235,14 +1252,18 @@ static const char *dla_select_broken_rule(const struct dla_host_arguments *c)
         return "input1 must have the output's type";
     if (!(dla_host_type(c, 2) == dla_host_type(c, c->inputs + 0)))
         return "input2 must have the output's type";
-    if (!(((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0)))) && ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1)))) && ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2)))) && ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3)))) && ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4)))) && ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5))))))
-        return "condition must broadcast to the output's shape";
-    if (!(((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5))))))
-        return "input1 must broadcast to the output's shape";
-    if (!(((dla_host_back(c, 2, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0)))) && ((dla_host_back(c, 2, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1)))) && ((dla_host_back(c, 2, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2)))) && ((dla_host_back(c, 2, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3)))) && ((dla_host_back(c, 2, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4)))) && ((dla_host_back(c, 2, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5))))))
-        return "input2 must broadcast to the output's shape";
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == dla_host_back(c, 0, INT64_C(0))) || (dla_host_back(c, c->inputs + 0, INT64_C(0)) == dla_host_back(c, 1, INT64_C(0))) || (dla_host_back(c, c->inputs + 0, INT64_C(0)) == dla_host_back(c, 2, INT64_C(0)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == dla_host_back(c, 0, INT64_C(1))) || (dla_host_back(c, c->inputs + 0, INT64_C(1)) == dla_host_back(c, 1, INT64_C(1))) || (dla_host_back(c, c->inputs + 0, INT64_C(1)) == dla_host_back(c, 2, INT64_C(1)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == dla_host_back(c, 0, INT64_C(2))) || (dla_host_back(c, c->inputs + 0, INT64_C(2)) == dla_host_back(c, 1, INT64_C(2))) || (dla_host_back(c, c->inputs + 0, INT64_C(2)) == dla_host_back(c, 2, INT64_C(2)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == dla_host_back(c, 0, INT64_C(3))) || (dla_host_back(c, c->inputs + 0, INT64_C(3)) == dla_host_back(c, 1, INT64_C(3))) || (dla_host_back(c, c->inputs + 0, INT64_C(3)) == dla_host_back(c, 2, INT64_C(3)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == dla_host_back(c, 0, INT64_C(4))) || (dla_host_back(c, c->inputs + 0, INT64_C(4)) == dla_host_back(c, 1, INT64_C(4))) || (dla_host_back(c, c->inputs + 0, INT64_C(4)) == dla_host_back(c, 2, INT64_C(4)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == dla_host_back(c, 0, INT64_C(5))) || (dla_host_back(c, c->inputs + 0, INT64_C(5)) == dla_host_back(c, 1, INT64_C(5))) || (dla_host_back(c, c->inputs + 0, INT64_C(5)) == dla_host_back(c, 2, INT64_C(5))))))
-        return "the output must be no larger than its inputs";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, 0, k) == INT64_C(1)) || (dla_host_back(c, 0, k) == dla_host_back(c, c->inputs + 0, k))))
+            return "condition must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k))))
+            return "input1 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, 2, k) == INT64_C(1)) || (dla_host_back(c, 2, k) == dla_host_back(c, c->inputs + 0, k))))
+            return "input2 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == dla_host_back(c, 0, k)) || (dla_host_back(c, c->inputs + 0, k) == dla_host_back(c, 1, k)) || (dla_host_back(c, c->inputs + 0, k) == dla_host_back(c, 2, k))))
+            return "the output must be no larger than its inputs";
     return NULL;
 }
 
@@ -1267,8 +1288,9 @@ static const char *dla_div_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input1 and input2 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[5] <= (int64_t)w[6]))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
@@ -1296,7 +1318,7 @@ static const char *dla_product_broken_rule(const struct dla_host_arguments *c)
         return "input must have the output's type";
     if (!(dla_host_elements(c, 0) > INT64_C(0)))
         return "input must not be empty";
-    if (!(dla_host_elements(c, c->inputs + 0) == (((((((((int64_t)w[0] >> INT64_C(0)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(0))) * ((((int64_t)w[0] >> INT64_C(1)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(1)))) * ((((int64_t)w[0] >> INT64_C(2)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(2)))) * ((((int64_t)w[0] >> INT64_C(3)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(3)))) * ((((int64_t)w[0] >> INT64_C(4)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(4)))) * ((((int64_t)w[0] >> INT64_C(5)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(5))))))
+    if (!(dla_host_elements(c, c->inputs + 0) == dla_host_kept(c, 0, (int64_t)w[0])))
         return "output must have the dimensions that are not reduced";
     return NULL;
 }
@@ -1582,8 +1604,9 @@ static const char *dla_arithmetic_16_broken_rule(const struct dla_host_arguments
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
-        return "input1 and input2 must broadcast to the output's shape";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[7] <= (int64_t)w[8]))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
@@ -1656,7 +1679,7 @@ static const char *dla_mean_16_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_elements(c, 0) > INT64_C(0)))
         return "input must not be empty";
-    if (!(dla_host_elements(c, c->inputs + 0) == (((((((((int64_t)w[0] >> INT64_C(0)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(0))) * ((((int64_t)w[0] >> INT64_C(1)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(1)))) * ((((int64_t)w[0] >> INT64_C(2)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(2)))) * ((((int64_t)w[0] >> INT64_C(3)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(3)))) * ((((int64_t)w[0] >> INT64_C(4)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(4)))) * ((((int64_t)w[0] >> INT64_C(5)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(5))))))
+    if (!(dla_host_elements(c, c->inputs + 0) == dla_host_kept(c, 0, (int64_t)w[0])))
         return "output must have the dimensions that are not reduced";
     return NULL;
 }

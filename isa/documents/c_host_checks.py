@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from dlasim.isa.documents import c_text
 from dlasim.isa.file_records import ELEMENT_BYTES, DataType
-from dlasim.isa.host_checks import RULES
+from dlasim.isa.host_checks import RULES, Rule
 from dlasim.isa.host_ops import HOST_OPERATORS, HostOperand, HostOperator, Word
 from dlasim.isa.host_validation import is_for_each, type_text
 
@@ -93,6 +93,14 @@ DLA_HOST_HELPER int64_t dla_host_product(
     return product;
 }
 
+DLA_HOST_HELPER int64_t dla_host_kept(const struct dla_host_arguments *c, uint32_t number, int64_t mask)
+{
+    int64_t product = 1;
+    for (int64_t k = 0; k < dla_host_rank(c, number); k++)
+        product *= mask >> k & 1 ? 1 : dla_host_shape(c, number, k);
+    return product;
+}
+
 /* Exact below 2^32; words are positive, so beyond that it stays beyond. */
 DLA_HOST_HELPER int64_t dla_host_volume(const int32_t *words, uint32_t count)
 {
@@ -170,19 +178,22 @@ def _operator_lines(operator: HostOperator) -> Iterator[str]:
         yield "    (void)w;"
     yield "    (void)c;"
     for rule in RULES[operator.name]:
-        yield from _rule_lines(operator, rule.condition, rule.text)
+        yield from _rule_lines(operator, rule)
     yield "    return NULL;"
     yield "}"
     yield ""
 
 
-def _rule_lines(operator: HostOperator, condition: str, text: str) -> Iterator[str]:
-    repeated = is_for_each(operator, condition)
-    if repeated:
-        yield "    for (uint32_t each = 0; each < c->inputs; each++)"
-    indent = "    " * (2 if repeated else 1)
-    yield f"{indent}if (!{_Translator(operator).expression(ast.parse(condition, mode='eval').body)})"
-    yield f"{indent}    return {_text(text)};"
+def _rule_lines(operator: HostOperator, rule: Rule) -> Iterator[str]:
+    loops = []
+    if is_for_each(operator, rule.condition):
+        loops.append("for (uint32_t each = 0; each < c->inputs; each++)")
+    if rule.dimensions:
+        loops.append(f"for (int64_t k = {rule.dimensions.start}; k < {rule.dimensions.stop}; k++)")
+    condition = _Translator(operator).expression(ast.parse(rule.condition, mode="eval").body)
+    lines = [*loops, f"if (!{condition})", f"return {_text(rule.text)};"]
+    for depth, line in enumerate(lines, start=1):
+        yield "    " * depth + line
 
 
 def _types(name: str, operands: tuple[HostOperand, ...]) -> Iterator[str]:
@@ -225,6 +236,8 @@ class _Translator:
                 return f"(-{self.expression(operand)})"
             case ast.Name(id=name) if name in self._words:
                 return f"(int64_t)w[{self._words[name][0]}]"
+            case ast.Name(id="k"):
+                return "k"
             case ast.Name(id=name):
                 return str(DataType[name].value)
             case ast.BinOp(left=left, op=(ast.FloorDiv() | ast.Mod()) as op, right=right):
@@ -245,11 +258,15 @@ class _Translator:
                 return f"{_MEMBERS[member]}(c, {self._operands[name]})"
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
                 return f"(int64_t)w[{self._words[name][0] + index}]"
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id="k")):
+                return f"(int64_t)w[{self._words[name][0]} + k]"
             case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr=member), slice=index):
                 return f"dla_host_{member}(c, {self._operands[name]}, {self.expression(index)})"
             case ast.Call(func=ast.Name(id="product"), args=[ast.Name(id=name), first, end]):
                 bounds = f"{self.expression(first)}, {self.expression(end)}"
                 return f"dla_host_product(c, {self._operands[name]}, {bounds})"
+            case ast.Call(func=ast.Name(id="kept"), args=[ast.Name(id=name), mask]):
+                return f"dla_host_kept(c, {self._operands[name]}, {self.expression(mask)})"
             case ast.Call(func=ast.Name(id="volume"), args=[ast.Name(id=name)]):
                 position, count = self._words[name]
                 return f"dla_host_volume(w + {position}, {count})"

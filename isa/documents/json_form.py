@@ -127,6 +127,9 @@ def _host_operator(operator: HostOperator) -> dict[str, Any]:
             }
             for attribute in operator.attributes
         ],
-        "rules": [{"condition": rule.condition, "text": rule.text} for rule in RULES[operator.name]],
+        "rules": [
+            {"condition": rule.condition, "text": rule.text, "dimensions": list(rule.dimensions)}
+            for rule in RULES[operator.name]
+        ],
         "doc": operator.doc,
     }
