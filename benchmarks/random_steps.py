@@ -105,6 +105,8 @@ def main(arguments: list[str]) -> int:
         if cycles > before[0]:
             values = f"{parameter} {getattr(config, parameter)} to {getattr(changed, parameter)}"
             losses.append(Loss(cycles / before[0], f"{name}, pair {number}, {config.label}, {values}"))
+            if losses[-1].ratio > LIMIT:
+                print(f"{losses[-1].ratio:.4f}  {losses[-1].text}", flush=True)
     losses.sort(key=lambda loss: -loss.ratio)
     above = sum(loss.ratio > LIMIT for loss in losses)
     counts = ", ".join(f"{name} {count}" for name, count in tried.items())
