@@ -110,7 +110,7 @@ def main(arguments: list[str]) -> int:
     """Print everything; fails where a loss is above the limit."""
     timer = Timer(load(compile_routines()))
     losses: list[Loss] = []
-    for name, network in networks(arguments):
+    for name, network in networks(arguments, topology_names()):
         print_bounds(timer, name, network)
         losses += [*machine_losses(timer, name, network), *option_losses(timer, name, network)]
     losses.sort(key=lambda loss: -loss.ratio)
@@ -120,14 +120,14 @@ def main(arguments: list[str]) -> int:
     return int(bool(losses) and losses[0].ratio > LIMIT)
 
 
-def networks(files: list[str]) -> Iterator[tuple[str, UnplacedNetwork]]:
-    """The models to plan."""
+def networks(files: list[str], names: Sequence[str]) -> Iterator[tuple[str, UnplacedNetwork]]:
+    """The models in files, or the built-in networks of these names."""
     for file in files:
         yield Path(file).stem, load_model(file)
     if not files:
         with TemporaryDirectory() as folder:
             built_in = Networks(Path(folder))
-            for name in topology_names():
+            for name in names:
                 yield name, load_model(built_in.path(name))
 
 

@@ -9,6 +9,7 @@ from dlasim.compiler_shim.lowering.tile_buffers import (
     constant_bytes,
     describe_group,
     describe_lines,
+    extent,
     has_transfers,
     lines_bytes,
     list_buffers,
@@ -216,6 +217,8 @@ def _cut_group(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: i
         if choose_largest(sizes, found, outer, DOUBLE, budget):
             spatial = spatial_tiles(sizes, tile.rows, tile.columns)
             _consider(sizes, machine, found)
+            if cut_to_kept(sizes, machine, tile):
+                _consider(sizes, machine, found)
             while tile.rows >= 2 * PIECES and has_transfers(sizes):  # less wait for the first and the last
                 tile.rows = -(-tile.rows // PIECES)
                 _consider(sizes, machine, found)
@@ -223,6 +226,8 @@ def _cut_group(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: i
             _consider(sizes, machine, found)
         if spatial != 1 and choose_largest(sizes, found, outer, SINGLE, budget):
             _consider(sizes, machine, found)  # a larger tile without second buffers
+            if cut_to_kept(sizes, machine, tile):
+                _consider(sizes, machine, found)
         if spatial == 1 or (spatial and found.group.groups == 1):
             break  # with one tile along an axis both orders are the same
 
@@ -255,6 +260,35 @@ def choose_largest(sizes: NodeSizes, found: Search, outer: int, is_double: int, 
     if columns:
         tile.columns = even(width, columns)
     return 1 if columns else 0
+
+
+@routine
+def cut_to_kept(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> int:
+    """Cut a tile to the rows, or the columns of one row, whose input the line buffer holds, so that it crosses
+    the ports once and not for each group of output channels; 0 where that is no smaller tile."""
+    pixel_bytes = tile.depth * sizes.input_element_bytes
+    kept = machine.unit.line_buffer // pixel_bytes
+    if not (machine.is_mac and machine.rereads_input and machine.unit.port_rate and kept):
+        return 0
+    columns = extent(tile.columns, sizes.stride_width, sizes.window_width, sizes.input_width)
+    rows = outputs_under(kept // columns, sizes.stride_height, sizes.window_height)
+    if rows:
+        rows = min(rows, tile.rows)
+        is_smaller = 1 if rows < tile.rows else 0
+        tile.rows = even(sizes.height, rows)
+        return is_smaller
+    height = extent(1, sizes.stride_height, sizes.window_height, sizes.input_height)
+    columns = outputs_under(kept // height, sizes.stride_width, sizes.window_width)
+    if not 0 < columns < tile.columns:
+        return 0
+    tile.rows, tile.columns = 1, even(sizes.width, columns)
+    return 1
+
+
+@routine
+def outputs_under(lines: int, stride: int, window: int) -> int:
+    """The rows of the output for which these rows of the input suffice; or columns."""
+    return (lines - window) // stride + 1 if lines >= window else 0
 
 
 @routine

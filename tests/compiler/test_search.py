@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -64,6 +64,20 @@ def test_input_channels_are_cut_so_that_the_line_buffer_holds_the_input(line_buf
         found, _ = Finder(PLAIN, by_channels=False).find(problem, budget)
         assert (found.tile_shape.depth < 960) == is_cut
         assert (found.cycles < 1.2 * work) == is_cut
+
+
+@pytest.mark.parametrize("kernel", [(1, 1), (3, 3)])
+@pytest.mark.parametrize("channels", [64, 3000])
+def test_a_larger_budget_takes_no_tile_whose_input_the_line_buffer_cannot_hold(kernel, channels):
+    """One output channel at a time reads the input: what the line buffer does not hold crosses the ports again
+    for each of them. With 3,000 channels it holds parts of a row."""
+    config = configs.DlaConfig().replace(parallel="input", pes=208)
+    node = DlaNode("OP_CONV", 0, (0,), 9, (30, 30, channels), (28, 28, 48), kernel, weights=2, records=3)
+    problem = TilingProblems(node, MachineModel(config))[InSram((False,), False)]
+    found = [Finder(PLAIN, by_channels=False).find(problem, 1 << bits)[0] for bits in range(15, 24)]
+    cycles = [tiling.cycles for tiling in found if tiling is not None]
+    assert len(cycles) >= 4
+    assert all(after <= before * 1.025 for before, after in pairwise(cycles))
 
 
 def test_the_sufficient_budget_fits_every_group_whole_with_second_buffers():
