@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from dlasim.dataclass import dataclass
+from dlasim.errors import InputError
 from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title, shorten
 
+_LAYER_FIGURES = ("kind", "unit", "macs", "cycles", "busy_cycles", "utilization", "dma_read_bytes")
 _NEEDED = ("label", "pes", "cycles_total", "dma_bandwidth", "dma_shared_bandwidth")
 
 
@@ -43,5 +45,9 @@ def chosen_point(result: Table, where: str | None, point: int | None) -> ChosenP
     """The point asked for, or that with the fewest cycles."""
     rows = chosen_rows(result, where, _NEEDED)
     row = best_point(rows, point)
-    layers = [layer for layer in result.layers.rows() if layer["point"] == row["point"]]
+    table = result.layers
+    missing = [name for name in _LAYER_FIGURES if table.columns and name not in table.columns]
+    if missing:
+        raise InputError(f"{table.path} has no column {missing[0]}: this chart needs it; run the sweep again")
+    layers = [layer for layer in table.rows() if layer["point"] == row["point"]]
     return ChosenPoint(row, point_title(rows, row, point), layers)

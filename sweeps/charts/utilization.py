@@ -1,4 +1,5 @@
-"""How much of the PEs each layer uses, and how many cycles it takes."""
+"""How much of the PEs each layer uses, and how many cycles it takes: those that count for it, and those in
+which it runs."""
 
 from __future__ import annotations
 
@@ -12,10 +13,12 @@ from dlasim.sweeps.charts.measures import writer
 
 MAX_LAYERS = 120
 _WIDEST_NAME = 64
+_PALE = 0.35
 
 
 def draw(result: Table, where: str | None = None, title: str = "", point: int | None = None) -> Any:
-    """Every layer in the network's order: those without MACs and those of the CPU have cycles alone."""
+    """Every layer in the network's order: those without MACs and those of the CPU have cycles alone. Pale are
+    busy cycles that count for another layer; utilisation is of all busy ones."""
     chosen = chosen_point(result, where, point)
     layers, names = chosen.layers[:MAX_LAYERS], chosen.names(_WIDEST_NAME)[:MAX_LAYERS]
     if not layers:
@@ -27,6 +30,8 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
         places = [y for y, _ in mine]
         used = [100 * layer["utilization"] if _uses_pes(layer) else 0 for _, layer in mine]
         left.barh(places, used, 0.75, label=kind, **canvas.look(kind))
+        busy = [layer["busy_cycles"] for _, layer in mine]
+        right.barh(places, busy, 0.75, **canvas.look(kind) | {"alpha": _PALE})
         right.barh(places, [layer["cycles"] for _, layer in mine], 0.75, **canvas.look(kind))
     _write(left, right, layers)
     left.set_yticks(range(len(layers)), names, fontsize=6)
