@@ -3,7 +3,7 @@
 const MAX_ROWS = 50; // of each model
 const SHOWN = ["cycles_total", "milliseconds", "energy_nj", "area_kge", "sram_kib", "utilization", "dma_read_bytes", "dma_write_bytes", "cycles_cpu", "cpu_instructions"];
 const SHORT = { utilization: "used", dma_read_bytes: "read", dma_write_bytes: "written" };
-const PARTS = [["conv", "CONV"], ["requant", "REQUANT"], ["depth", "DEPTH"], ["fc", "FC"], ["pool", "POOL"], ["eltwise", "ELTWISE"], ["act", "ACT"], ["stall", "memory stalls"]];
+const PARTS = [["conv", "CONV"], ["requant", "REQUANT"], ["depth", "DEPTH"], ["fc", "FC"], ["pool", "POOL"], ["eltwise", "ELTWISE"], ["act", "ACT"], ["other", "OTHER"], ["stall", "memory stalls"]];
 
 function sweepPage() {
   const ran = DATA.labels.length;
