@@ -30,6 +30,7 @@ from dlasim.sweeps.study import FORMATS
 Side = tuple[float, float, str, str]  # offset in points, and how the text lies to it
 
 _NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # as names of models may have them
+_KIB = 1024
 _NARROW = 12.0  # from end to end: a logarithmic axis this short needs more ticks than 1, 2 and 5
 MAP, SEQUENCE = "cividis", "viridis"
 _STYLE: dict[Any, Any] = {
@@ -175,9 +176,18 @@ def format_axis(axis: Any, prefixes: Sequence[tuple[float, str]] = DECIMAL, most
     axis.set_major_formatter(_Ticks(prefixes))
     axis.set_minor_formatter(NullFormatter())
     if most and prefixes is BINARY:
+        _widen(axis)
         axis.set_major_locator(_BinaryLocator(most))
     elif most:
         axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+
+
+def _widen(axis: Any) -> None:
+    """Show some KiB around sizes that differ by less, so that there are round numbers among them."""
+    low, high = axis.get_view_interval()
+    if high > 8 * _KIB and high - low < 4 * _KIB:
+        middle = (low + high) / 2
+        axis._set_lim(middle - 2 * _KIB, middle + 2 * _KIB, auto=None)
 
 
 def _format_each(axis: Any, text: Write) -> None:
