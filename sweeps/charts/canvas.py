@@ -14,6 +14,7 @@ from textwrap import wrap
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
@@ -182,6 +183,13 @@ def format_axis(axis: Any, prefixes: Sequence[tuple[float, str]] = DECIMAL, most
         axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
 
 
+def include(axis: Any, value: float) -> None:
+    """Have an axis reach to a value, if it can show it."""
+    low, high = axis.get_view_interval()
+    if value > 0 or axis.get_scale() != "log":
+        axis._set_lim(min(low, value), max(high, value), auto=None)
+
+
 def _widen(axis: Any) -> None:
     """Show some KiB around sizes that differ by less, so that there are round numbers among them."""
     low, high = axis.get_view_interval()
@@ -207,8 +215,17 @@ def log_axis(axis: Any, base: int, text: Write) -> None:
 def legend(figure: Any, handles: Sequence[Any]) -> None:
     """The legend below the axes, where no data are."""
     if handles:
-        columns = min(len(handles), max(int(figure.get_figwidth() / 0.95), 2))
+        columns = _columns([len(handle.get_label()) for handle in handles], figure.get_figwidth())
         figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, handlelength=1.4)
+
+
+def _columns(lengths: Sequence[int], inches: float) -> int:
+    """The most columns in which labels of so many letters fit; each is as wide as its longest."""
+    for columns in range(len(lengths), 1, -1):
+        parts = np.array_split(np.array(lengths), columns)  # as matplotlib fills them
+        if sum(0.42 + 0.056 * float(part.max()) for part in parts) <= inches:
+            return columns
+    return 1
 
 
 def handles(axes: Iterable[Any]) -> dict[str, Any]:

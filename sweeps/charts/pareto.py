@@ -234,20 +234,14 @@ def _panel(
 
 
 def _draw_limits(axes: Any, cost: Measure, goal: Measure, marks: _Marks) -> None:
-    """A line at the value that a figure should keep to, with that value."""
+    """A line at the value that a figure should keep to."""
     style = {"color": palette.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 2.5}
-    written = {"textcoords": "offset points", "fontsize": 7, "color": palette.DARK}
-    for figure, draw_line in ((goal, axes.axhline), (cost, axes.axvline)):
-        if figure.name not in marks.limits:
-            continue
-        value = marks.limits[figure.name]
-        draw_line(value, **style)
-        text = f"{figure.tick(value)}{'' if figure.axis == figure.text else ' ' + figure.unit}"
-        place, offset, side = (
-            ((axes.get_xlim()[1], value), (-2, 3), "right") if figure is goal
-            else ((value, axes.get_ylim()[1]), (3, -8), "left")
-        )  # fmt: skip
-        axes.annotate(text, place, offset, ha=side, **written)
+    for figure, axis, draw_line in ((goal, axes.yaxis, axes.axhline), (cost, axes.xaxis, axes.axvline)):
+        if figure.name in marks.limits:
+            canvas.include(axis, marks.limits[figure.name])
+            value = marks.limits[figure.name]
+            unit = "" if figure.axis == figure.text else f" {figure.unit}"
+            draw_line(value, label=f"limit: {figure.tick(value)}{unit}", **style)
 
 
 def _steps(front: list[tuple[float, float]], cost: Measure) -> list[tuple[float, float]]:
