@@ -51,6 +51,7 @@ def _rows(
             "read_bytes": row["dma_bytes"]["read"],
             "written_bytes": row["dma_bytes"]["write"],
             "cycles": row["cycles"],
+            "busy_cycles": row["busy_cycles"],
             "macs": row["macs"],
             "utilization": row["utilization"],
             "bound_cycles": loss.bound_cycles if layer.target == "dla" else row["cycles"],

@@ -121,6 +121,17 @@ def compute_owner(timeline: Timeline, costs: Costs) -> tuple[NDArray[np.int64], 
     return numbers, cycles[numbers].astype(np.int64)
 
 
+def busy_cycles(
+    start: NDArray[np.int64], end: NDArray[np.int64], owner: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Owners (-1 and up) of operations, and for each piece of time without a gap in which one owner's
+    operations run its length: what two operations of one owner share counts once."""
+    stretch = int(np.max(end, initial=0)) + 1  # each owner gets a stretch of time of its own
+    begin = (owner + 1) * stretch
+    first, last = union(start + begin, end + begin)
+    return first // stretch - 1, last - first
+
+
 def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Spans:
     """The same cycles as disjoint, ascending spans."""
     some = end > start

@@ -16,4 +16,4 @@ ENERGY_COMPONENTS = {
     "logic_leakage": "leakage of the DLA's logic, from start to end",
     "cpu": "instructions of the CPU",
 }
-KINDS = tuple(kind.name for kind in LayerKind if kind not in (LayerKind.HOST, LayerKind.OTHER))
+KINDS = tuple(kind.name for kind in LayerKind if kind is not LayerKind.HOST)

@@ -116,14 +116,22 @@ LAYER_FIGURES: tuple[Figure, ...] = (
     Figure("kind", "text", "the kind that its cycles count as", lambda layer: layer.kind, "kind"),
     Figure("unit", "text", "`dla` or `cpu`", lambda layer: layer.unit, "unit", "unit"),
     Figure(
-        "cycles", "cycles", "those in which its operation is the oldest that runs, or the CPU works on it",
+        "cycles", "cycles",
+        "attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the "
+        "stall add up to the total, less the overlap",
         lambda layer: layer.cycles, "cycles", "cycles", "cycle-accounting",
+    ),
+    Figure(
+        "busy_cycles", "cycles",
+        "in which any of its operations computes; layers that overlap both count them, so they may add up to "
+        "more than the total",
+        lambda layer: layer.busy_cycles, "busy_cycles", "busy", "cycle-accounting",
     ),
     Figure(
         "macs", "MACs", "multiply-accumulates done", lambda layer: layer.macs, "macs", "MACs", macs_only=True
     ),
     Figure(
-        "utilization", "share", "macs / (PEs · cycles in which its operations ran); 0 on the CPU",
+        "utilization", "share", "macs / (PEs · busy_cycles); 0 on the CPU",
         lambda layer: layer.utilization, "utilization", "used", "cycle-accounting",
         dla_only=True, macs_only=True,
     ),

@@ -12,7 +12,7 @@ import numpy as np
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
-from dlasim.sim.accounting import Account, compute_owner
+from dlasim.sim.accounting import Account, busy_cycles, compute_owner
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.energy import Energies, EnergyModel, Events, operation_nj, total_nj
 from dlasim.sim.figure_parts import ENERGY_COMPONENTS, KINDS
@@ -26,7 +26,11 @@ from dlasim.sim.technology import technology
 
 @dataclass(slots=True)
 class LayerCosts:
-    """What one layer cost; `pes` are those of the machine."""
+    """What one layer cost; `pes` are those of the machine.
+
+    `cycles` are attributed: each cycle counts for one layer, so they add up. `busy_cycles` are those in which
+    the layer runs, so two layers that overlap both count them.
+    """
 
     name: str
     operator: str
@@ -34,7 +38,7 @@ class LayerCosts:
     unit: str
     pes: int
     cycles: int = 0
-    busy: int = 0
+    busy_cycles: int = 0
     macs: int = 0
     tiles: int = 0
     read: int = 0
@@ -43,8 +47,8 @@ class LayerCosts:
 
     @property
     def utilization(self) -> float:
-        """MACs per PE and cycle in which its operations ran; 0 on the CPU."""
-        return _share(self.macs, self.pes * self.busy) if self.unit == "dla" else 0.0
+        """MACs per PE and busy cycle; 0 on the CPU."""
+        return _share(self.macs, self.pes * self.busy_cycles) if self.unit == "dla" else 0.0
 
 
 # cached_property keeps its values in the instance's dictionary, so no slots here.
@@ -207,7 +211,7 @@ def layer_costs(program: Program, config: DlaConfig, inference: Inference) -> li
     for span in inference.host:
         number = program.host_calls[span.call].layer
         layers[number].cycles += span.end - span.start
-        layers[number].busy += span.end - span.start
+        layers[number].busy_cycles += span.end - span.start
         layers[number].macs = program.layers[number].macs
     return layers
 
@@ -217,7 +221,6 @@ def _add_run(costs_of: list[LayerCosts], layer_of: np.ndarray[Any, Any], plan: P
     count = plan.operations
     layers = layer_of[plan.stream.positions[:count]]
     numbers, owned = compute_owner(timeline, costs)
-    busy = timeline.end - timeline.start
 
     def add(field: str, where: np.ndarray[Any, Any], amounts: np.ndarray[Any, Any]) -> None:
         sums = np.bincount(where + 1, amounts, len(costs_of) + 1).tolist()  # the first is of no layer
@@ -226,7 +229,7 @@ def _add_run(costs_of: list[LayerCosts], layer_of: np.ndarray[Any, Any], plan: P
                 setattr(layer, field, getattr(layer, field) + int(amount))
 
     add("cycles", layers[numbers], owned)
-    add("busy", layers[numbers], busy[numbers])
+    add("busy_cycles", *busy_cycles(timeline.start[numbers], timeline.end[numbers], layers[numbers]))
     add("macs", layers, costs.macs[:count])
     add("tiles", layers[numbers], np.ones(len(numbers)))
     for field, unit in (("read", Unit.DMA_IN), ("written", Unit.DMA_OUT)):

@@ -73,11 +73,13 @@ class LayerReport(TypedDict):
     unit: str
     """`dla` or `cpu`."""
     cycles: int
-    """Those in which its operation is the oldest that runs, or the CPU works on it."""
+    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the stall add up to the total, less the overlap."""
+    busy_cycles: int
+    """In which any of its operations computes; layers that overlap both count them, so they may add up to more than the total."""
     macs: int
     """Multiply-accumulates done."""
     utilization: float
-    """macs / (PEs · cycles in which its operations ran); 0 on the CPU."""
+    """macs / (PEs · busy_cycles); 0 on the CPU."""
     tiles: int
     """Its compute operations."""
     dma_bytes: LayerReportDmaBytes
@@ -102,6 +104,8 @@ class ReportCyclesByKind(TypedDict):
     """Those of kind ACT."""
     REQUANT: int
     """Those of kind REQUANT."""
+    OTHER: int
+    """Those of kind OTHER."""
 
 
 class ReportCycles(TypedDict):
@@ -296,11 +300,13 @@ class LayerRow(TypedDict):
     unit: str
     """`dla` or `cpu`."""
     cycles: int
-    """Those in which its operation is the oldest that runs, or the CPU works on it."""
+    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the stall add up to the total, less the overlap."""
+    busy_cycles: int
+    """In which any of its operations computes; layers that overlap both count them, so they may add up to more than the total."""
     macs: int
     """Multiply-accumulates done."""
     utilization: float
-    """macs / (PEs · cycles in which its operations ran); 0 on the CPU."""
+    """macs / (PEs · busy_cycles); 0 on the CPU."""
     tiles: int
     """Its compute operations."""
     dma_read_bytes: int
@@ -393,6 +399,8 @@ class SweepRow(TypedDict, total=False):
     """Those of kind ACT."""
     cycles_requant: int
     """Those of kind REQUANT."""
+    cycles_other: int
+    """Those of kind OTHER."""
     cycles_stall: int
     """The other cycles of the DLA: no compute operation runs."""
     cycles_dma: int
@@ -572,4 +580,6 @@ class SweepRow(TypedDict, total=False):
     unit: str
     """`dla` or `cpu`."""
     cycles: int
-    """Those in which its operation is the oldest that runs, or the CPU works on it."""
+    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the stall add up to the total, less the overlap."""
+    busy_cycles: int
+    """In which any of its operations computes; layers that overlap both count them, so they may add up to more than the total."""

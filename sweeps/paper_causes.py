@@ -12,7 +12,7 @@ from dlasim.sweeps.sweep_result import SweepResult
 from dlasim.tables import percent
 
 Row = dict[str, Any]
-_LAYER_COLUMNS = ("case", "model", "depthwise", "label", "name", "kind", "unit", "macs", "cycles", "pes",
+_LAYER_COLUMNS = ("case", "model", "depthwise", "label", "name", "kind", "unit", "macs", "busy_cycles", "pes",
                   "tiles")  # fmt: skip
 _ROW_COLUMNS = ("case", "model", "depthwise", "label", "status", "cycles_total", "cycles_dla", "cycles_cpu",
                 "cycles_requant", "layers_cpu")  # fmt: skip
@@ -65,7 +65,7 @@ def _tiled(model: str, layers: list[Row]) -> Iterator[str]:
     yield from ("", "| machine | PEs busy in convolutions | tiled convolutions |", "| --- | ---: | --- |")
     for label, mine in _by_label(layers, "native"):
         convolutions = [layer for layer in mine if layer["kind"] == "CONV" and layer["unit"] == "dla"]
-        cycles = sum(layer["cycles"] for layer in convolutions)
+        cycles = sum(layer["busy_cycles"] for layer in convolutions)
         busy = sum(layer["macs"] for layer in convolutions) / (cycles * mine[0]["pes"]) if cycles else 0.0
         cut = [f"{plain(layer['name'])} ({layer['tiles']})" for layer in convolutions if layer["tiles"] > 1]
         yield f"| {label} | {percent(busy)} | {', '.join(cut) or 'none'} |"

@@ -57,6 +57,7 @@ def command(model: str, as_json: bool, **given: Any) -> None:
         "tiles",
         "moved",
         "cycles",
+        "busy",
         "used",
         "lost",
         "limit",
@@ -68,11 +69,12 @@ def command(model: str, as_json: bool, **given: Any) -> None:
         lines.append([
             short(row["name"]), row["operator"], row["unit"], row["tile"], str(row["tiles"] or ""),
             size(row["read_bytes"] + row["written_bytes"]) if on_dla else "",
-            f"{row['cycles']:,}", f"{100 * row['utilization']:.1f} %" if row["macs"] and row["tiles"] else "",
+            f"{row['cycles']:,}", f"{row['busy_cycles']:,}",
+            f"{100 * row['utilization']:.1f} %" if row["macs"] and row["tiles"] else "",
             f"{row['lost_cycles']:,}" if on_dla else "", row["limit"], row["why"],
         ])  # fmt: skip
     width = stdout_width()
-    say(fitted_table(lines, "llllrrrrrll", width))
+    say(fitted_table(lines, "llllrrrrrrll", width))
     say()
     for line in (*_worst(rows), *_on_cpu(rows), operator_line(rows.report), _bound(rows.report)):
         say(wrapped(line, width))

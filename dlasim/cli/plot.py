@@ -55,8 +55,9 @@ Examples:
 def command(results: str, kind: str | None, output: str | None, as_json: bool, **given: Any) -> None:
     """Draw the table of a sweep, or the report of a run, as a chart for print and screen.
 
-    Settings (--set): heatmap x, y, value, panel; pareto figures, x, y, value; timeline begin, end; stacked
-    segments, top, panel, pair. A figure is a column, or cycles, sram or dma for short.
+    Settings (--set): heatmap x, y, value, panel; pareto figures, x, y, value, color (a parameter), limit
+    (such as milliseconds=10); timeline begin, end; stacked segments, top, panel, pair. A figure is a column,
+    or cycles, sram or dma for short.
     """
     settings: dict[str, Any] = {
         name: given[name] for name in ("where", "title", "point") if given[name] is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,9 +19,9 @@ def print_summary(report: Mapping[str, Any]) -> None:
     """Print the tables on standard output."""
     say(_title(report))
     say()
-    say(table(_layer_rows(report), "lllrrrrrrr"))
+    say(table(_layer_rows(report), "lllrrrrrrrr"))
     say()
-    say(table(_kind_rows(report), "lrrrr"))
+    say(table(_kind_rows(report), "lrrrrr"))
     say()
     say(table(_unit_rows(report), "lrrrr"))
     say()
@@ -64,21 +65,23 @@ def _layer_cell(figure: Figure, layer: Mapping[str, Any]) -> str:
 
 
 def _kind_rows(report: Mapping[str, Any]) -> list[list[str]]:
+    """The attributed cycles of each kind, which add up, and its busy ones, in which it uses the PEs."""
     cycles = report["cycles"]
-    rows = [["kind", "cycles", "share", "MACs", "used"]]
-    macs: dict[str, int] = {}
+    rows = [["kind", "cycles", "share", "busy", "MACs", "used"]]
+    macs: Counter[str] = Counter()
+    busy: Counter[str] = Counter()
     for layer in report["layers"]:
         if layer["unit"] == "dla":
-            macs[layer["kind"]] = macs.get(layer["kind"], 0) + layer["macs"]
+            macs[layer["kind"]] += layer["macs"]
+            busy[layer["kind"]] += layer["busy_cycles"]
     for kind, count in (*cycles["by_kind"].items(), ("stall", cycles["stall"])):
-        if count:
-            done = macs.get(kind, 0)
-            used = percent(done / (count * report["config"]["pes"])) if done else ""
-            share = percent(count / cycles["dla"])
-            rows.append([kind, f"{count:,}", share, f"{done:,}" if done else "", used])
-    rows.append(
-        ["DLA", f"{cycles['dla']:,}", percent(1.0), f"{report['macs']:,}", percent(report["utilization"])]
-    )
+        if count or busy[kind]:
+            done = macs[kind]
+            used = percent(done / (busy[kind] * report["config"]["pes"])) if done and busy[kind] else ""
+            numbers = (f"{number:,}" if number else "" for number in (busy[kind], done))
+            rows.append([kind, f"{count:,}", percent(count / (cycles["dla"] or 1)), *numbers, used])
+    whole = f"{cycles['dla']:,}"
+    rows.append(["DLA", whole, percent(1.0), whole, f"{report['macs']:,}", percent(report["utilization"])])
     return rows
 
 

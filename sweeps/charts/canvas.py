@@ -14,6 +14,7 @@ from textwrap import wrap
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
@@ -24,13 +25,15 @@ from matplotlib.transforms import Bbox, ScaledTranslation
 from dlasim.errors import InputError, one_of
 from dlasim.fileio import atomic_write
 from dlasim.sweeps.charts.measures import BINARY, DECIMAL, Write
-from dlasim.sweeps.charts.palette import GREY, KINDS, OTHER
+from dlasim.sweeps.charts.palette import GREY, KINDS, OTHER, text_color
 from dlasim.sweeps.study import FORMATS
 
 Side = tuple[float, float, str, str]  # offset in points, and how the text lies to it
 
 _NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # as names of models may have them
-MAP = "cividis"
+_KIB = 1024
+_NARROW = 12.0  # from end to end: a logarithmic axis this short needs more ticks than 1, 2 and 5
+MAP, SEQUENCE = "cividis", "viridis"
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 9, "axes.labelsize": 8,
     "xtick.labelsize": 7, "ytick.labelsize": 7, "legend.fontsize": 7, "legend.frameon": False,
@@ -96,6 +99,11 @@ def add_to_title(figure: Any, text: str) -> None:
     figure.suptitle("\n".join(lines), fontsize=8, linespacing=1.4)
 
 
+def title(axes: Any, text: str, inches: float) -> None:
+    """The title of a panel that is so wide, on several lines if it is long."""
+    axes.set_title("\n".join(wrap(text, max(int(inches * 13), 8))))
+
+
 def draw_axis_break(axes: Any, x: float, y: float, height: float) -> None:
     """The mark of a bar that goes on beyond the axis."""
     for points in (-9, -6):
@@ -117,6 +125,11 @@ def encode(figure: Any, kind: str) -> bytes:
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
     figure.savefig(data, format=kind, metadata=metadata)
     return _NOT_IN_XML.sub(b"", data.getvalue()) if kind == "svg" else data.getvalue()
+
+
+def sequence(count: int) -> list[Any]:
+    """So many colours from dark to light, whose order shows in grey, too."""
+    return [matplotlib.colormaps[SEQUENCE](0.05 + 0.85 * place / max(count - 1, 1)) for place in range(count)]
 
 
 def log_norm(low: float, high: float) -> Any:
@@ -170,9 +183,25 @@ def format_axis(axis: Any, prefixes: Sequence[tuple[float, str]] = DECIMAL, most
     axis.set_major_formatter(_Ticks(prefixes))
     axis.set_minor_formatter(NullFormatter())
     if most and prefixes is BINARY:
+        _widen(axis)
         axis.set_major_locator(_BinaryLocator(most))
     elif most:
         axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+
+
+def include(axis: Any, value: float) -> None:
+    """Have an axis reach to a value, if it can show it."""
+    low, high = axis.get_view_interval()
+    if value > 0 or axis.get_scale() != "log":
+        axis._set_lim(min(low, value), max(high, value), auto=None)
+
+
+def _widen(axis: Any) -> None:
+    """Show some KiB around sizes that differ by less, so that there are round numbers among them."""
+    low, high = axis.get_view_interval()
+    if high > 8 * _KIB and high - low < 4 * _KIB:
+        middle = (low + high) / 2
+        axis._set_lim(middle - 2 * _KIB, middle + 2 * _KIB, auto=None)
 
 
 def _format_each(axis: Any, text: Write) -> None:
@@ -183,15 +212,26 @@ def _format_each(axis: Any, text: Write) -> None:
 def log_axis(axis: Any, base: int, text: Write) -> None:
     """A logarithmic axis whose ticks are powers of the base, or a few steps between where there are none."""
     axis._set_axes_scale("log", base=base)
-    axis.set_major_locator(LogLocator(base, subs=(1.0,) if base == 2 else (1.0, 2.0, 5.0), numticks=9))
+    low, high = axis.get_view_interval()
+    steps = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0) if high < _NARROW * low else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(base, subs=(1.0,) if base == 2 else steps, numticks=9))
     _format_each(axis, text)
 
 
 def legend(figure: Any, handles: Sequence[Any]) -> None:
     """The legend below the axes, where no data are."""
     if handles:
-        columns = min(len(handles), max(int(figure.get_figwidth() / 0.95), 2))
+        columns = _columns([len(handle.get_label()) for handle in handles], figure.get_figwidth())
         figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, handlelength=1.4)
+
+
+def _columns(lengths: Sequence[int], inches: float) -> int:
+    """The most columns in which labels of so many letters fit; each is as wide as its longest."""
+    for columns in range(len(lengths), 1, -1):
+        parts = np.array_split(np.array(lengths), columns)  # as matplotlib fills them
+        if sum(0.42 + 0.056 * float(part.max()) for part in parts) <= inches:
+            return columns
+    return 1
 
 
 def handles(axes: Iterable[Any]) -> dict[str, Any]:
@@ -269,6 +309,22 @@ def place_labels(
             text.remove()
 
 
+def write_within(
+    figure: Any, axes: Any, words: str, across: tuple[float, float], y: float, color: str
+) -> bool:
+    """Write a text on a bar of that colour, if it has room there. The figure must be laid out."""
+    left, right = axes.transData.transform([(across[0], y), (across[1], y)])[:, 0]
+    shade = text_color(color)
+    text = axes.text(sum(across) / 2, y, words, ha="center", va="center", fontsize=6, color=shade)
+    box = _box(figure, text)
+    fits = bool(box.x1 - box.x0 < right - left - 4)
+    if fits:
+        text.set_in_layout(False)
+    else:
+        text.remove()
+    return fits
+
+
 def visible_texts(figure: Any) -> list[Any]:
     """Every text that is seen; matplotlib keeps labels of ticks outside an axis' range, and draws none."""
     unseen = {
@@ -314,7 +370,7 @@ FAR: tuple[Side, ...] = AROUND + tuple(
     for far in (1.0, 1.7, 2.6, 3.6)
     for dx, dy in ((10, 10), (-10, 10), (10, -10), (-10, -10), (4, 14), (4, -14))
 )  # fmt: skip
-ON: tuple[Side, ...] = ((0, 0, "center", "center"),)
+ON: tuple[Side, ...] = ((0, 0, "center", "center"), (0, 8.5, "center", "center"))
 
 
 def _in_view(axis: Any, tick: Any) -> bool:

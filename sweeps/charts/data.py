@@ -103,10 +103,19 @@ def varying(rows: Sequence[Row], *shown: str) -> list[str]:
         if name in found:
             kept = ("model", name, *shown)
             found = [other for other in found if other in kept or _differs_within(rows, other, name)]
+    if has_grids(rows) and "pes" not in shown:
+        found = [name for name in found if name != "pes"]
     return [name for name in found if name not in shown]
 
 
-def labels(rows: Sequence[Row], *shown: str) -> list[str]:
+def has_grids(rows: Sequence[Row]) -> bool:
+    """Whether machines are grids of lanes, so that `parallel` also says how many PEs there are."""
+    if not {"parallel", "pes"} <= rows[0].keys() or all(row["parallel"] in _MODES for row in rows):
+        return False
+    return not _differs_within(rows, "pes", "parallel")
+
+
+def labels(rows: Sequence[Row], *shown: str, width: int = MAX_LABEL) -> list[str]:
     """A label for each row: what tells it apart from the others, and nothing that all of them share."""
     names = varying(rows, *shown)
     machine, others = [name for name in MACHINE if name in names], [n for n in names if n not in MACHINE]
@@ -115,10 +124,10 @@ def labels(rows: Sequence[Row], *shown: str) -> list[str]:
     for row in rows:
         parts = [" ".join(write(name, row[name]) for name in machine)]
         parts += [long_text(name, row[name]) for name in others]
-        texts.append(shorten(", ".join(filter(None, parts))))
+        texts.append(shorten(", ".join(filter(None, parts)), width))
     counts = Counter(texts)
     return [
-        text if counts[text] == 1 else f"{shorten(text, MAX_LABEL - 7)} #{row['point']}"
+        text if counts[text] == 1 else f"{shorten(text, width - 7)} #{row['point']}"
         for text, row in zip(texts, rows, strict=True)
     ]
 

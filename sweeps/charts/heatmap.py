@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from dlasim.sim.config import ALIASES
@@ -12,6 +13,7 @@ from dlasim.sweeps.charts.data import (
     Table,
     axis_name,
     chosen_rows,
+    has_grids,
     hidden_text,
     long_text,
     split,
@@ -23,7 +25,7 @@ from dlasim.sweeps.parameters import find, is_parameter
 
 MAX_ACROSS, MAX_DOWN = 4, 8  # panels
 MAX_WRITTEN_CELLS = 160
-_FIRST = ("sram_bytes", "pes")  # what the axes are where they vary
+_FIRST = ("sram_bytes", "pes")  # what the axes are where they vary; grids instead of PEs
 Cells = dict[tuple[Any, Any], float]
 
 
@@ -37,7 +39,8 @@ def draw(
     panel: str | None = None,
 ) -> Any:
     """The best value for each pair; cells without a point that works stay empty. Without `x`, `y` and `panel`
-    these are SRAM, PEs and the mode, or other parameters where these do not vary."""
+    these are SRAM, PEs (or the grids that they form) and the mode, or other parameters where these do not
+    vary."""
     figure = measure(value, result.columns)
     named = [ALIASES.get(name, name) for name in (x, y, panel) if name]
     rows = chosen_rows(result, where, [*named, figure.name])
@@ -55,7 +58,8 @@ def _axes(rows: list[Row], x: str | None, y: str | None, panel: str | None) -> t
     known = {name: ALIASES.get(name, name) for name in (x, y, panel) if name}
     free = [name for name in varying(rows, "model") if name not in known.values()]
     numbers = [name for name in free if is_parameter(name) and find(name, "").kind is not str]
-    candidates = [name for name in (*_FIRST, *numbers, "cpu", *free) if name in free]
+    first = ("sram_bytes", "parallel") if has_grids(rows) else _FIRST
+    candidates = [name for name in (*first, *numbers, "cpu", *free) if name in free]
     candidates = [
         *dict.fromkeys(candidates),
         *(name for name in _FIRST if name not in (*known.values(), *free)),
@@ -101,12 +105,13 @@ def _draw(
         cells = {mode: _cells(part.get(mode, []), x, y, value) for mode in modes}
         _draw_line(figure, line, cells, across, up, value)
         for mode, one in zip(modes, line, strict=True):
-            one.set_title(", ".join((str(model), *([long_text(panel, mode)] if len(modes) > 1 else []))))
+            text = ", ".join((str(model), *([long_text(panel, mode)] if len(modes) > 1 else [])))
+            canvas.title(one, text, wide if len(modes) > 1 else 4)
         line[0].set_yticks(range(len(up)), [value_text(y, item) for item in up])
-        line[0].set_ylabel(axis_name(y))
+        line[0].set_ylabel(_axis_text(y, rows))
     for one in axes[-1]:
         one.set_xticks(range(len(across)), [value_text(x, item) for item in across])
-        one.set_xlabel(axis_name(x))
+        one.set_xlabel(_axis_text(x, rows))
     canvas.head(figure, title, _note(value, rows, x, y, *([panel] if len(modes) > 1 else [])))
     canvas.rotate_crowded_labels(figure, [one.xaxis for one in axes[-1]])
     bars = figure.axes[len(axes) * len(modes) :]
@@ -115,10 +120,21 @@ def _draw(
     return figure
 
 
+def _axis_text(name: str, rows: list[Row]) -> str:
+    return "grid of PEs" if name == "parallel" and has_grids(rows) else axis_name(name)
+
+
 def _values(rows: list[Row], name: str) -> list[Any]:
-    """A parameter's values: numbers in their order, texts as they come."""
+    """A parameter's values: numbers in their order, grids by their PEs, texts as they come."""
+    if name == "parallel" and has_grids(rows):
+        return list(dict.fromkeys(row[name] for row in sorted(rows, key=_grid_size)))
     values = list(dict.fromkeys(row[name] for row in rows))
     return values if any(isinstance(value, str) for value in values) else sorted(values)
+
+
+def _grid_size(row: Row) -> list[int]:
+    """The PEs of a grid, and its sides."""
+    return [row["pes"], *map(int, re.findall(r"\d+", str(row["parallel"])))]
 
 
 def _cells(rows: list[Row], x: str, y: str, value: Measure) -> Cells:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
+from dlasim.sim.config import ALIASES
 from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import (
     ChartError,
@@ -20,21 +24,26 @@ from dlasim.sweeps.charts.data import (
     split,
     varying,
 )
-from dlasim.sweeps.charts.measures import Measure, measure
+from dlasim.sweeps.charts.measures import SHORT, Measure, measure
 from dlasim.sweeps.parameters import is_parameter
 
 MAX_MODELS = 6
+MAX_COLORS = 8
 COSTS = ("sram_bytes", "pes")
+_WHOLE = 200  # letters: labels of a front are not cut
+_MANY = 300  # points: more are drawn smaller
 _FAR = 4.0  # an axis whose values lie further apart than this is logarithmic
 
 
 def draw(
     result: Table, where: str | None = None, title: str = "", value: str = "cycles_total",
     figures: list[str] | None = None, x: str | None = None, y: str | None = None,
+    color: str | None = None, limit: str | None = None,
 ) -> Any:  # fmt: skip
     """`figures` are two or three, or `y` against `x`; without them `value`, SRAM and PEs. Each of the others
-    is drawn against the first. Grey: every point; line: the front within the panel; filled: also in the front
-    of all figures."""
+    is drawn against the first. Dots: every point, grey or by the value of the parameter `color`; line: the
+    front within the panel; large dots: also in the front of all figures. `limit`, such as milliseconds=10, is
+    a line where a figure has this value."""
     if x or y:
         if figures:
             raise InputError("figures excludes x and y; give only one of them")
@@ -45,7 +54,9 @@ def draw(
             f"a front needs two or three different figures (got {', '.join(figures or [value])})"
         )
     names = [figure.name for figure in chosen]
-    rows = chosen_rows(result, where, names)
+    lines = _limits(limit, chosen, result.columns)
+    shade = SHORT.get(color, ALIASES.get(color, color)) if color else None
+    rows = chosen_rows(result, where, [*names, *([shade] if shade else [])])
     rows = [row for row in rows if all(row[name] is not None for name in names)]
     if not rows:
         raise ChartError(f"{result.path}: no row has {', '.join(names)}")
@@ -60,7 +71,57 @@ def draw(
             f"name two or three figures with --set figures=cycles,dma; the points differ in "
             f"{hidden_text(rows) or 'nothing'}"
         )
-    return _draw(parts, goal, costs, title or shared_text(rows, "model", *(cost.name for cost in costs)))
+    title = title or shared_text(rows, "model", *(cost.name for cost in costs))
+    return _draw(parts, goal, costs, title, _Marks(_shades(rows, shade), shade, lines))
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """What a front shows besides its points: the colour of each value of a parameter, and lines by figure."""
+
+    shades: Mapping[Any, Any]
+    parameter: str | None
+    limits: Mapping[str, float]
+
+    def groups(self, rows: list[Row]) -> dict[str, tuple[Any, list[Row]]]:
+        """The rows of each colour, with its text in the legend."""
+        if self.parameter is None:
+            return {"points": (palette.GREY, rows)}
+        parts = split(rows, self.parameter)
+        name = self.parameter
+        return {
+            long_text(name, value): (self.shades[value], parts[value])
+            for value in self.shades
+            if value in parts
+        }
+
+
+def _shades(rows: list[Row], name: str | None) -> dict[Any, Any]:
+    """A colour for each value, from dark to light."""
+    if name is None:
+        return {}
+    values = sorted(split(rows, name), key=lambda value: (isinstance(value, str), value))
+    if len(values) > MAX_COLORS:
+        raise ChartError(f"{name} has {len(values)} values, but a chart has at most {MAX_COLORS} colours")
+    return dict(zip(values, canvas.sequence(len(values)), strict=True))
+
+
+def _limits(text: str | None, figures: list[Measure], columns: list[str]) -> dict[str, float]:
+    """Where lines are drawn, by figure."""
+    if text is None:
+        return {}
+    name, _, value = text.partition("=")
+    figure = measure(name.strip(), columns)
+    if figure not in figures:
+        raise InputError(f"limit {name.strip()} is not a figure of the chart; it has "
+                         f"{', '.join(one.name for one in figures)}")  # fmt: skip
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"limit must be FIGURE=NUMBER, such as milliseconds=10 (got {text!r})")
+    return {figure.name: figure.shown(number)}
 
 
 def front(rows: list[Row], *objectives: str | Measure) -> list[Row]:
@@ -83,30 +144,33 @@ def front(rows: list[Row], *objectives: str | Measure) -> list[Row]:
     return kept
 
 
-def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], title: str) -> Any:
+def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], title: str, marks: _Marks) -> Any:
+    high = 2.5 if len(parts) > 1 or len(costs) > 1 else 3.4
     figure, grid = canvas.grid(
-        3.7 * max(len(costs), 1.3), 0.9 + 2.5 * len(parts), len(parts), len(costs), sharex="col", sharey="row"
+        3.7 * max(len(costs), 1.6), 0.9 + high * len(parts), len(parts), len(costs), sharey="row"
     )
     fronts = []
     for (model, rows), line in zip(parts.items(), grid, strict=True):
         overall = {id(row) for row in front(rows, goal, *costs)}
         for axes, cost in zip(line, costs, strict=True):
-            fronts.append((axes, cost, _panel(axes, rows, cost, goal, overall, len(costs) > 1), rows))
-            axes.set_title(f"{model}: {goal.text} against {cost.text}")
-            axes.tick_params(axis="x", labelbottom=True)
+            fronts.append((axes, cost, _panel(axes, rows, cost, goal, overall, len(costs) > 1, marks), rows))
+            canvas.title(axes, f"{model}: {goal.text} against {cost.text}", 3.4)
         line[0].set_ylabel(goal.axis)
         _scale(line[0].yaxis, [goal.shown(row[goal.name]) for row in rows], goal, 10)
     named = list({id(row): row for *_, best, _ in fronts for row in best}.values())
     common = named if len(parts) == 1 and len(named) > 1 else []  # what these share is said once
     for (first, *_), rows in zip(grid, parts.values(), strict=True):
         _make_room(first, 0.3 if any(", " in text for text in labels(common or rows)) else 0.12)
+    for axes, cost, *_ in fronts:
+        _draw_limits(axes, cost, goal, marks)
     canvas.head(figure, title, _note(goal, costs, len(parts), _shared(next(iter(parts.values())), common)))
     canvas.legend(figure, list(canvas.handles(axes for line in grid for axes in line).values()))
     for axes, cost in zip(grid[-1], costs, strict=True):
         axes.set_xlabel(cost.axis)
     canvas.thin_ticks(figure, [axis for axes, *_ in fronts for axis in (axes.xaxis, axes.yaxis)])
     for axes, cost, best, rows in fronts:
-        names = dict(zip(map(id, common or rows), labels(common or rows), strict=True))
+        texts = labels(common or rows, width=_WHOLE)  # place_labels breaks what is long
+        names = dict(zip(map(id, common or rows), texts, strict=True))
         points = [
             (cost.shown(row[cost.name]), goal.shown(row[goal.name]), names[id(row)] or str(row["label"]))
             for row in best
@@ -142,12 +206,19 @@ def _note(goal: Measure, costs: list[Measure], models: int, shared: str) -> str:
 
 
 def _panel(
-    axes: Any, rows: list[Row], cost: Measure, goal: Measure, overall: set[int], several: bool
-) -> list[Row]:
-    points = sorted({(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in rows})
-    axes.scatter(
-        *zip(*points, strict=True), s=7, color=palette.GREY, label="points", rasterized=len(points) > 2000
-    )
+    axes: Any, rows: list[Row], cost: Measure, goal: Measure, overall: set[int], several: bool,
+    marks: _Marks,
+) -> list[Row]:  # fmt: skip
+    many = len(rows) > _MANY
+    look = {
+        "s": 4 if many else 9,
+        "alpha": 0.6 if many else 1.0,
+        "linewidth": 0,
+        "rasterized": len(rows) > 2000,
+    }
+    for text, (shade, some) in marks.groups(rows).items():
+        dots = sorted({(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in some})
+        axes.scatter(*zip(*dots, strict=True), color=shade, label=text, **look)
     best = front(rows, goal, cost)
     line = [(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in best]
     axes.plot(*zip(*_steps(line, cost), strict=True), color=palette.BLUE, linewidth=1,
@@ -155,9 +226,22 @@ def _panel(
     both = [point for point, row in zip(line, best, strict=True) if id(row) in overall]
     if both:
         text = "no point is better in all figures" if several else "no point is better in both"
-        axes.scatter(*zip(*both, strict=True), s=14, color=palette.RED, zorder=3, label=text)
-    _scale(axes.xaxis, [x for x, _ in points], cost, 2 if is_parameter(cost.name) else 10)
+        edge = {"edgecolor": "white", "linewidth": 0.4}
+        axes.scatter(*zip(*both, strict=True), s=18, color=palette.RED, zorder=3, label=text, **edge)
+    values = [cost.shown(row[cost.name]) for row in rows]
+    _scale(axes.xaxis, values, cost, 2 if is_parameter(cost.name) else 10)
     return best
+
+
+def _draw_limits(axes: Any, cost: Measure, goal: Measure, marks: _Marks) -> None:
+    """A line at the value that a figure should keep to."""
+    style = {"color": palette.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 2.5}
+    for figure, axis, draw_line in ((goal, axes.yaxis, axes.axhline), (cost, axes.xaxis, axes.axvline)):
+        if figure.name in marks.limits:
+            canvas.include(axis, marks.limits[figure.name])
+            value = marks.limits[figure.name]
+            unit = "" if figure.axis == figure.text else f" {figure.unit}"
+            draw_line(value, label=f"limit: {figure.tick(value)}{unit}", **style)
 
 
 def _steps(front: list[tuple[float, float]], cost: Measure) -> list[tuple[float, float]]:

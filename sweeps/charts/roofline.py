@@ -14,14 +14,16 @@ from dlasim.sweeps.charts.layers import chosen_point
 from dlasim.sweeps.charts.measures import count_text
 from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_point
 
-_WIDEST_NAME = 22
+_WIDEST_NAME = 30
+MAX_NAMED = 14
+_SAME = 0.03  # points that lie closer than this cover each other
 Point = tuple[float, float]
 
 
 def draw(result: Table, where: str | None = None, title: str = "", point: int | None = None) -> Any:
     """MACs per cycle over MACs per byte. Bytes are those of the direction that takes longer, time is
-    computing or moving, whichever takes longer, so the roof holds for every layer."""
-    chosen = chosen_point(result, where, point)
+    computing (busy cycles) or moving, whichever takes longer, so the roof holds for every layer."""
+    chosen = chosen_point(result, where, point).costly()
     points = [
         (*roofline_point(layer, layer), layer, name)
         for layer, name in zip(chosen.layers, chosen.short_names(_WIDEST_NAME), strict=True)
@@ -50,13 +52,28 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
     canvas.head(
         figure,
         title or chosen.title,
-        "names go to the layers with the most cycles first, as far as there is room",
+        f"names: up to {MAX_NAMED} layers, those with the most cycles first"
+        + ("; equal layers are one point" if any("members" in layer for layer in chosen.layers) else ""),
     )
     roof = _draw_roofs(figure, axes, pes, rate, (left, right))
-    named = [(x or still, y, name) for x, y, _, name in costly]
+    named = _together([(x or still, y, name) for x, y, _, name in costly[:MAX_NAMED]])
+    others = [(x or still, y) for x, y, *_ in costly[MAX_NAMED:]]
     canvas.lay_out(figure)
-    canvas.place_labels(figure, axes, named, canvas.FAR, avoid=roof)
+    canvas.place_labels(figure, axes, named, canvas.FAR, avoid=[*roof, *others])
     return figure
+
+
+def _together(points: list[tuple[float, float, str]]) -> list[tuple[float, float, str]]:
+    """Points that lie on each other as one, with a line for each name."""
+    found: list[tuple[float, float, list[str]]] = []
+    for x, y, name in points:
+        near = (names for a, b, names in found if abs(x / a - 1) < _SAME and abs(y / b - 1) < _SAME)
+        names = next(near, None)
+        if names is None:
+            found.append((x, y, [name]))
+        else:
+            names.append(name)
+    return [(x, y, "\n".join(names)) for x, y, names in found]
 
 
 def _draw_roofs(figure: Any, axes: Any, pes: int, rate: int, view: tuple[float, float]) -> list[Point]:

@@ -26,7 +26,7 @@ from dlasim.sweeps.conditions import Condition
 
 SEGMENTS = {
     name.lower(): (name, f"cycles_{name.lower()}")
-    for name in ("CONV", "REQUANT", "DEPTH", "FC", "POOL", "ELTWISE", "ACT")
+    for name in ("CONV", "REQUANT", "DEPTH", "FC", "POOL", "ELTWISE", "ACT", "OTHER")
 } | {"host": (palette.HOST, ""), "stall": (palette.STALL, "cycles_stall")}
 MAX_BARS, MAX_IN_PANEL = 72, 40
 _FAR = 4.0  # a bar this many times as long as the next shorter one is cut, so that the others can be read
@@ -63,7 +63,7 @@ def draw(
     """A bar for each point. `host` is what the CPU adds beyond the DLA's cycles; `top` ends the axis, in
     millions; `panel` is a parameter, each value of which gets a panel of its own; bars that differ in `pair`
     only stand together; `panels` are panels with a title and a condition (`where`) each."""
-    shown = segments or list(SEGMENTS)
+    shown = segments or [name for name in SEGMENTS if name != "other" or "cycles_other" in result.columns]
     for segment in shown:
         if segment not in SEGMENTS:
             raise InputError(unknown("segment", segment, SEGMENTS))

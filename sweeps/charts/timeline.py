@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import UNITS
@@ -16,7 +17,8 @@ from dlasim.isa.program import Program
 from dlasim.sim.lanes import CPU, lane_spans
 from dlasim.sim.runner import Inference, Simulation
 from dlasim.sweeps.charts import canvas, palette
-from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title, shorten
+from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title
+from dlasim.sweeps.charts.layers import distinct_names
 from dlasim.sweeps.charts.report_table import ReportTable
 from dlasim.sweeps.models import Source, blueprint
 from dlasim.sweeps.parameters import catalogue, resolve
@@ -25,25 +27,39 @@ from dlasim.sweeps.result_files import ABOUT
 LANES = (CPU, *(unit.name for unit in reversed(UNITS)))
 MAX_NAMED = 60
 NO_LAYER = "no layer"
+_WIDEST_NAME = 26
+_EDGED = 12  # times the shortest: wider bars get a white edge, which tells a layer from the next
+_Stretch = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """A span of the CPU, MAC or VECTOR: from, until, its lane, and what it works on."""
+
+    start: float
+    end: float
+    height: int
+    layer: int
+    kind: str
 
 
 def draw(
     result: Table, where: str | None = None, title: str = "", point: int | None = None,
     begin: int = 0, end: int | None = None,
 ) -> Any:  # fmt: skip
-    """Lanes of the CPU and of each unit between two cycles, coloured by the kind of layer; of neighbouring
-    layers of one kind every other one is paler."""
+    """Lanes of the CPU and of each unit between two cycles, coloured by the kind of layer, with the names of
+    layers where there is room."""
     rows = chosen_rows(result, where, ["label", "host", "cycles_total"])
     row = best_point(rows, point)
     program, inference = _inference(result, row)
     until = inference.total_cycles if end is None else min(end, inference.total_cycles)
     if not 0 <= begin < until:
         raise InputError(f"cycles {begin} to {until} are outside a run of {inference.total_cycles} cycles")
-    figure, axes = canvas.new(7.2, 2.9)
+    figure, axes = canvas.new(7.2, 3.0)
     kinds = [palette.HOST if layer.kind is LayerKind.HOST else layer.kind.name for layer in program.layers]
-    named = _draw_lanes(axes, lane_spans(program, inference), kinds, begin, until)
+    bars, stretches = _draw_lanes(axes, lane_spans(program, inference), kinds, begin, until)
     axes.set_xlim(begin, until)
-    axes.set_ylim(-0.6, len(LANES) + 0.05)
+    axes.set_ylim(-0.6, len(LANES) + 0.25)
     axes.set_yticks(range(len(LANES)), LANES)
     axes.grid(False, axis="y")
     axes.set_xlabel("cycles")
@@ -52,10 +68,8 @@ def draw(
     canvas.head(figure, title or point_title(rows, row, point), f"{estimated}colours are kinds of layers")
     canvas.legend(figure, axes.get_legend_handles_labels()[0])
     canvas.thin_ticks(figure, [axes.xaxis])
-    canvas.place_labels(figure, axes, [
-        (middle, len(LANES) - 0.4, shorten(program.layers[layer].name.rsplit("/", 1)[-1], 18))
-        for middle, layer in named[:MAX_NAMED]
-    ], canvas.ON)  # fmt: skip
+    names = distinct_names([layer.name for layer in program.layers], _WIDEST_NAME)
+    _name_layers(figure, axes, names, bars, stretches)
     return figure
 
 
@@ -95,42 +109,48 @@ def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
 
 def _draw_lanes(
     axes: Any, lanes: dict[str, np.ndarray[Any, Any]], kinds: list[str], begin: int, until: int
-) -> list[tuple[float, int]]:
-    """Draws the spans; returns where the computing of each layer is in the middle, long ones first."""
+) -> tuple[list[_Bar], dict[int, _Stretch]]:
+    """Draws the spans; returns the bars of what computes, and from when to when each layer computes."""
     least = (until - begin) / 4000  # shorter is less than a dot of the picture
-    pale = _paler(kinds)
-    named: dict[int, tuple[float, float]] = {}
     bars: dict[tuple[str, bool, int], list[tuple[float, float]]] = {}
+    computing: list[_Bar] = []
+    stretches: dict[int, _Stretch] = {}
     for height, lane in enumerate(LANES):
         for start, end, layer in _merged(lanes[lane], least):
             start, end = max(start, begin), min(end, until)
             if start >= end:
                 continue
             kind = palette.HOST if lane == CPU else kinds[layer] if layer >= 0 else NO_LAYER
-            spans = bars.setdefault((kind, layer >= 0 and pale[layer], height), [])
-            spans.append((start, max(end - start, least)))
+            is_wide = end - start > _EDGED * least
+            bars.setdefault((kind, is_wide, height), []).append((start, max(end - start, least)))
             if lane not in ("DMA_IN", "DMA_OUT") and layer >= 0:
-                first, last = named.get(layer, (start, end))
-                named[layer] = (min(first, start), max(last, end))
+                first, last = stretches.get(layer, (start, end))
+                stretches[layer] = (min(first, start), max(last, end))
+                computing.append(_Bar(start, end, height, layer, kind))
     labelled: set[str] = set()
     order = [*palette.KINDS, NO_LAYER]
-    for kind, is_pale, height in sorted(bars, key=lambda bar: (order.index(bar[0]), *bar[1:])):
-        look = {"facecolor": canvas.look(kind)["color"], "alpha": 0.6 if is_pale else 1, "linewidth": 0}
+    for kind, is_wide, height in sorted(bars, key=lambda bar: (order.index(bar[0]), *bar[1:])):
+        look = {"facecolor": canvas.look(kind)["color"], "edgecolor": "white", "linewidth": 0.5 * is_wide}
         label = "_" if kind in labelled else kind
-        axes.broken_barh(bars[kind, is_pale, height], (height - 0.35, 0.7), label=label, **look)
+        axes.broken_barh(bars[kind, is_wide, height], (height - 0.35, 0.7), label=label, **look)
         labelled.add(kind)
-    longest = sorted(named, key=lambda layer: named[layer][0] - named[layer][1])
-    return [((named[layer][0] + named[layer][1]) / 2, layer) for layer in longest]
+    return computing, stretches
 
 
-def _paler(kinds: list[str]) -> list[bool]:
-    """Every other layer of a kind, the first of each at full strength."""
-    seen: dict[str, int] = {}
-    pale = []
-    for kind in kinds:
-        pale.append(seen.get(kind, 0) % 2 == 1)
-        seen[kind] = seen.get(kind, 0) + 1
-    return pale
+def _name_layers(
+    figure: Any, axes: Any, names: list[str], bars: list[_Bar], stretches: dict[int, _Stretch]
+) -> None:
+    """Names on the bars that have room for them, and above all lanes those of other layers, long first."""
+    named: set[int] = set()
+    for bar in sorted(bars, key=lambda bar: bar.start - bar.end)[:MAX_NAMED]:
+        if bar.layer not in named and canvas.write_within(
+            figure, axes, names[bar.layer], (bar.start, bar.end), bar.height, canvas.look(bar.kind)["color"]
+        ):
+            named.add(bar.layer)
+    longest = sorted(stretches, key=lambda layer: stretches[layer][0] - stretches[layer][1])
+    others = [layer for layer in longest[:MAX_NAMED] if layer not in named]
+    places = [(sum(stretches[layer]) / 2, len(LANES) - 0.4, names[layer]) for layer in others]
+    canvas.place_labels(figure, axes, places, canvas.ON)
 
 
 def _merged(spans: np.ndarray[Any, Any], gap: float) -> list[tuple[float, float, int]]:

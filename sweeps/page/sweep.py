@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -118,8 +119,26 @@ def _figures(rows: Rows, columns: Sequence[str]) -> list[dict[str, Any]]:
         if len(values) > 1 and all(isinstance(value, (int, float)) for value in values - {None}):
             measure = describe(name)
             found.append({"name": name, "text": measure.text, "unit": measure.unit,
-                          "more": measure.more_is_better, "machine": name in machine})  # fmt: skip
+                          "more": measure.more_is_better, "machine": name in machine,
+                          "group": "machine" if name in machine else _group(name)})  # fmt: skip
     return found
+
+
+# Where a figure stands in the menus of axes: the first of these whose pattern its column has.
+_GROUPS = (
+    (r"(cycles_total|milliseconds|energy_nj|area_kge|sram_kib|utilization)$", "the run"),
+    (r"unit_(dma_in|dma_out|mac|vector)_", "cycles of the unit"),
+    (r"cycles_|bound_", "cycles"), (r"energy_", "energy"), (r"area_", "area"),
+    (r"cpu_|stack_|ram_|simulation_", "CPU and board"), (r".*_(bytes|kib)$", "memory and traffic"),
+)  # fmt: skip
+
+
+def _group(column: str) -> str:
+    """The heading below which a figure stands in a menu."""
+    for pattern, group in _GROUPS:
+        if found := re.match(pattern, column):
+            return f"{group} {found[1].upper()}" if column.startswith("unit_") else group
+    return "counts"
 
 
 def _best(rows: Rows) -> dict[str, int]:

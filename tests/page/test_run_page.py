@@ -144,6 +144,101 @@ def test_timeline_zooms(show: Callable[..., Any], text: str, result: RunResult) 
     assert stretch() == (0, total)
 
 
+# The texts that a canvas writes when it is drawn again.
+WRITTEN = """canvas => {
+    const found = [];
+    const plain = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+        found.push(text);
+        plain.call(this, text, ...rest);
+    };
+    canvas.redraw();
+    CanvasRenderingContext2D.prototype.fillText = plain;
+    return found;
+}"""
+
+
+def length(page: Any) -> int:
+    """How many cycles the timeline shows."""
+    _, start, _, end = page.locator("#window").inner_text().replace(",", "").split()
+    return int(end) - int(start)
+
+
+def test_the_wheel_zooms_and_moves(show: Callable[..., Any], text: str, result: RunResult) -> None:
+    page = show(text)
+    total = result.report["cycles"]["total"]
+    chart = page.locator("#timeline-chart")
+    chart.scroll_into_view_if_needed()
+    chart.hover(position={"x": 500, "y": 60})
+    before = page.evaluate("scrollY")
+    page.mouse.wheel(0, -300)
+    page.wait_for_function(
+        "document.querySelector('#window').textContent.includes('cycles') && scrollY === " + str(before)
+    )
+    zoomed = length(page)
+    assert zoomed < total
+    first = page.locator("#window").inner_text()
+    page.keyboard.down("Shift")
+    page.mouse.wheel(0, 100)
+    page.keyboard.up("Shift")
+    assert abs(length(page) - zoomed) <= 1
+    assert page.locator("#window").inner_text() != first
+    for _ in range(20):
+        page.mouse.wheel(0, 300)
+    page.wait_for_function("scrollY > " + str(before))  # everything is shown, so the wheel scrolls the page
+    assert length(page) == total
+
+
+def test_names_stand_on_bars_that_have_room(show: Callable[..., Any], text: str, result: RunResult) -> None:
+    page = show(text)
+    chart = page.locator("#timeline-chart")
+    names = {layer["name"] for layer in result.report["layers"]}
+    whole = [name for name in chart.evaluate(WRITTEN) if name in names]
+    assert whole, "the longest layer has room"
+    short = min(result.report["layers"], key=lambda layer: layer["busy_cycles"])["name"]
+    assert short not in whole
+    page.locator("#layers tbody tr").nth(
+        [layer["name"] for layer in result.report["layers"]].index(short)
+    ).click()
+    page.locator("#zoom-layer").click()
+    assert short in chart.evaluate(WRITTEN), "zoomed in, it has"
+
+
+def test_layers_can_be_found(show: Callable[..., Any], text: str, result: RunResult) -> None:
+    page = show(text)
+    numbers = [number for number, layer in enumerate(result.report["layers"]) if "depthwise" in layer["name"]]
+    field = page.locator("#find-layer")
+    field.fill("DEPTHWISE")
+    assert page.locator("#found").inner_text() == f"{len(numbers)} layers"
+    total = length(page)
+    found = []
+    for _ in numbers:
+        field.press("Enter")
+        found.append(int(page.locator("#network-chart .row.chosen").get_attribute("data-layer")))
+    assert found == numbers
+    assert length(page) < total
+    field.press("Enter")
+    assert int(page.locator("#network-chart .row.chosen").get_attribute("data-layer")) == numbers[0]
+    field.fill("no such layer")
+    assert page.locator("#found").inner_text() == "0 layers"
+    field.press("Enter")
+    assert page.locator("#network-chart .row.chosen").count() == 0
+    field.fill("")
+    assert page.locator("#found").inner_text() == ""
+
+
+def test_letters_on_a_phone_can_be_read(show: Callable[..., Any], text: str) -> None:
+    page = show(text)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_timeout(100)
+    heights = page.locator("svg text").evaluate_all("""nodes => nodes.map(
+        node => parseFloat(getComputedStyle(node).fontSize) * node.ownerSVGElement.getScreenCTM().a)""")
+    assert len(heights) > 20
+    assert min(heights) > 10
+    wide = page.locator("svg").evaluate_all("nodes => nodes.map(n => n.getBoundingClientRect().width)")
+    assert max(wide) <= 390
+
+
 def test_a_layer_is_marked_everywhere(show: Callable[..., Any], text: str) -> None:
     page = show(text)
     page.locator("#layers tbody tr").nth(2).press("Enter")

@@ -112,6 +112,33 @@ def test_area_and_memories_are_choices(show: Callable[..., Any], table: SweepRes
     assert {"area_kge", "sram_kib", "sram_bytes", "energy_nj", "cycles_total"} <= set(names)
 
 
+def test_menus_of_figures_have_groups(show: Callable[..., Any], table: SweepResult) -> None:
+    page = show(sweep_page(table))
+    groups = page.locator("#front select").first.locator("optgroup")
+    sizes = groups.evaluate_all("nodes => nodes.map(node => [node.label, node.children.length])")
+    assert sum(size for _, size in sizes) > 30
+    assert max(size for _, size in sizes) <= 16
+    assert len({name for name, _ in sizes}) == len(sizes) >= 5
+    assert page.locator("#front select").first.locator("> option").count() == 0
+
+
+def test_cycles_by_kind_are_not_cut_off(show: Callable[..., Any], model: Path, tmp_path: Path) -> None:
+    """With many parameters a table is wider than the page; what a machine takes still is in view."""
+    axes = {"pes": [32, 64], "vector_lanes": [4, 8], "dma_bandwidth": [4, 8], "dma_latency": [16, 64],
+            "queue_depth": [2, 4], "mac_results": [4, 8], "sram_bandwidth": [8, 32]}  # fmt: skip
+    where = [
+        "pes == 32 or vector_lanes == 4",
+        "dma_latency == 16 or dma_bandwidth == 4",
+        "queue_depth == 4 or pes == 64",
+    ]
+    found = sweep("mnist", out=tmp_path, jobs=1, sram="32KiB", fusion="requant", where=where, **axes)
+    page = show(sweep_page(found))
+    page.set_viewport_size({"width": 1400, "height": 900})
+    table = page.locator("#best .scroll").first.bounding_box()
+    bar = page.locator("#best td[data-column='parts'] .stack").first.bounding_box()
+    assert bar["x"] + bar["width"] <= table["x"] + table["width"]
+
+
 def test_the_selection_is_the_table(show: Callable[..., Any], table: SweepResult) -> None:
     found = exported(show(sweep_page(table)))
     for theirs, ours in zip(found, table.rows(), strict=True):

@@ -65,7 +65,7 @@ function powers(map, base, factors) {
 // Grid lines and labels for both axes around a box of SVG.
 function frame(box, x, y, xText, yText) {
   const parts = [];
-  for (const value of scaleTicks(x, 8)) {
+  for (const value of scaleTicks(x, Math.max(3, Math.round((box.right - box.left) / 110)))) {
     const place = x(value);
     parts.push(draw("line", { class: "grid", x1: place, x2: place, y1: box.top, y2: box.bottom }));
     parts.push(draw("text", { class: "muted", x: place, y: box.bottom + 17, "text-anchor": "middle" }, tickText(value, x.unit)));

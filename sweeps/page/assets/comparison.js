@@ -46,6 +46,7 @@ function pairColumns(runs) {
       cell("before", "cycles A", a, { number: true }), cell("after", "cycles B", b, { number: true }),
       cell("change", "change", difference, { number: true, show: (row) => make("span", { class: judged(a(row) ?? 0, b(row) ?? 0) }, row.pair[0] === null ? "only in B" : row.pair[1] === null ? "only in A" : changeText(a(row), b(row))) }),
       cell("bar", "", difference, { show: (row) => deltaBar(difference(row), most) }),
+      cell("busy", "busy A → B", (row) => change(value(0, "busy_cycles")(row), value(1, "busy_cycles")(row)), { number: true, show: (row) => fromTo(row, (which) => exact(value(which, "busy_cycles")(row))) }),
       cell("tiles", "tiles A → B", (row) => change(value(0, "tiles")(row), value(1, "tiles")(row)), { number: true, show: (row) => fromTo(row, (which) => exactOrText(value(which, "tiles")(row))) }),
       cell("moved", "moved A → B", (row) => change(moved(value, 0)(row), moved(value, 1)(row)), { number: true, show: (row) => fromTo(row, (which) => bytes(moved(value, which)(row))) }),
       cell("used", "used A → B", (row) => change(value(0, "utilization")(row), value(1, "utilization")(row)), { number: true, show: (row) => (layer(row).macs ? fromTo(row, (which) => percent(value(which, "utilization")(row))) : "") }),

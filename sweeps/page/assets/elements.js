@@ -20,6 +20,23 @@ function fill(node, settings, children) {
 const make = (tag, settings, ...children) => fill(document.createElement(tag), settings, children);
 const draw = (tag, settings, ...children) => fill(document.createElementNS(SVG, tag), settings, children);
 
+// A picture that is drawn for the width that it gets, at most 960: on a phone it has less room, not smaller letters.
+// `paint(width)` returns the SVG element.
+function fluid(settings, paint, ...others) {
+  const most = 960;
+  let svg = paint(most);
+  let drawn = most;
+  const node = make("div", settings, svg, others);
+  listen("size", () => {
+    const width = Math.round(Math.min(Math.max(svg.clientWidth || svg.getBoundingClientRect().width, 280), most));
+    if (width === drawn || !svg.isConnected) return;
+    const next = paint(width);
+    svg.replaceWith(next);
+    [svg, drawn] = [next, width];
+  });
+  return node;
+}
+
 // A section with its place in the navigation.
 function section(id, title, hint, ...children) {
   return make("section", { id, data: { title }, "aria-labelledby": `${id}-title` },
@@ -54,9 +71,16 @@ function tipEvents(text) {
   };
 }
 
+// Choices of a key, a text and perhaps the group below whose heading they stand.
+function groupedChoices(choices, option) {
+  const groups = new Map();
+  for (const choice of choices) groups.set(choice[2], [...(groups.get(choice[2]) || []), choice]);
+  return [...groups].map(([group, some]) => (group ? make("optgroup", { label: group }, some.map(option)) : some.map(option)));
+}
+
 function select(label, choices, value, change) {
   const box = make("select", { "aria-label": label, on: { change: () => change(box.value) } },
-    choices.map(([key, text]) => make("option", { value: key, selected: key === value }, text)));
+    groupedChoices(choices, ([key, text]) => make("option", { value: key, selected: key === value }, text)));
   return make("label", {}, `${label} `, box);
 }
 

@@ -112,7 +112,7 @@ function timeSection(data, report, names) {
     make("p", { class: "hint" }, "A rectangle is a buffer, from its first write until its last reader ends, in the colour of the layer that it was written for: full what is computed, paler activations from system memory, palest weights and other constants. Dashed lines stand for stretches that no buffer ever uses."
       + (sram.left_out ? ` The ${exact(sram.left_out)} smallest of ${exact(sram.left_out + sram.address.length)} buffers are left out.` : "")),
     sramChart(sram, report, names, time)] : make("p", { class: "note" }, `The run has too many operations (${exact(timeline.operations)}) to follow every byte of the SRAM; there is no map of it.`);
-  return section("timeline", "Timeline and SRAM map", null, make("p", { class: "hint screen" }, HINT_KEYS), coarse, timeControls(time, go), make("div", { class: "panel chart" }, timelineChart(timeline, report, time), colors, make("p"), map));
+  return section("timeline", "Timeline and SRAM map", null, make("p", { class: "hint screen" }, HINT_KEYS), coarse, timeControls(time, go, layerSearch(report, go)), make("div", { class: "panel chart" }, timelineChart(timeline, report, names, time), colors, make("p"), map));
 }
 
 const missing = (id, title, text) => section(id, title, null, make("p", { class: "note" }, text));
@@ -156,7 +156,7 @@ function runPage() {
     section("overview", "Overview", null, headline(report), make("div", { class: "panel" }, make("h3", {}, "Where the cycles went"), stack(parts, report.cycles.total, true), legend(parts, report.cycles.total))),
     layerSection(DATA, report, names),
     timeSection(DATA, report, names),
-    section("roofline", "Roofline", "Each layer under the roofs of computing and of memory; bytes count in the direction that takes longer.", roofline(report, DATA.roofline, names)),
+    section("roofline", "Roofline", "Each layer under the roofs of computing and of memory. Its time is its busy cycles or moving, whichever takes longer; bytes count in the direction that takes longer.", roofline(report, DATA.roofline, names)),
     DATA.network ? section("network", "Network", "A row for each layer as it runs, its data on the left. Circles run on the DLA, squares on the CPU; a bar is the layer's cycles.", networkChart(DATA.network, report, names))
       : missing("network", "Network", "Neither a compiled program nor a report contains the network's graph and the compiler's reasons. `dlasim run MODEL --html page.html` shows both."),
     section("units", "Units", "Where the cycles of each unit went, out of those of the DLA.", make("div", { class: "panel" }, unitBars(report, DATA.unit_figures))),

@@ -71,7 +71,7 @@ function sramChart(map, report, names, time) {
     const length = Math.max(Math.min(x(map.until[number]), width) - from, 0.6);
     const upper = y(map.end[number]);
     const tall = Math.max(y(map.address[number]) - upper, 0.8);
-    const faint = chosenLayer === null || chosenLayer === map.layer[number] ? 1 : 0.15;
+    const faint = stands(map.layer[number]) ? 1 : 0.15;
     context.globalAlpha = faint * PATTERNS[map.contents[map.content[number]]];
     context.fillStyle = color(number);
     context.fillRect(from, upper, length, tall);

@@ -3,6 +3,7 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const listeners = { theme: [], layer: [], size: [] };
 let chosenLayer = null;
+let foundLayers = null; // those that a search found, as a set
 
 const listen = (what, act) => listeners[what].push(act);
 const tell = (what, value) => listeners[what].forEach((act) => act(value));
@@ -15,6 +16,12 @@ function chooseLayer(number) {
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const kindOf = (layer) => (layer.unit === "dla" ? layer.kind : "CPU");
 const colorOf = (kind) => DATA.kinds[kind] || css("--other");
+
+// Black or white, whichever is read better on a colour; as in the charts for print.
+function onColor(color) {
+  const [red, green, blue] = [1, 3, 5].map((place) => parseInt(color.slice(place, place + 2), 16));
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000000" : "#ffffff";
+}
 
 const THEMES = ["auto", "light", "dark"];
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");

@@ -3,7 +3,7 @@
 const MAX_ROWS = 50; // of each model
 const SHOWN = ["cycles_total", "milliseconds", "energy_nj", "area_kge", "sram_kib", "utilization", "dma_read_bytes", "dma_write_bytes", "cycles_cpu", "cpu_instructions"];
 const SHORT = { utilization: "used", dma_read_bytes: "read", dma_write_bytes: "written" };
-const PARTS = [["conv", "CONV"], ["requant", "REQUANT"], ["depth", "DEPTH"], ["fc", "FC"], ["pool", "POOL"], ["eltwise", "ELTWISE"], ["act", "ACT"], ["stall", "memory stalls"]];
+const PARTS = [["conv", "CONV"], ["requant", "REQUANT"], ["depth", "DEPTH"], ["fc", "FC"], ["pool", "POOL"], ["eltwise", "ELTWISE"], ["act", "ACT"], ["other", "OTHER"], ["stall", "memory stalls"]];
 
 function sweepPage() {
   const ran = DATA.labels.length;
@@ -145,7 +145,7 @@ function frontSection(points, view) {
     shades.replaceChildren(parameter ? legend(parameter.values.slice(0, HUES.length * 3).map((value, number) => ({ text: parameter.shown[number], color: shadeOf(parameter, number) }))) : "");
   };
   const update = () => { render(); view.refresh.forEach((act) => act()); points.tell(); };
-  const choices = view.figures.map((figure) => [figure.name, axisText(figure)]);
+  const choices = view.figures.map((figure) => [figure.name, axisText(figure), figure.group]);
   const pick = (side) => (name) => { view[side] = view.figures.find((figure) => figure.name === name) || view[side]; update(); };
   render();
   return section("front", models.length > 1 ? "Fronts, a panel for each model" : "Front", null, make("div", { class: "controls" }, select("Upwards", choices, view.y.name, pick("y")), select("To the right", choices, view.x.name, pick("x")),
@@ -188,8 +188,11 @@ function bestColumns(points) {
   const parameters = DATA.parameters.filter((parameter) => parameter.name !== "model").map((parameter) => cell(parameter.name, parameter.text, value(parameter.name), { number: typeof parameter.values[0] === "number", show: (row) => parameter.shown[parameter.values.indexOf(value(parameter.name)(row))] }));
   const show = (one) => (row) => (/^(B|%|nJ|kGE|KiB)$/.test(one.unit) ? written(value(one.name)(row), one.unit) : exactOrText(value(one.name)(row)));
   const figures = SHOWN.map((name) => DATA.figures.find((one) => one.name === name)).filter((one) => one && !DATA.parameters.some((parameter) => parameter.name === one.name));
-  return [cell("point", "point", value("point"), { number: true }), ...parameters, ...figures.map((one) => cell(one.name, SHORT[one.name] || axisText(one), value(one.name), { number: true, show: show(one), title: axisText(one) })),
-    ...("cycles_stall" in DATA.columns ? [cell("parts", "cycles by kind", value("cycles_total"), { show: (row) => partBar(points, row) })] : [])];
+  const columns = figures.map((one) => cell(one.name, SHORT[one.name] || axisText(one), value(one.name), { number: true, show: show(one), title: axisText(one) }));
+  const parts = "cycles_stall" in DATA.columns ? [cell("parts", "cycles by kind", value("cycles_total"), { show: (row) => partBar(points, row) })] : [];
+  // What a machine takes comes first: with many parameters the table is wider than the page.
+  const first = columns.filter((column) => column.name === "cycles_total");
+  return [cell("point", "point", value("point"), { number: true }), ...first, ...parts, ...parameters, ...columns.filter((column) => !first.includes(column))];
 }
 
 function partBar(points, row) {

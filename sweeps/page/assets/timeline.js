@@ -1,6 +1,6 @@
 // The lanes of the CPU and the four units over time, with a window that other charts share.
 
-const HINT_KEYS = "Drag over a stretch to zoom in, double-click to see everything. Keys: + and − zoom, ← and → move, 0 shows everything.";
+const HINT_KEYS = "The wheel zooms, with Shift it moves. Drag over a stretch to zoom in, double-click to see everything. Keys: + and − zoom, ← and → move, 0 shows everything.";
 const LEFT = 74;
 
 class TimeWindow {
@@ -15,6 +15,10 @@ class TimeWindow {
     const start = Math.min(Math.max(from, 0), this.full - length);
     [this.from, this.until] = [start, start + length];
     this.views.forEach((view) => view());
+  }
+
+  isWhole() {
+    return this.until - this.from >= this.full;
   }
 
   zoom(factor, around = (this.from + this.until) / 2) {
@@ -65,9 +69,14 @@ function overTime(node, time, hit) {
   node.addEventListener("pointerleave", (event) => { hideTip(); done(event); });
   node.addEventListener("dblclick", () => time.set(0, time.full));
   node.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return;
+    const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+    const isAcross = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    // What would change nothing scrolls the page instead.
+    if (time.isWhole() && (isAcross || event.deltaY > 0)) return;
     event.preventDefault();
-    time.zoom(event.deltaY > 0 ? 1.25 : 0.8, at(event));
+    hideTip();
+    if (isAcross) time.move(Math.sign(across) * 0.1);
+    else time.zoom(1.0015 ** Math.max(-240, Math.min(event.deltaY * (event.deltaMode ? 30 : 1), 240)), at(event));
   }, { passive: false });
 }
 
@@ -95,14 +104,14 @@ function markedStretch(context, time, x, height) {
 
 const LANE = 34;
 
-function timelineChart(data, report, time) {
+function timelineChart(data, report, names, time) {
   const { lanes } = data;
   lanes.forEach((lane) => { lane.end = lane.start.map((start, number) => start + lane.length[number]); });
   const height = lanes.length * LANE + 30;
   const color = (lane, layer) => (lane.name === "CPU" ? colorOf("CPU") : layer >= 0 ? colorOf(kindOf(report.layers[layer])) : colorOf("memory stalls"));
   const node = canvas(height, `Timeline of ${lanes.map((lane) => lane.name).join(", ")}`, (context, width) => {
     const x = timeAxis(context, time, width, height - 8, height - 24);
-    lanes.forEach((lane, row) => paintLane(context, lane, row * LANE + 5, x, width, color));
+    lanes.forEach((lane, row) => paintLane(context, lane, row * LANE + 5, x, width, color, names));
     markedStretch(context, time, x, height - 24);
     context.textAlign = "left";
     context.fillStyle = css("--ink");
@@ -123,8 +132,12 @@ function timelineChart(data, report, time) {
   return node;
 }
 
-// Spans of a lane; what is less than half a pixel joins its neighbour of the same colour.
-function paintLane(context, lane, y, x, width, color) {
+// Whether a layer is neither faded by a chosen one nor by a search.
+const stands = (layer) => (chosenLayer === null || chosenLayer === layer) && (foundLayers === null || foundLayers.has(layer));
+
+// Spans of a lane, each with its layer's name if it has room; what is less than half a pixel joins its neighbour of the
+// same colour.
+function paintLane(context, lane, y, x, width, color, names) {
   let number = Math.max(firstAfter(lane.end, x.low), 0);
   while (number < lane.start.length && lane.start[number] <= x.high) {
     const layer = lane.layer[number];
@@ -134,13 +147,29 @@ function paintLane(context, lane, y, x, width, color) {
       number += 1;
       until = Math.max(until, x(lane.end[number]));
     }
-    context.globalAlpha = chosenLayer === null || chosenLayer === layer ? 1 : 0.22;
+    context.globalAlpha = stands(layer) ? 1 : 0.22;
     context.fillStyle = color(lane, layer);
     const length = Math.max(Math.min(until, width) - from, 0.6);
-    context.fillRect(from, y, length > 3 ? length - 0.6 : length, LANE - 10);
+    context.fillRect(from, y, length > 3 ? length - 1 : length, LANE - 10);
+    if (layer >= 0 && length > LEAST_NAMED) nameSpan(context, names[layer], from, y + LANE / 2 - 1, length - 8, context.fillStyle);
     number += 1;
   }
   context.globalAlpha = 1;
+}
+
+const LEAST_NAMED = 26; // pixels
+
+// A name in the middle of a span: whole, or as much of its end as fits, at least its last part.
+function nameSpan(context, name, from, y, room, color) {
+  const least = Math.min(name.length - name.lastIndexOf("/"), name.length);
+  let text = name;
+  for (let kept = name.length - 1; context.measureText(text).width > room; kept -= 1) {
+    if (kept < least) return;
+    text = `…${name.slice(-kept)}`;
+  }
+  context.fillStyle = onColor(color);
+  context.textAlign = "center";
+  context.fillText(text, from + 4 + room / 2, y);
 }
 
 // The first place of ascending numbers whose number is larger than a value.
@@ -159,11 +188,35 @@ function spanAt(lane, cycle, slack) {
   return number >= 0 && lane.start[number] <= cycle + slack && lane.end[number] >= cycle - slack ? number : null;
 }
 
-function timeControls(time, goChosen) {
+// A field that finds layers: others fade, and Enter goes from one to the next.
+function layerSearch(report, show) {
+  const count = make("output", { id: "found", "aria-live": "polite" });
+  const field = make("input", { type: "search", id: "find-layer", list: "layer-names", placeholder: "Find a layer", "aria-label": "Find a layer", size: 22 });
+  const search = () => {
+    const words = field.value.trim().toLowerCase();
+    foundLayers = words ? new Set([...report.layers.keys()].filter((number) => `${report.layers[number].name} ${report.layers[number].operator}`.toLowerCase().includes(words))) : null;
+    count.textContent = foundLayers ? `${exact(foundLayers.size)} layer${foundLayers.size === 1 ? "" : "s"}` : "";
+    if (chosenLayer !== null && foundLayers && !foundLayers.has(chosenLayer)) chooseLayer(chosenLayer);
+    else tell("layer", chosenLayer);
+  };
+  field.addEventListener("input", search);
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !foundLayers || !foundLayers.size) return;
+    const all = [...foundLayers];
+    const next = event.shiftKey ? [...all].reverse().find((number) => number < (chosenLayer ?? Infinity)) ?? all[all.length - 1]
+      : all.find((number) => number > (chosenLayer ?? -1)) ?? all[0];
+    if (next !== chosenLayer) chooseLayer(next);
+    show();
+  });
+  const names = make("datalist", { id: "layer-names" }, report.layers.map((layer) => make("option", { value: layer.name })));
+  return [field, names, count];
+}
+
+function timeControls(time, goChosen, search) {
   const zoomed = make("output", { id: "window", "aria-live": "polite" });
   const show = () => { zoomed.textContent = `cycles ${exact(Math.round(time.from))} to ${exact(Math.round(time.until))}`; };
   time.views.push(show);
   show();
   return make("div", { class: "controls" }, button("Zoom in", () => time.zoom(0.5), { id: "zoom-in" }), button("Zoom out", () => time.zoom(2), { id: "zoom-out" }),
-    button("Show everything", () => time.set(0, time.full), { id: "zoom-all" }), button("Show the chosen layer", goChosen, { id: "zoom-layer" }), zoomed);
+    button("Show everything", () => time.set(0, time.full), { id: "zoom-all" }), button("Show the chosen layer", goChosen, { id: "zoom-layer" }), search, zoomed);
 }
