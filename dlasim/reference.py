@@ -52,13 +52,14 @@ class ReferenceModel:
     """A model for TensorFlow's interpreters; with `isolated` they run in a separate process."""
 
     def __init__(self, model: bytes, tensor_count: int, isolated: bool = True) -> None:
-        self._model = model
         self._installed = available()
         if not self._installed:
             raise RunError(f"TensorFlow's reference kernels are not installed; run {ADVICE}")
         self._process = KernelProcess()
         self._compute: Compute = self._process.run if isolated else run
         source = read_model(model)
+        # TFLite Micro does not look behind the flatbuffer.
+        self._model = write_tflite(source.graph) if source.has_outside_data else model
         # The importer may add tensors, which the file does not have.
         self._tensor_count = min(tensor_count, len(source.graph.tensors))
         self._graph = prepare(source, "model")
