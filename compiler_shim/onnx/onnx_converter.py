@@ -15,6 +15,7 @@ import numpy as np
 
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Graph, Quantization, label
+from dlasim.compiler_shim.npu_compilers import refuse_compiled
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter, RefusedError
 from dlasim.compiler_shim.onnx.onnx_folding import MAX_ELEMENTS, fold_constants
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port
@@ -124,6 +125,7 @@ class Converter(OnnxEmitter):
         kinds = Counter(node.kind for node in self.nodes)
         if not kinds:
             raise InputError(f"{self._name}: the network has no operators")
+        refuse_compiled(kinds, self._name)
         for kind in _DYNAMIC:
             if kinds[kind]:
                 raise InputError(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.compiler_shim.graph import Graph, Operator, label
+from dlasim.compiler_shim.npu_compilers import refuse_compiled
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
 from dlasim.compiler_shim.tflite.operator_options import kind_of, options_of
@@ -43,6 +44,7 @@ def read_model(source: bytes | str | Path) -> ReadModel:
     data, name = (source, "model") if isinstance(source, bytes) else (read_file(source), str(source))
     decoder = Decoder(data, name)
     model = decoder.root("Model")
+    refuse_compiled((code["custom_code"] or "" for code in model["operator_codes"]), name)
     has_outside_data = load_outside_data(decoder, model)
     subgraph = _only_subgraph(model, name)
     tensor_reader = TensorReader(model["buffers"], name)
