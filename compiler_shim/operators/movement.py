@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,8 @@ from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shap
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
 from dlasim.isa.limits import MAX_RANK
+
+_MAX_INDICES = 1 << 24
 
 
 def pad(op: BoundOperator) -> list[KernelCall]:
@@ -80,13 +83,20 @@ def mirror_pad(op: BoundOperator) -> list[KernelCall]:
     skip = int(op.option("mode") == "REFLECT")
     indices = []
     for size, (before, after) in zip(shape, amounts, strict=True):
+        _limit_indices(op, size + before + after)
         places = np.arange(-before, size + after)
         places = np.where(places < 0, -1 + skip - places, places)
         indices.append(np.where(places >= size, 2 * size - 1 - skip - places, places))
     padded = [axis for axis, pair in enumerate(amounts) if any(pair)]
     depth = padded[-1] + 1 if padded else 1
+    _limit_indices(op, depth * math.prod(op.output().shape[:depth]))
     grid = np.stack(np.meshgrid(*indices[:depth], indexing="ij"), axis=-1).astype(np.int32)
     return [op.call("GATHER_ND", (op.input_numbers[0], op.new_constant("indices", grid)))]
+
+
+def _limit_indices(op: BoundOperator, count: int) -> None:
+    """Refuses to make more indices of elements than any image has: they are a constant of the program."""
+    op.require(count <= _MAX_INDICES, f"it takes {count:,} indices; at most {_MAX_INDICES:,} are supported")
 
 
 def _paddings(op: BoundOperator) -> list[tuple[int, int]]:
@@ -120,6 +130,7 @@ def resize_nearest(op: BoundOperator) -> list[KernelCall]:
 
 def _nearest(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
     """Where each row or column of the output comes from, computed in float32."""
+    _limit_indices(op, count)
     align, half = op.option("align_corners"), op.option("half_pixel_centers")
     centre = np.float32(0.5 if half else 0.0)
     if align and count > 1:

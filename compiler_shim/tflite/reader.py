@@ -47,7 +47,7 @@ def read_model(source: bytes | str | Path) -> ReadModel:
     refuse_compiled((code["custom_code"] or "" for code in model["operator_codes"]), name)
     has_outside_data = load_outside_data(decoder, model)
     subgraph = _only_subgraph(model, name)
-    tensor_reader = TensorReader(model["buffers"], name)
+    tensor_reader = TensorReader(model["buffers"], name, len(data))
     tensors = tuple(tensor_reader.tensor(index, values) for index, values in enumerate(subgraph["tensors"]))
     graph = Graph(
         name=_graph_name(subgraph["name"], source),
