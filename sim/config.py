@@ -118,6 +118,7 @@ class DlaConfig:
         value, expected = getattr(self, name), _TYPES[name]
         if name in TABLES:
             return
+        check_word(name, value)
         if value == UNLIMITED and name in LIMITS:
             object.__setattr__(self, name, expected(0))
         elif name.endswith("_bytes") and isinstance(value, str):
@@ -212,6 +213,7 @@ _TYPES: dict[str, type] = {
     field.name: {"int": int, "str": str, "float": float}[str(field.type)]
     for field in dataclasses.fields(DlaConfig)
 }
+_MOST_BITS = 64
 _TYPE_NAMES = {int: "a whole number", str: "text", float: "a number"}
 _RANGES: dict[str, tuple[float, float]] = {
     "pes": (1, MAX_PES),
@@ -243,6 +245,12 @@ _RANGES: dict[str, tuple[float, float]] = {
     "vector_drain": (0, 1 << 16),
     "clock_mhz": (0, 100_000),
 }
+
+
+def check_word(name: str, value: Any) -> None:
+    """Refuse an integer of more than 64 bits, which neither fits a float nor can be shown in a message."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise InputError(f"{name} must have at most {_MOST_BITS} bits (got {value.bit_length():,})")
 
 
 def outside_range(name: str, value: float) -> str:

@@ -95,6 +95,7 @@ def parse(parameter: Parameter, raw: Any, origin: str) -> Any:
         return _text(parameter, raw, origin)
     if isinstance(raw, str):
         return _number(parameter, raw, origin)
+    config.check_word(f"{origin}: {parameter.name}", raw)
     whole = isinstance(raw, int) and not isinstance(raw, bool)
     if parameter.kind is float and (whole or isinstance(raw, float)):
         return float(raw)
