@@ -70,7 +70,7 @@ def read_onnx(path: str | Path, name: str | None = None) -> OnnxModel:
     nodes = tuple(_node(number, node, reader, name) for number, node in enumerate(graph["node"]))
     ports = [_port(port, name) for port in graph["input"] if printable(port.get("name", "")) not in constants]
     outputs = tuple(printable(port.get("name", "")) for port in graph["output"])
-    stem = printable(graph.get("name", "")) or Path(path).stem
+    stem = printable(graph.get("name", "") or Path(path).stem)
     return OnnxModel(stem, nodes, constants, tuple(ports), outputs, budget)
 
 

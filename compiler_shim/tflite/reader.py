@@ -67,7 +67,7 @@ def read_model(source: bytes | str | Path) -> ReadModel:
 def _graph_name(name: str | None, source: bytes | str | Path) -> str:
     if name not in (None, *_NAMELESS) or isinstance(source, bytes):
         return printable(name or "")
-    return Path(source).stem
+    return printable(Path(source).stem)
 
 
 def _only_subgraph(model: Values, name: str) -> Values:
