@@ -74,8 +74,10 @@ def _resolve(model: ReadModel, name: str) -> Graph:
 def _infer_shapes(op: BoundOperator, tensors: list[Tensor], open_shapes: frozenset[int]) -> None:
     for index, shape in zip(op.output_numbers, infer_shapes(op), strict=True):
         declared = tensors[index].shape
+        # TensorFlow's exporter does not know the shapes of what ends a detection network: its options tell.
+        is_open = index in open_shapes or op.kind == "DETECTION_POSTPROCESS"
         op.require(
-            declared == shape or index in open_shapes,
+            declared == shape or is_open,
             f"its output is declared {list(declared)}, but its inputs and options give {list(shape)}",
         )
         tensors[index] = replace(tensors[index], shape=shape)

@@ -80,7 +80,7 @@ A PAD before a convolution becomes part of it if it pads with the zero point and
 image.
 
 SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND, which is how Keras writes dilation, become one dilated
-convolution. Elsewhere these two operators are rejected.
+convolution.
 
 VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE and CALL_ONCE become [variables](numerics.md#state). WHERE is
 computed at compile time; of a condition that the network computes it is rejected.

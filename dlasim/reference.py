@@ -64,8 +64,9 @@ class ReferenceModel:
         self._tensor_count = min(tensor_count, len(source.graph.tensors))
         self._graph = prepare(source, "model")
         faults = any(_prefers_litert(self._graph, operator) for operator in self._graph.operators)
-        # Where shapes are open these operators resize tensors, which TFLite Micro does not.
-        resizes = any(operator.kind == "SPACE_TO_BATCH_ND" for operator in source.graph.operators)
+        # TFLite Micro gives no tensor another shape than the file says.
+        pairs = zip(source.graph.tensors, self._graph.tensors, strict=False)
+        resizes = any(declared.shape != found.shape for declared, found in pairs)
         self._as_a_whole = MICRO in self._installed and not faults and not resizes
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
@@ -18,18 +19,20 @@ _MAX_INDICES = 1 << 24
 
 def pad(op: BoundOperator) -> list[KernelCall]:
     """PAD and PADV2; without a value, what surrounds the input means 0."""
-    values, output = op.input(), op.output()
-    rank = len(values.shape)
+    before = op.constant(1).reshape(len(op.input().shape), 2)[:, 0].tolist()
+    value = _pad_value(op) if op.has(2) else _zero(op, op.output().dtype)
+    return [pad_call(op, before, op.output_numbers[0], value)]
+
+
+def pad_call(
+    op: BoundOperator, before: Sequence[int], output: int | Tensor, value: int | None = None
+) -> KernelCall:
+    """The call that pads the operator's first input, with so much before each dimension."""
+    rank = len(before)
     op.require(rank <= MAX_RANK, f"it must have at most {MAX_RANK} dimensions (got {rank})")
-    before = op.constant(1).reshape(rank, 2)[:, 0]
-    return [
-        op.call(
-            "PAD",
-            op.input_numbers[:1],
-            before=[int(count) for count in before] + [0] * (MAX_RANK - rank),
-            value=_pad_value(op) if op.has(2) else _zero(op, output.dtype),
-        )
-    ]
+    filler = _zero(op, op.output().dtype) if value is None else value
+    edges = [*before] + [0] * (MAX_RANK - rank)
+    return op.call("PAD", op.input_numbers[:1], (output,), before=edges, value=filler)
 
 
 def _zero(op: BoundOperator, dtype: str) -> int:
