@@ -96,8 +96,9 @@ uint8, int8 or float32, and anchors that are constant: see [Detection](numerics.
 
 Detection and pose models end with operators in float32 and int32, which follow a DEQUANTIZE or a CAST of
 int8 results. The operators below run on the CPU of both hosts, bit-exact with TensorFlow's reference
-kernels. The board's core has no FPU: its firmware computes [float32 in integers](firmware.md), at 14 to 500
-instructions an element.
+kernels, but EXP, LOGISTIC, ELU and SOFTMAX, which are [up to 2 units in the last place
+apart](numerics.md#functions-of-float32). The board's core has no FPU: its firmware computes [float32 in
+integers](firmware.md), at 14 to 900 instructions an element.
 
 {floats}.
 

@@ -148,15 +148,33 @@ def _nearest(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
 
 def resize_bilinear(op: BoundOperator) -> list[KernelCall]:
     """RESIZE_BILINEAR."""
-    op.types(op.input(), "int8")
-    op.require(not op.input().is_unsigned, "with uint8 it interpolates in float32, which is not supported")
+    op.types(op.input(), "int8", "float32")
+    in_float32 = op.input().is_unsigned or op.input().dtype == "float32"
     both = op.option("align_corners") and op.option("half_pixel_centers")
     op.require(not both, "align_corners and half_pixel_centers exclude each other")
+    weights = _float_weights if in_float32 else _weights
     rows, columns = (
-        op.new_constant(name, _weights(op, op.input().shape[axis], op.output().shape[axis]))
+        op.new_constant(name, weights(op, op.input().shape[axis], op.output().shape[axis]))
         for name, axis in (("rows", 1), ("columns", 2))
     )
-    return [op.call("RESIZE_BILINEAR", (op.input_numbers[0], rows, columns))]
+    kernel = "RESIZE_FLOAT" if in_float32 else "RESIZE_BILINEAR"
+    return [op.call(kernel, (op.input_numbers[0], rows, columns))]
+
+
+def _float_weights(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
+    """Between which rows or columns of the input each of the output lies, and how far in float32, as bits."""
+    _limit_indices(op, count)
+    align = op.option("align_corners") and count > 1
+    scale = np.float32(size - 1) / np.float32(count - 1) if align else np.float32(size) / np.float32(count)
+    positions = np.arange(count, dtype=np.float32)
+    if op.option("half_pixel_centers"):
+        positions = (positions + np.float32(0.5)) * scale - np.float32(0.5)
+    else:
+        positions = positions * scale
+    lower = np.maximum(np.floor(positions), 0).astype(np.int32)
+    upper = np.minimum(np.ceil(positions), size - 1).astype(np.int32)
+    fraction = positions - lower.astype(np.float32)
+    return np.stack([lower, upper, fraction.view(np.int32)], axis=1)
 
 
 def _weights(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:

@@ -140,10 +140,10 @@ ROWS = (
     ),
     OperatorDefinition(
         "RESIZE_BILINEAR",
-        "q i -> q",
+        "x i -> x",
         movement.resize_shape,
         movement.resize_bilinear,
-        ("RESIZE_BILINEAR",),
+        ("RESIZE_BILINEAR", "RESIZE_FLOAT"),
         options=Options(
             "ResizeBilinearOptions", (None, None, flag("align_corners"), flag("half_pixel_centers"))
         ),
