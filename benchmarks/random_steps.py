@@ -1,9 +1,9 @@
 """Machines drawn at random, and a random step to a better one: is the better machine ever slower?
 
-`python benchmarks/random_steps.py [--pairs N] [--seed N] [MODEL.tflite ...]` draws machines with any number of
-PEs and bytes, and improves one parameter of each, or its SRAM, by any factor. It prints the pairs in which the
-better machine takes more cycles, for the built-in networks that are quick to plan or for these files. Fails
-where one is above the limit.
+`python benchmarks/random_steps.py [--pairs N] [--seed N] [MODEL.tflite ...]` draws machines with any number
+of PEs and bytes, and improves one parameter of each, or its SRAM, by any factor. It prints the pairs in which
+the better machine takes more cycles, for the built-in networks that are quick to plan or for these files.
+Fails where one is above the limit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import numpy as np
 from plans import LIMIT, Loss, Timer, networks
 
 from dlasim.native.shipped import SHIPPED
-from dlasim.sim.config import LIMITS, DlaConfig
+from dlasim.sim.config import PARAMETERS as ROWS
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.parameters import Better
 from dlasim.sim.sizes import KIB
 
 Draw = Callable[[np.random.Generator], Any]
@@ -30,7 +32,7 @@ SHOWN = 20
 
 def between(low: float, high: float) -> Draw:
     """Whole numbers, each order of magnitude as often as another."""
-    return lambda rng: int(round(np.exp(rng.uniform(np.log(low), np.log(high)))))
+    return lambda rng: round(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 def from_zero(high: int) -> Draw:
@@ -38,25 +40,25 @@ def from_zero(high: int) -> Draw:
     return lambda rng: 0 if rng.integers(4) == 0 else between(1, high)(rng)
 
 
-# How a parameter of the base is drawn, and whether more of it is better.
-PARAMETERS: Mapping[str, tuple[Draw, bool]] = {
-    "sram_bytes": (between(24 * KIB, 1024 * KIB), True),
-    "sram_bandwidth": (between(8, 64), True),
-    "sram_ports": (between(2, 8), True),
-    "line_buffer_bytes": (between(2 * KIB, 64 * KIB), True),
-    "weight_buffer_bytes": (between(2 * KIB, 64 * KIB), True),
-    "mac_results": (between(1, 32), True),
-    "vector_requantizations": (between(1, 32), True),
-    "vector_divisions": (between(1, 8), True),
-    "dma_bandwidth": (between(1, 32), True),
-    "dma_latency": (from_zero(256), False),
-    "dma_burst_overhead": (from_zero(16), False),
-    "vector_lanes": (between(4, 64), True),
-    "issue_cycles": (from_zero(4), False),
-    "mac_fill": (from_zero(32), False),
-    "mac_drain": (from_zero(32), False),
-    "vector_fill": (from_zero(16), False),
-    "vector_drain": (from_zero(16), False),
+# How a parameter of the base is drawn.
+PARAMETERS: Mapping[str, Draw] = {
+    "sram_bytes": between(24 * KIB, 1024 * KIB),
+    "sram_bandwidth": between(8, 64),
+    "sram_ports": between(2, 8),
+    "line_buffer_bytes": between(2 * KIB, 64 * KIB),
+    "weight_buffer_bytes": between(2 * KIB, 64 * KIB),
+    "mac_results": between(1, 32),
+    "vector_requantizations": between(1, 32),
+    "vector_divisions": between(1, 8),
+    "dma_bandwidth": between(1, 32),
+    "dma_latency": from_zero(256),
+    "dma_burst_overhead": from_zero(16),
+    "vector_lanes": between(4, 64),
+    "issue_cycles": from_zero(4),
+    "mac_fill": from_zero(32),
+    "mac_drain": from_zero(32),
+    "vector_fill": from_zero(16),
+    "vector_drain": from_zero(16),
 }
 
 
@@ -67,15 +69,15 @@ def random_machine(rng: np.random.Generator) -> DlaConfig:
         array = {"parallel": ("input", "output")[mode], "pes": between(16, 512)(rng)}
     else:
         array = {"parallel": f"{between(4, 32)(rng)}x{between(4, 32)(rng)}"}
-    return DlaConfig().replace(**array, **{name: draw(rng) for name, (draw, _) in PARAMETERS.items()})
+    return DlaConfig().replace(**array, **{name: draw(rng) for name, draw in PARAMETERS.items()})
 
 
 def better(rng: np.random.Generator, config: DlaConfig, name: str) -> DlaConfig:
     """The machine with more of a parameter, or less where that is better."""
     value, factor = getattr(config, name), float(np.exp(rng.uniform(0, np.log(MAX_FACTOR))))
-    if not PARAMETERS[name][1]:
+    if ROWS[name].better is Better.LESS:
         return config.replace(**{name: int(value / factor)})
-    if name in LIMITS and rng.uniform() < UNLIMITED_PART:
+    if ROWS[name].may_be_unlimited and rng.uniform() < UNLIMITED_PART:
         return config.replace(**{name: 0})
     more = max(value * factor, value + 1)
     return config.replace(**{name: type(value)(more)})

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.constant_budget import ConstantBudget
 from dlasim.compiler_shim.operators.bound import BoundOperator
 from dlasim.compiler_shim.operators.definition import CLASSES, Trait
 from dlasim.compiler_shim.operators.host_calls import lower
@@ -23,14 +24,17 @@ Values = list[NDArray[Any]]
 _MAX_GROWN_ELEMENTS = 1 << 16
 
 
-def fold(op: BoundOperator) -> Values | None:
+def fold(op: BoundOperator, budget: ConstantBudget) -> Values | None:
     """The results of an operator with known shapes if all that it reads is known, else None."""
     if op.kind == "SHAPE" and op.output().dtype in ("int32", "int64"):
         return [np.asarray(op.shape(0), dtype=op.output().dtype)]
-    if op.kind == "WHERE" and op.output().dtype == "int64":
-        return [np.argwhere(op.constant(0)).astype(np.int64)]
-    if not _is_foldable(op):
+    finds_places = op.kind == "WHERE" and op.output().dtype == "int64"
+    if not finds_places and not _is_foldable(op):
         return None
+    read = sum(tensor.size_bytes for tensor in op.inputs if tensor is not None)
+    budget.spend(read + sum(output.size_bytes for output in op.outputs), op.where)
+    if finds_places:
+        return [np.argwhere(op.constant(0)).astype(np.int64)]
     try:
         return evaluate(op)
     except DlasimError:

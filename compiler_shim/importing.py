@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dlasim.compiler_shim.constant_budget import ConstantBudget
 from dlasim.compiler_shim.conversion_sinking import sink_conversions
 from dlasim.compiler_shim.dilation import fold_dilation
 from dlasim.compiler_shim.folding import fold
@@ -51,13 +52,17 @@ def _resolve(model: ReadModel, name: str) -> Graph:
     tensors = list(model.graph.tensors)
     variables = variable_tensors(model.graph)
     kept: list[Operator] = []
+    # What tensors share in the file counts each time here, but the reader has bounded that.
+    budget = ConstantBudget(sum(tensor.size_bytes for tensor in tensors if tensor.is_constant))
     for operator in model.graph.operators:
         op = bind(operator, tensors, name, model.graph.rounds_once)
         values = None
         if op is not None:
             _infer_shapes(op, tensors, model.open_shapes)
             if not variables.intersection(operator.outputs):
-                values = fold(replace(op, outputs=tuple(tensors[index] for index in operator.outputs)))
+                values = fold(
+                    replace(op, outputs=tuple(tensors[index] for index in operator.outputs)), budget
+                )
         if values is None:
             kept.append(operator)
             continue
@@ -69,8 +74,10 @@ def _resolve(model: ReadModel, name: str) -> Graph:
 def _infer_shapes(op: BoundOperator, tensors: list[Tensor], open_shapes: frozenset[int]) -> None:
     for index, shape in zip(op.output_numbers, infer_shapes(op), strict=True):
         declared = tensors[index].shape
+        # TensorFlow's exporter does not know the shapes of what ends a detection network: its options tell.
+        is_open = index in open_shapes or op.kind == "DETECTION_POSTPROCESS"
         op.require(
-            declared == shape or index in open_shapes,
+            declared == shape or is_open,
             f"its output is declared {list(declared)}, but its inputs and options give {list(shape)}",
         )
         tensors[index] = replace(tensors[index], shape=shape)

@@ -80,7 +80,7 @@ A PAD before a convolution becomes part of it if it pads with the zero point and
 image.
 
 SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND, which is how Keras writes dilation, become one dilated
-convolution. Elsewhere these two operators are rejected.
+convolution.
 
 VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE and CALL_ONCE become [variables](numerics.md#state). WHERE is
 computed at compile time; of a condition that the network computes it is rejected.
@@ -96,8 +96,9 @@ uint8, int8 or float32, and anchors that are constant: see [Detection](numerics.
 
 Detection and pose models end with operators in float32 and int32, which follow a DEQUANTIZE or a CAST of
 int8 results. The operators below run on the CPU of both hosts, bit-exact with TensorFlow's reference
-kernels. The board's core has no FPU: its firmware computes [float32 in integers](firmware.md), at 14 to 500
-instructions an element.
+kernels, but EXP, LOGISTIC, ELU and SOFTMAX, which are [up to 2 units in the last place
+apart](numerics.md#functions-of-float32). The board's core has no FPU: its firmware computes [float32 in
+integers](firmware.md), at 14 to 900 instructions an element.
 
 {floats}.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from dlasim.errors import WRONG_PATH, InputError, RunError
+from dlasim.pipes import read_pipe, write_pipe
 
 MAX_FILE_BYTES = 1 << 31  # the limit of a flatbuffer
 _CHUNK_BYTES = 1 << 24
@@ -23,13 +24,15 @@ Identity = str | tuple[int, int]  # of a file: its path without links, or its de
 def atomic_write(path: str | Path, data: bytes | str) -> None:
     """Write `data` (text as UTF-8) to `path`; on any failure the old file remains."""
     raw = data.encode() if isinstance(data, str) else data
-    target = Path(os.path.realpath(path))  # a symbolic link stays one
     try:
-        if stat.S_ISREG(_mode_of(target)):
-            with replacement(target) as file:
+        mode = _mode_of(Path(path))
+        if stat.S_ISREG(mode):
+            with replacement(Path(os.path.realpath(path))) as file:  # a symbolic link stays one
                 file.write(raw)
-        else:  # a pipe or a device, such as /dev/stdout, must not be replaced by a file
-            target.write_bytes(raw)
+        elif stat.S_ISFIFO(mode):
+            write_pipe(path, raw)
+        else:  # a device, such as /dev/stdout, must not be replaced by a file
+            Path(path).write_bytes(raw)
     except WRONG_PATH as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
     except BrokenPipeError:
@@ -72,14 +75,24 @@ def _identities(path: str | Path) -> set[Identity]:
 
 
 def read_file(path: str | Path, most: int = MAX_FILE_BYTES) -> bytes:
-    """Read the whole of a file or pipe."""
+    """Read the whole of a file, or of a pipe that somebody writes to."""
     data = bytearray()
-    with open_file(path, pipes=True) as file, _clear_errors(path):
-        while chunk := file.read(_CHUNK_BYTES):
+    with _clear_errors(path):
+        for chunk in _chunks(path):
             data += chunk
             if len(data) > most:
                 raise InputError(f"cannot read {path}: it is larger than {most:,} bytes, the limit")
     return bytes(data)
+
+
+def _chunks(path: str | Path) -> Iterator[bytes]:
+    """The content of a file or pipe, part by part."""
+    if stat.S_ISFIFO(os.stat(path).st_mode):
+        yield from read_pipe(path)
+        return
+    with open_file(path) as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            yield chunk
 
 
 def file_stamp(path: str | Path) -> FileStamp:
@@ -92,19 +105,19 @@ def file_stamp(path: str | Path) -> FileStamp:
 
 
 def read_head(path: str | Path, count: int) -> bytes:
-    """Read the first bytes of a file. Pipes are refused: what is read from one cannot be read again."""
+    """Read the first bytes of a file."""
     with open_file(path) as file, _clear_errors(path):
         return file.read(count)
 
 
-def open_file(path: str | Path, pipes: bool = False) -> BinaryIO:
-    """A file to read from; devices, some of which never end, are refused."""
+def open_file(path: str | Path) -> BinaryIO:
+    """A file to read from. Pipes are refused, which cannot be read twice, and devices, some of which never
+    end."""
     with _clear_errors(path):
         mode = os.stat(path).st_mode
-        if stat.S_ISFIFO(mode) and not pipes:
-            raise InputError(f"cannot read {path}: expected a file, got a pipe")
-        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
-            raise InputError(f"cannot read {path}: expected a file, got a device")
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+            raise InputError(f"cannot read {path}: expected a file, got {kind}")
         return open(path, "rb")
 
 
@@ -130,9 +143,23 @@ def parse_toml(text: str, origin: str) -> dict[str, Any]:
     import tomllib  # few commands need it
 
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError also for very long numbers
         raise InputError(f"{origin} is not valid TOML: {error}") from None
+    _check_integers(found, origin)
+    return found
+
+
+def _check_integers(value: Any, where: str) -> None:
+    """Refuse integers that TOML does not promise: Python writes none of more than 4,300 digits."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise InputError(f"{where}: an integer of {value.bit_length():,} bits; at most 64 are supported")
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _check_integers(item, f"{where}: {name}")
+    if isinstance(value, list):
+        for item in value:
+            _check_integers(item, where)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError, printable, unknown
+from dlasim.fileio import read_file
 from dlasim.isa.program import TensorDescriptor
 from dlasim.media import AUTO, InputRange, is_media, parse_range, read_media
 
@@ -130,12 +132,11 @@ def _quantize(array: NDArray[Any], tensor: TensorDescriptor, origin: str) -> NDA
 
 def load_npy(path: str | Path) -> NDArray[Any]:
     """Read the array in a `.npy` file; pickled objects are refused."""
+    file = io.BytesIO(read_file(path))
     try:
-        with open(path, "rb") as file, warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about files that Python 2 wrote
             array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except Exception as error:  # NumPy parses the header as Python, which can raise almost anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path} is not a valid .npy file: {reason}") from None
@@ -146,8 +147,6 @@ def load_npy(path: str | Path) -> NDArray[Any]:
 
 def save_npy(array: NDArray[Any]) -> bytes:
     """The bytes of a `.npy` file."""
-    import io
-
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
     return buffer.getvalue()

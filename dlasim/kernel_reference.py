@@ -26,12 +26,13 @@ class HostKernels:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self.tensor_count = len(graph.tensors)
+        self.tolerances: Mapping[int, int] = {}
         # Calls do not depend on the inputs.
         self._calls = [(operator, lower(bind_known(operator, graph))) for operator in graph.operators]
 
-    def run(self, inputs: Sequence[Array]) -> Reference:
+    def run(self, inputs: Sequence[Array], given: Mapping[int, Array] | None = None) -> Reference:
         """All tensors after one inference."""
-        return Reference("dlasim's kernels", self.tensors(inputs))
+        return Reference("dlasim's kernels", self.tensors(inputs, given))
 
     def compute_with_other(self, tensor: int, reference: Reference) -> None:
         """There is none."""

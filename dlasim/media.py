@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 import wave
 from pathlib import Path
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
+from dlasim.fileio import read_file
 from dlasim.installation import extra_command
 from dlasim.isa.program import TensorDescriptor
 
@@ -90,13 +92,12 @@ def _read_picture(path: str | Path, tensor: TensorDescriptor) -> NDArray[Any]:
         from PIL import Image
     except ImportError:
         raise InputError(f"{path}: pictures need Pillow; run {extra_command('media')}") from None
+    data = io.BytesIO(read_file(path))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # such as that a picture is so large that it may be an attack
-            with Image.open(path) as picture:
+            with Image.open(data) as picture:
                 pixels = picture.convert(_MODES[channels]).resize((width, height), Image.Resampling.BILINEAR)
-    except FileNotFoundError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
     except Exception as error:  # a damaged file can raise almost anything
         raise InputError(f"{path} is not a valid picture: {_line(error)}") from None
     return np.asarray(pixels, np.float64).reshape(tensor.shape) / 255
@@ -104,13 +105,12 @@ def _read_picture(path: str | Path, tensor: TensorDescriptor) -> NDArray[Any]:
 
 def _read_sound(path: str | Path, tensor: TensorDescriptor) -> NDArray[Any]:
     """The samples from 0 (lowest) to 1; several channels are averaged."""
+    data = io.BytesIO(read_file(path))
     try:
-        with wave.open(str(path), "rb") as file:
+        with wave.open(data, "rb") as file:
             width, channels, count = file.getsampwidth(), file.getnchannels(), file.getnframes()
-            data = file.readframes(count)
-        samples = np.frombuffer(data, _SAMPLE_TYPES[width]).reshape(-1, channels)
-    except FileNotFoundError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+            frames = file.readframes(count)
+        samples = np.frombuffer(frames, _SAMPLE_TYPES[width]).reshape(-1, channels)
     except Exception as error:  # a damaged file can raise almost anything
         raise InputError(f"{path} is not a WAV file of 8, 16 or 32 bits: {_line(error)}") from None
     needed = int(np.prod(tensor.shape))

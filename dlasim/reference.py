@@ -23,6 +23,7 @@ from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.compiler_shim.unsigned import flipped, without_rescaling
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
+from dlasim.inexact import MOST_ULPS, tolerances
 from dlasim.installation import extra_command
 from dlasim.reference_faults import clear_unwritten, micro_fault
 from dlasim.reference_kernels import LITERT, MICRO, KernelProcess, Tensors, available, run
@@ -53,35 +54,39 @@ class ReferenceModel:
     """A model for TensorFlow's interpreters; with `isolated` they run in a separate process."""
 
     def __init__(self, model: bytes, tensor_count: int, isolated: bool = True) -> None:
-        self._model = model
         self._installed = available()
         if not self._installed:
             raise RunError(f"TensorFlow's reference kernels are not installed; run {ADVICE}")
         self._process = KernelProcess()
         self._compute: Compute = self._process.run if isolated else run
         source = read_model(model)
+        # TFLite Micro does not look behind the flatbuffer.
+        self._model = write_tflite(source.graph) if source.has_outside_data else model
         # The importer may add tensors, which the file does not have.
         self._tensor_count = min(tensor_count, len(source.graph.tensors))
         self._graph = prepare(source, "model")
         faults = any(_prefers_litert(self._graph, operator) for operator in self._graph.operators)
-        # Where shapes are open these operators resize tensors, which TFLite Micro does not.
-        resizes = any(operator.kind == "SPACE_TO_BATCH_ND" for operator in source.graph.operators)
-        self._as_a_whole = MICRO in self._installed and not faults and not resizes
+        # TFLite Micro gives no tensor another shape than the file says.
+        pairs = zip(source.graph.tensors, self._graph.tensors, strict=False)
+        resizes = any(declared.shape != found.shape for declared, found in pairs)
+        self.tolerances = tolerances(self._graph)
+        exact = not self.tolerances
+        self._as_a_whole = MICRO in self._installed and exact and not faults and not resizes
 
     @property
     def tensor_count(self) -> int:
         """The number of tensors in the model file; they come before those that the importer adds."""
         return self._tensor_count
 
-    def run(self, inputs: Sequence[NDArray[Any]]) -> Reference:
-        """One inference from a fresh state."""
+    def run(self, inputs: Sequence[NDArray[Any]], given: Tensors | None = None) -> Reference:
+        """One inference from a fresh state. Operators read what is `given` instead of what is computed."""
         if self._as_a_whole:
             tensors = self._compute(MICRO, self._model, inputs, self._tensor_count)
             if tensors is not None:
                 clear_unwritten(self._graph, tensors)
                 return Reference(MICRO, tensors)
             self._as_a_whole = False
-        return _Piecewise(self._graph, self._installed, self._compute).run(inputs)
+        return _Piecewise(self._graph, self._installed, self._compute).run(inputs, given or {})
 
     def compute_with_other(self, tensor: int, reference: Reference) -> OtherResult | None:
         """A tensor from the interpreter that `reference` did not use; None if that cannot compute it."""
@@ -101,14 +106,15 @@ class _Piecewise:
         self._others: dict[str, str] = {}  # computed by LiteRT, with the fault of TFLite Micro
         self._disagreements: list[str] = []
 
-    def run(self, inputs: Sequence[NDArray[Any]]) -> Reference:
+    def run(self, inputs: Sequence[NDArray[Any]], given: Tensors) -> Reference:
         """All tensors that can be computed; outputs of an operator that no interpreter runs are missing."""
         tensors = {index: _initial_state(self._graph.tensors[index]) for index in self._variables}
         tensors |= zip(self._graph.inputs, inputs, strict=True)
         for operator in self._graph.operators:
             sources = self._sources(operator)
             known = all(index in tensors for index in sources)
-            found = self._operator(operator, [tensors[index] for index in sources]) if known else {}
+            read = [given.get(index, tensors[index]) for index in sources] if known else []
+            found = self._operator(operator, read) if known else {}
             tensors |= found
             for index in () if found else _states(operator):
                 tensors.pop(index, None)  # nobody knows what it holds now
@@ -132,7 +138,10 @@ class _Piecewise:
     def _name(self) -> str:
         name = f"{self._installed[0]}, operator by operator"
         others = [f"{kind} ({reason})" if reason else kind for kind, reason in self._others.items()]
-        return f"{name}, and {LITERT} for {', '.join(others)}" if others else name
+        name = f"{name}, and {LITERT} for {', '.join(others)}" if others else name
+        inexact = {operator.kind for operator in self._graph.operators} & MOST_ULPS.keys()
+        apart = ", ".join(f"{kind} by {MOST_ULPS[kind]} ulp" for kind in sorted(inexact))
+        return f"{name}, from which float32 may be apart in {apart}" if tolerances(self._graph) else name
 
     def _sources(self, operator: Operator) -> list[int]:
         """The tensors that the operator takes as inputs: all but constants and its own state."""

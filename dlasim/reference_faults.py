@@ -30,6 +30,15 @@ def _limits_int32(graph: Graph, operator: Operator) -> bool:
     return graph.tensors[operator.outputs[0]].dtype == "int32" and activation != "NONE"
 
 
+def _pads_with_something(graph: Graph, operator: Operator) -> bool:
+    quantization, paddings = (
+        graph.tensors[operator.outputs[0]].quantization,
+        graph.tensors[operator.inputs[2]],
+    )
+    has_zero_point = quantization is not None and any(quantization.zero_points)
+    return has_zero_point and paddings.data is not None and bool(paddings.data.any())
+
+
 def _has_several_classes(_: Graph, operator: Operator) -> bool:
     return not operator.options["use_regular_nms"] and operator.options["max_classes_per_detection"] != 1
 
@@ -39,6 +48,9 @@ KNOWN_FAULTS = (
         "DETECTION_POSTPROCESS",
         _has_several_classes,
         "TFLite Micro spreads the classes of a detection over those of others",
+    ),
+    KnownFault(
+        "SPACE_TO_BATCH_ND", _pads_with_something, "TFLite Micro pads with 0 and not with the zero point"
     ),
     KnownFault("RELU6", _rescales, "TFLite Micro limits the input's integers and does not rescale them"),
     KnownFault("ADD", _limits_int32, "TFLite Micro forgets the activation fused into an ADD of int32"),

@@ -126,6 +126,18 @@ _EXTREMUM = f"function == {BinaryFunction.MAXIMUM.value} or function == {BinaryF
 _STEP = "(size[k] - 1) * stride[k]"
 _GATHERED = "indices.elements // product(input, 0, batch_dims)"
 _IMAGES_RESIZED = (*_IMAGES, _SAME_CHANNELS)
+_RESIZED = (
+    *_IMAGES_RESIZED,
+    *_ranks(2, "rows", "columns"),
+    Rule(
+        f"rows.shape[0] == output.shape[1] and rows.shape[1] == {RESIZE_ENTRY_WORDS}",
+        "rows must have three words for each output row",
+    ),
+    Rule(
+        f"columns.shape[0] == output.shape[2] and columns.shape[1] == {RESIZE_ENTRY_WORDS}",
+        "columns must have three words for each output column",
+    ),
+)
 
 _MEAN = (
     *_not_empty("input"),
@@ -285,18 +297,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule("rows.shape[0] == output.shape[1]", "rows must have an entry for each output row"),
         Rule("columns.shape[0] == output.shape[2]", "columns must have an entry for each output column"),
     ),
-    "RESIZE_BILINEAR": (
-        *_IMAGES_RESIZED,
-        *_ranks(2, "rows", "columns"),
-        Rule(
-            f"rows.shape[0] == output.shape[1] and rows.shape[1] == {RESIZE_ENTRY_WORDS}",
-            "rows must have three words for each output row",
-        ),
-        Rule(
-            f"columns.shape[0] == output.shape[2] and columns.shape[1] == {RESIZE_ENTRY_WORDS}",
-            "columns must have three words for each output column",
-        ),
-    ),
+    "RESIZE_BILINEAR": _RESIZED,
     "QUANTIZE": (_SAME_ELEMENTS,),
     "QUANTIZE_TABLE": (
         _SAME_ELEMENTS,
@@ -314,6 +315,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "ARITHMETIC_16": _TWO_INPUTS,
     "POOL_16": _POOL,
     "MEAN_16": _MEAN,
+    "SOFTMAX_FLOAT": (_SAME_ELEMENTS, Rule("input.rank > 0", "input must have a dimension")),
+    "RESIZE_FLOAT": (*_same_type("input"), *_RESIZED),
     "SOFTMAX_16": (
         _SAME_ELEMENTS,
         Rule("input.rank > 0", "input must have a dimension"),

@@ -110,6 +110,9 @@ class UnaryFunction(enum.IntEnum):
     CEIL = 5
     ROUND = 6
     RSQRT = 7
+    EXP = 8
+    LOGISTIC = 9
+    ELU = 10
 
 
 _MIN_INT32, _MAX_INT32 = -(1 << 31), (1 << 31) - 1
@@ -543,7 +546,7 @@ HOST_OPERATORS = (
         "UNARY",
         23,
         "function(x) in the element type itself; of int32 ABS, NEG and SQUARE only. SQRT is correctly "
-        "rounded, RSQRT is 1 / SQRT, ROUND takes halves to even.",
+        "rounded, RSQRT is 1 / SQRT, ROUND takes halves to even; EXP, LOGISTIC and ELU are in integers.",
         (HostOperand("input", ("int32", "float32"), "any shape"),),
         (HostOperand("output", ("int32", "float32"), "the same type and shape"),),
         (_function(UnaryFunction),),
@@ -1030,6 +1033,30 @@ HOST_OPERATORS = (
             Attribute("iou_threshold", "greatest overlap", Word.FLOAT32, least=1, greatest=_ONE),
         ),
         firmware="suppress_boxes",
+    ),
+    HostOperator(
+        "SOFTMAX_FLOAT",
+        60,
+        "For each row along the last dimension: e = exp((x - max(row)) * beta), with UNARY's EXP, and e "
+        "divided by the sum of the row's, one after another in float32.",
+        (HostOperand("input", _FLOAT32, "rows along the last dimension"),),
+        (HostOperand("output", _FLOAT32, "the same shape"),),
+        (replace(_SCALE, name="beta", doc="factor of the exponents"),),
+        firmware="softmax_float",
+    ),
+    HostOperator(
+        "RESIZE_FLOAT",
+        61,
+        "Of the four pixels at (lower, upper) x (lower, upper), the sum weighted by 1 - fraction and "
+        "fraction in each direction, in float32 and in the order of rows; int8 stands for numbers that are "
+        "128 higher, to which a half is added before they are cut off.",
+        (
+            HostOperand("input", ("int8", "float32"), "NHWC"),
+            HostOperand("rows", _INT32, "[OH, 3]: lower row, upper row, bits of the fraction as float32"),
+            HostOperand("columns", _INT32, "[OW, 3]: lower column, upper column, fraction, likewise"),
+        ),
+        (HostOperand("output", ("int8", "float32"), "the input's type"),),
+        firmware="resize_float",
     ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError, unknown
+from dlasim.errors import InputError, printable, unknown
 from dlasim.fileio import parse_toml, read_toml
 from dlasim.isa.limits import MAX_SRAM_BYTES
 from dlasim.sim.parameters import Better, Form, MachineParameter, Rtl, RtlLimit, row, rows_of
@@ -500,7 +500,7 @@ def from_mapping(values: Mapping[str, Any], origin: str) -> DlaConfig:
 def load_file(path: str | Path) -> DlaConfig:
     """Read the configuration in a TOML file."""
     values = read_toml(path)
-    values.setdefault("name", Path(path).stem)
+    values.setdefault("name", printable(Path(path).stem))
     return from_mapping(values, str(path))
 
 

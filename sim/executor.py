@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, RunError
 from dlasim.sim.operation import Operation
 from dlasim.sim.plan import Plan
 
@@ -82,7 +83,16 @@ class FastExecutor:
 
 
 def make_executor(engine: str) -> Executor:
-    """The engine of that name; `auto` takes the fast one."""
+    """The engine of that name; `auto` takes the fast one, or else the readable one."""
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)} (got {engine!r})")
-    return ReferenceExecutor() if engine == "reference" else FastExecutor()
+    if engine == "reference":
+        return ReferenceExecutor()
+    try:
+        return FastExecutor()
+    except (ImportError, OSError, RuntimeError, RunError) as error:  # no compiler, or none for this CPU
+        reason = " ".join(str(error).split())
+        if engine == "fast":
+            raise RunError(f"no fast engine here ({reason}); engine `reference` needs none") from None
+        print(f"note: no fast engine here ({reason}); the readable one takes longer", file=sys.stderr)
+        return ReferenceExecutor()

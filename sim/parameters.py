@@ -18,6 +18,7 @@ from dlasim.sim.sizes import SIZE_FORM, UNLIMITED, parse_size, size_text
 
 _Value = TypeVar("_Value", int, float, str)
 _ROW = "row"
+_MOST_BITS = 64
 _TYPE_NAMES = {int: "a whole number", str: "text", float: "a number"}
 
 
@@ -116,6 +117,7 @@ class MachineParameter:
 
     def checked(self, name: str, value: Any) -> int | float | str:
         """A value of the parameter's type; numbers may be text such as `512KiB` and `unlimited`."""
+        check_word(name, value)
         if value == UNLIMITED and self.may_be_unlimited:
             return self.kind(0)  # type: ignore[no-any-return]
         if self.is_size and isinstance(value, str):
@@ -145,6 +147,12 @@ class MachineParameter:
         if size is None:
             raise InputError(f"{name} must be {SIZE_FORM} (got {text!r})")
         return size
+
+
+def check_word(name: str, value: Any) -> None:
+    """Refuse an integer of more than 64 bits, which neither fits a float nor can be shown in a message."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise InputError(f"{name} must have at most {_MOST_BITS} bits (got {value.bit_length():,})")
 
 
 def row(default: _Value, text: str, **facts: Any) -> _Value:

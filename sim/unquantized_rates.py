@@ -35,6 +35,9 @@ _FLOAT_UNARY_RATES: Mapping[int, float] = {
     UnaryFunction.CEIL: 34,
     UnaryFunction.ROUND: 35,
     UnaryFunction.RSQRT: 498,
+    UnaryFunction.EXP: 138,
+    UnaryFunction.LOGISTIC: 264,
+    UnaryFunction.ELU: 87,
 }
 _FLOAT_REDUCE_RATES: Mapping[int, float] = {
     ReduceFunction.SUM: 87,
@@ -54,6 +57,11 @@ def unquantized_binary(work: Work) -> float:
 def unquantized_unary(work: Work) -> float:
     """The function's rate for each element."""
     return (_FLOAT_UNARY_RATES.get(_function(work), 0) if work.reads_floats else 13) * work.written
+
+
+def resizing(work: Work) -> float:
+    """376 for each element written, 664 where it stands for a byte; products with 0 take least."""
+    return (376 if work.reads_floats else 664) * work.written
 
 
 def conversions(work: Work) -> float:

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlasim.errors import WRONG_PATH, InputError, RunError
+from dlasim.errors import WRONG_PATH, InputError, RunError, printable
 from dlasim.fileio import open_file, replacement
+
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t")
 
 
 class _Hashed:
@@ -34,13 +36,26 @@ def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) ->
             hashed = _Hashed(file)
             writer = csv.writer(hashed, lineterminator="\n")
             writer.writerow(head)
-            writer.writerows(rows)
+            writer.writerows(map(_harmless, row) for row in rows)
             file.detach()
     except WRONG_PATH as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}") from None
     return hashed.digest.hexdigest()
+
+
+def _harmless(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula: an apostrophe before it makes it text."""
+    if not isinstance(cell, str):
+        return cell
+    text = printable(cell, also="\t\n")
+    return f"'{text}" if text.lstrip("'").startswith(_FORMULA_SIGNS) else text
+
+
+def _original(cell: str) -> str:
+    """The text that was written as this cell."""
+    return cell[1:] if cell.startswith("'") and _harmless(cell) != cell else cell
 
 
 def read_csv(path: Path) -> tuple[list[str], Iterator[list[str]]]:
@@ -68,7 +83,7 @@ def _checked(path: Path, head: list[str], rows: Iterator[list[str]]) -> Iterator
     for number, row in enumerate(rows, start=2):
         if len(row) != len(head):
             raise InputError(f"{path}: row {number} has {len(row)} cells, but there are {len(head)} columns")
-        yield row
+        yield list(map(_original, row))
 
 
 def typed(text: str) -> Any:

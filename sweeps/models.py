@@ -17,7 +17,7 @@ from dlasim.cache import cache_folder
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.recipes import refuse_other_formats
 from dlasim.dataclass import dataclass
-from dlasim.errors import DlasimError, InputError, suggestion, unknown
+from dlasim.errors import DlasimError, InputError, printable, suggestion, unknown
 from dlasim.fileio import atomic_write, read_file
 
 OnOperator = Callable[[str], None]
@@ -79,7 +79,7 @@ def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) ->
     path = Path(given) if Path(given).is_absolute() else folder / given
     refuse_other_formats(path)
     if os.path.isfile(path):  # also False if no file can have that name
-        return Source(path.stem, str(path))
+        return Source(printable(path.stem), str(path))
     name, _, arguments = given.partition(":")
     if name not in _names():
         files = (file.name for file in path.parent.iterdir()) if os.path.isdir(path.parent) else ()
@@ -126,7 +126,7 @@ def _source_table(given: Mapping[str, Any], folder: Path, origin: str) -> Source
         found = _topology(name, values, f"{name}:{text}" if text else name, origin)
     else:
         raise InputError(f"{origin}: {_MODEL_FORM} (got {given!r})")
-    return found if label is None else replace(found, label=str(label))
+    return found if label is None else replace(found, label=printable(str(label)))
 
 
 def _topology(name: str, given: Mapping[str, Any], label: str, origin: str) -> Source:

@@ -18,6 +18,7 @@ from dlasim.fileio import FileStamp, file_stamp
 from dlasim.sim import config
 from dlasim.sim.config import ALIASES, TABLES, DlaConfig
 from dlasim.sim.memory_tables import as_text
+from dlasim.sim.parameters import check_word
 
 DEFAULT_CPU = "ideal"
 FILE_PARAMETERS = ("preset", "cpu", "technology")  # a name that ends in .toml is a file
@@ -93,6 +94,7 @@ def parse(parameter: Parameter, raw: Any, origin: str) -> Any:
         return _text(parameter, raw, origin)
     if isinstance(raw, str):
         return _number(parameter, raw, origin)
+    check_word(f"{origin}: {parameter.name}", raw)
     whole = isinstance(raw, int) and not isinstance(raw, bool)
     if parameter.kind is float and (whole or isinstance(raw, float)):
         return float(raw)

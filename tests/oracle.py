@@ -82,7 +82,7 @@ def random_inputs(model: bytes | Path, seed: int = 0) -> list[Array]:
     names = {number: name.lower() for name, number in vars(TensorType).items() if isinstance(number, int)}
     subgraph = Model.GetRootAs(_bytes_of(model)).Subgraphs(0)
     return [
-        _noise(rng, np.dtype(names[tensor.Type()]), tensor.ShapeAsNumpy())
+        _noise(rng, np.dtype(names[tensor.Type()]), tensor.ShapeAsNumpy() if tensor.ShapeLength() else ())
         for tensor in (subgraph.Tensors(int(index)) for index in subgraph.InputsAsNumpy())
     ]
 

@@ -101,7 +101,7 @@ class BlockCounters:
         counts.pending = pending
         counts.event_cycles = event
         counts.deadline_cycles = 0 if pending else event
-        counts.deadline_instructions = NEVER if last_instruction is None else last_instruction
+        counts.deadline_instructions = NEVER if last_instruction is None else min(last_instruction, NEVER)
 
     def stop_soon(self) -> None:
         """Makes the CPU stop at the next block; from any thread."""

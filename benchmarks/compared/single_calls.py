@@ -147,6 +147,7 @@ def _floats() -> Iterator[Single]:
                 yield Single("BINARY", (real, row), real, words)
         for unary in host_ops.UnaryFunction:
             yield Single("UNARY", (real,), real, {"function": int(unary)})
+        yield Single("SOFTMAX_FLOAT", (real,), real, {"beta": 1.0})
         for dtype in ("int8", "int32", "int64"):
             yield Single("CAST", (real,), (shape, dtype), {})
             if dtype != "int32":  # which is zero here
@@ -298,6 +299,8 @@ def _elements(shape: Shape) -> Iterator[Single]:
     yield _int8("RESIZE_NEAREST", shape, larger, *tables)
     tables = (((2 * height, 3), "int32"), ((2 * width, 3), "int32"))
     yield _int8("RESIZE_BILINEAR", shape, larger, *tables)
+    yield _int8("RESIZE_FLOAT", shape, larger, *tables)
+    yield Single("RESIZE_FLOAT", ((shape, "float32"), *tables), (larger, "float32"), {})
     yield Single("QUANTIZE", ((shape, "float32"),), (shape, "int8"), {"scale": 0.05})
     yield Single("CAST", ((shape, "int8"),), (shape, "int32"), {})
     yield _int8("BINARY", shape, shape, (shape, "int8"), function=int(host_ops.BinaryFunction.MAXIMUM))

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from dlasim.compiler_shim.constant_budget import ConstantBudget
 from dlasim.compiler_shim.dlag.dlag_layout import (
     DTYPES,
     HEAD,
@@ -80,6 +81,7 @@ class _GraphReader:
         if zlib.crc32(body) != checksum:
             self._fail("its checksum does not match")
         self._blob = body[text_bytes:]
+        self._budget = ConstantBudget(len(data))
         try:
             self._text = json.loads(bytes(body[:text_bytes]))
         except (ValueError, RecursionError):
@@ -142,6 +144,7 @@ class _GraphReader:
                 f"{where}: its {size_bytes} bytes of data at {str(begin)[:40]} are outside of the "
                 f"{len(self._blob)} bytes of constants"
             )
+        self._budget.spend(size_bytes, f"{self._origin}: {where}")
         raw = self._blob[begin : begin + size_bytes]
         data = np.frombuffer(raw, np.dtype(tensor.dtype).newbyteorder("<")).reshape(tensor.shape)
         if tensor.dtype == "bool" and data.size and data.view(np.uint8).max() > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
 from dlasim.compiler_shim.lowering.emission.allocated_node import NO_LOCATION, AllocatedNode, Location
@@ -27,6 +28,7 @@ from dlasim.compiler_shim.lowering.work import list_work
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
+from dlasim.fileio import MAX_FILE_BYTES
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
@@ -293,7 +295,9 @@ class _Lowering:
             commands=emitter.words,
             streams=tuple(p.Stream(*stream) for stream in emitter.streams),
             steps=tuple(self._steps),
-            constants=self._pool.image() if self._with_constants else np.broadcast_to(_NO_BYTE, size),
+            constants=constants_image(self._pool)
+            if self._with_constants
+            else np.broadcast_to(_NO_BYTE, size),
             tensors=tuple(self._tensors),
             host_calls=tuple(self._calls),
             layers=_layers(self._network),
@@ -301,6 +305,14 @@ class _Lowering:
             debug=emitter.slices,
             work=list_work(self._network),
         )
+
+
+def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:
+    """The bytes of the constants; weights are in it once for each operator that reads them."""
+    if pool.size_bytes > MAX_FILE_BYTES:
+        size, most = f"{pool.size_bytes:,}", f"{MAX_FILE_BYTES:,}"
+        raise InputError(f"the program's constants take {size} bytes; at most {most} are supported")
+    return pool.image()
 
 
 @once

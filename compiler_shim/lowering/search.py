@@ -264,8 +264,8 @@ def choose_largest(sizes: NodeSizes, found: Search, outer: int, is_double: int, 
 
 @routine
 def cut_to_kept(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> int:
-    """Cut a tile to the rows, or the columns of one row, whose input the line buffer holds, so that it crosses
-    the ports once and not for each group of output channels; 0 where that is no smaller tile."""
+    """Cut a tile to the rows, or the columns of one row, whose input the line buffer holds, so that it
+    crosses the ports once and not for each group of output channels; 0 where that is no smaller tile."""
     pixel_bytes = tile.depth * sizes.input_element_bytes
     kept = machine.unit.line_buffer // pixel_bytes
     if not (machine.is_mac and machine.rereads_input and machine.unit.port_rate and kept):

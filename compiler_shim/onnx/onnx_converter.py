@@ -15,8 +15,9 @@ import numpy as np
 
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Graph, Quantization, label
+from dlasim.compiler_shim.npu_compilers import refuse_compiled
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter, RefusedError
-from dlasim.compiler_shim.onnx.onnx_folding import MAX_ELEMENTS, fold_constants
+from dlasim.compiler_shim.onnx.onnx_folding import fold_constants
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port
 from dlasim.compiler_shim.onnx.onnx_values import (
     Known,
@@ -36,7 +37,6 @@ from dlasim.compiler_shim.recipes import ONNX, as_page_shows
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
-_MAX_FOLDED = 1 << 24
 _MAX_NAMED = 3
 _SEES_CHANNELS = frozenset(
     ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize",
@@ -94,7 +94,7 @@ class Converter(OnnxEmitter):
         self._traced: list[Traced] = []
         self._inputs: dict[str, Traced] = {}
         self._refusals: list[tuple[OnnxNode, str]] = []
-        self._folded = 0
+        self._budget = model.budget
 
     # --- the whole network ---
 
@@ -124,6 +124,7 @@ class Converter(OnnxEmitter):
         kinds = Counter(node.kind for node in self.nodes)
         if not kinds:
             raise InputError(f"{self._name}: the network has no operators")
+        refuse_compiled(kinds, self._name)
         for kind in _DYNAMIC:
             if kinds[kind]:
                 raise InputError(
@@ -149,6 +150,7 @@ class Converter(OnnxEmitter):
         if any(isinstance(value, Missing) for value in inputs):
             self._lose(node)
             return
+        self._spend(node, node.inputs)
         try:
             if not self._fold(node, inputs):
                 handler = self._handlers.get(node.kind)
@@ -161,6 +163,13 @@ class Converter(OnnxEmitter):
         except InputError as error:  # the builder's, whose place in the graph says nothing here
             self._refusals.append((node, str(error).split(": ", 2)[-1]))
         self._lose(node)
+        self._spend(node, node.outputs)
+
+    def _spend(self, node: OnnxNode, names: Sequence[str]) -> None:
+        """Count the constants of these names that a node reads or has computed."""
+        values = [self.values.get(name) for name in names]
+        size_bytes = sum(value.data.nbytes for value in values if isinstance(value, OnnxConstant))
+        self._budget.spend(size_bytes, f"{self._name}: {label(node.kind)} ({label(node.name)})")
 
     def _lose(self, node: OnnxNode) -> None:
         for name in node.outputs:
@@ -176,9 +185,6 @@ class Converter(OnnxEmitter):
         result = fold_constants(node, given)
         if result is None:
             return False
-        self._folded += max(0, result.size - sum(item.size for item in given))
-        if result.size > max(MAX_ELEMENTS, sum(item.size for item in given)) or self._folded > _MAX_FOLDED:
-            raise RefusedError(f"its constant result {list(result.shape)} is too large")
         self.values[node.outputs[0]] = OnnxConstant(result)
         return True
 

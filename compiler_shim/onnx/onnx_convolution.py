@@ -31,6 +31,9 @@ def convolution(converter: Converter, node: OnnxNode) -> None:
         or not data.size
     ):
         raise RefusedError(f"weights {list(data.shape)} in {group} groups do not fit {depth} channels")
+    kernel = tuple(node.attributes.get("kernel_shape", ())) or data.shape[2:]
+    if kernel != data.shape[2:]:
+        raise RefusedError(f"kernel_shape is {list(kernel)[:8]}, but its weights are {list(data.shape)}")
     if scales.per_channel and scales.axis != 0:
         raise RefusedError("its weights must be quantized per tensor or per output channel")
     found = windows(node, data.shape[2:], value.shape[2:])

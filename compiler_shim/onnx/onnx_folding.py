@@ -12,7 +12,7 @@ from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES
 from dlasim.compiler_shim.onnx.onnx_values import Array
 
-MAX_ELEMENTS = 1 << 20  # what a small file may ask for, beyond what it has itself
+_MAX_ELEMENTS = 1 << 20  # what a small file may ask for, beyond what it has itself
 Fold = Callable[[list[Array], Mapping[str, Any]], Array]
 
 
@@ -31,7 +31,7 @@ def fold_constants(node: OnnxNode, inputs: list[Array]) -> Array | None:
 
 def _bounded(shape: Any) -> tuple[int, ...]:
     sizes = tuple(int(size) for size in np.asarray(shape).ravel())
-    if len(sizes) > 8 or min(sizes, default=0) < 0 or prod(sizes) > MAX_ELEMENTS:
+    if len(sizes) > 8 or min(sizes, default=0) < 0 or prod(sizes) > _MAX_ELEMENTS:
         raise ValueError
     return sizes
 

@@ -26,7 +26,7 @@ def _kernel(node: OnnxNode) -> tuple[int, ...]:
 def maximum_pool(converter: Converter, node: OnnxNode) -> None:
     """MaxPool; padding never wins."""
     value, name = converter.exact(node), node.outputs[0]
-    if len(node.outputs) > 1 or max(node.attributes.get("dilations", (1,))) > 1:
+    if len(node.outputs) > 1 or max(node.attributes.get("dilations", ()), default=1) > 1:
         raise RefusedError("indices and dilation are not supported")
     found = windows(node, _kernel(node), value.shape[2:])
     image, is_line = square(converter, value, name)
@@ -48,7 +48,7 @@ def _pool_options(found: Windows) -> dict[str, object]:
 def average_pool(converter: Converter, node: OnnxNode) -> None:
     """AveragePool: a pool where the scale stays, else a depthwise convolution, which rounds once."""
     value, name = converter.exact(node), node.outputs[0]
-    if max(node.attributes.get("dilations", (1,))) > 1:
+    if max(node.attributes.get("dilations", ()), default=1) > 1:
         raise RefusedError("dilation is not supported")
     found = windows(node, _kernel(node), value.shape[2:])
     target = converter.optional_target(node) or value.quantization

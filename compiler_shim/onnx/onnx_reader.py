@@ -7,6 +7,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from dlasim.compiler_shim.constant_budget import ConstantBudget
 from dlasim.compiler_shim.graph import MAX_DIMENSIONS, label
 from dlasim.compiler_shim.onnx.onnx_schema import MESSAGES
 from dlasim.compiler_shim.onnx.onnx_tensors import Array, OnnxTensorReader, dtype_name
@@ -49,25 +50,28 @@ class OnnxModel:
     constants: Mapping[str, Array]
     inputs: tuple[Port, ...]
     outputs: tuple[str, ...]
+    budget: ConstantBudget
 
 
 def read_onnx(path: str | Path, name: str | None = None) -> OnnxModel:
     """The network in a file; `name` is how errors call it."""
     name = str(path) if name is None else name
-    model = WireReader(read_file(path), MESSAGES, name).message("Model")
+    data = read_file(path)
+    model = WireReader(data, MESSAGES, name).message("Model")
     graph = model.get("graph")
     if graph is None:
         raise InputError(f"{name}: not an ONNX model: it has no graph")
     _check_opset(model, name)
     if graph["sparse_initializer"]:
         raise InputError(f"{name}: sparse constants are not supported")
-    reader = OnnxTensorReader(path, name)
+    budget = ConstantBudget(len(data))
+    reader = OnnxTensorReader(path, name, budget)
     constants = {printable(t.get("name", "")): reader.array(t) for t in graph["initializer"]}
     nodes = tuple(_node(number, node, reader, name) for number, node in enumerate(graph["node"]))
     ports = [_port(port, name) for port in graph["input"] if printable(port.get("name", "")) not in constants]
     outputs = tuple(printable(port.get("name", "")) for port in graph["output"])
-    stem = printable(graph.get("name", "")) or Path(path).stem
-    return OnnxModel(stem, nodes, constants, tuple(ports), outputs)
+    stem = printable(graph.get("name", "") or Path(path).stem)
+    return OnnxModel(stem, nodes, constants, tuple(ports), outputs, budget)
 
 
 def _check_opset(model: Message, name: str) -> None:

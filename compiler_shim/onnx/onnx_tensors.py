@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.constant_budget import ConstantBudget
 from dlasim.compiler_shim.graph import MAX_DIMENSIONS, label
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES, EXTERNAL, OTHER_TYPES
 from dlasim.compiler_shim.onnx.protobuf_wire import Message
@@ -37,8 +38,8 @@ def dtype_name(number: int, where: str) -> str:
 class OnnxTensorReader:
     """Makes arrays of a file's tensors; external data are read from the file's own folder only."""
 
-    def __init__(self, path: str | Path, name: str) -> None:
-        self._folder, self._name = Path(path).parent, name
+    def __init__(self, path: str | Path, name: str, budget: ConstantBudget) -> None:
+        self._folder, self._name, self._budget = Path(path).parent, name, budget
         self._files: dict[str, Array] = {}
 
     def array(self, tensor: Message) -> Array:
@@ -52,6 +53,7 @@ class OnnxTensorReader:
         if math.prod(filter(None, shape)) * dtype.itemsize > MAX_FILE_BYTES:
             raise InputError(f"{where}: shape {list(shape)} of {dtype.name} is larger than 2 GiB")
         size_bytes = math.prod(shape) * dtype.itemsize
+        self._budget.spend(size_bytes, where)
         raw = self._raw(tensor, size_bytes, where)
         if raw is None:
             return self._listed(tensor, dtype, shape, where)
@@ -106,6 +108,7 @@ class OnnxTensorReader:
             if not os.path.isfile(path):
                 raise InputError(f"{where}: external data {shown} is not a file")
             self._files[location] = _mapped(path, shown, where)
+            self._budget.grow(len(self._files[location]))
         return self._files[location]
 
 

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.graph import Quantization, label
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import OnnxActivation, channels_last
 from dlasim.compiler_shim.operators.windows import padding_before
 from dlasim.dataclass import dataclass
+from dlasim.errors import one_of, printable
 
 _LOWEST = -128
+_AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ def windows(node: OnnxNode, kernel: Sequence[int], sizes: Sequence[int]) -> Wind
     pads = at.get("pads", (0,) * 2 * spread)
     if (len(strides), len(dilations), len(pads)) != (spread, spread, 2 * spread) or len(sizes) != spread:
         raise RefusedError(f"strides, dilations and pads do not fit a window of {spread} dimensions")
+    auto = at.get("auto_pad", "NOTSET") or "NOTSET"
+    if auto not in _AUTO_PADS:
+        raise RefusedError(f"auto_pad must be {one_of(_AUTO_PADS)} (got {label(printable(auto))})")
+    if auto != "NOTSET" and any(pads):
+        raise RefusedError(f"auto_pad is {auto}, but it has pads {list(pads)[:8]}, too")
     if (
         min(*kernel, *strides, *dilations) < 1
         or min(pads) < 0

@@ -155,11 +155,12 @@ class BoundOperator:
         found = sorted({tensor.dtype for tensor in tensors})
         self.require(len(found) == 1, f"its operands have different types: {', '.join(found)}")
 
-    def quantization(self, tensor: Tensor) -> Quantization:
+    def quantization(self, tensor: Tensor, may_be_zero: bool = False) -> Quantization:
         """The tensor's quantization, per channel or not."""
         if tensor.quantization is None:
             self.refuse(f"{tensor.name} has no scale")
-        self.require(min(tensor.quantization.scales) > 0, f"{tensor.name} has a scale that is not above 0")
+        is_zero = min(tensor.quantization.scales) == 0 and not (may_be_zero and tensor.is_constant)
+        self.require(not is_zero, f"{tensor.name} has a scale that is not above 0")
         return tensor.quantization
 
     def scale(self, tensor: Tensor) -> float:
@@ -168,10 +169,16 @@ class BoundOperator:
         self.require(not quantization.per_channel, f"{tensor.name} is quantized per channel")
         return float(np.float32(quantization.scale))
 
+    def factor(self, tensor: Tensor) -> float:
+        """The one scale of an operand that is multiplied by it: 0 for a constant of zeros."""
+        quantization = self.quantization(tensor, may_be_zero=True)
+        self.require(not quantization.per_channel, f"{tensor.name} is quantized per channel")
+        return float(np.float32(quantization.scale))
+
     def zero_point(self, tensor: Tensor) -> int:
         """The tensor's one zero point."""
-        self.scale(tensor)
-        return self.quantization(tensor).zero_point
+        self.factor(tensor)
+        return self.quantization(tensor, may_be_zero=True).zero_point
 
     def multiplier(self, real: float) -> tuple[int, int]:
         """A ratio of scales as multiplier and shift; one that no reference can shift by is refused."""

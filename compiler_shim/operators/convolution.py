@@ -97,7 +97,7 @@ def _check(op: BoundOperator, values: Tensor, weights: Tensor) -> None:
 
 def _weight_zero_point(op: BoundOperator, weights: Tensor) -> int:
     """0 for int8, which TensorFlow takes for granted; one for all channels of uint8."""
-    zero_points = set(op.quantization(weights).zero_points)
+    zero_points = set(op.quantization(weights, may_be_zero=True).zero_points)
     if weights.is_unsigned:
         op.require(len(zero_points) == 1, f"uint8 weights {weights.name} have several zero points")
         return zero_points.pop()
@@ -107,11 +107,11 @@ def _weight_zero_point(op: BoundOperator, weights: Tensor) -> int:
 
 def _records(op: BoundOperator, values: Tensor, weights: Tensor, bias_position: int, channels: int) -> Tensor:
     """Bias, multiplier and shift of each output channel."""
-    scales = np.array(op.quantization(weights).scales, np.float64)
+    scales = np.array(op.quantization(weights, may_be_zero=True).scales, np.float64)
     op.require(
         len(scales) in (1, channels), f"{weights.name} has {len(scales)} scales for {channels} channels"
     )
-    products = op.scale(values) * np.broadcast_to(scales, channels)
+    products = op.factor(values) * np.broadcast_to(scales, channels)
     if values.is_unsigned:
         products = products.astype(np.float32).astype(np.float64)
     # For int8 in float64 throughout, FULLY_CONNECTED too: as TFLite Micro does it since it left float32.
@@ -141,8 +141,8 @@ def svdf(op: BoundOperator) -> list[KernelCall]:
     op.require(
         activation in ("NONE", "RELU"), f"fused activation {activation}: TFLite's int8 SVDF ignores it"
     )
-    feature_scale = op.multiplier(op.scale(values) * op.scale(feature) / op.scale(state))
-    output_scale = op.multiplier(op.scale(state) * op.scale(time) / op.scale(op.output()))
+    feature_scale = op.multiplier(op.factor(values) * op.factor(feature) / op.scale(state))
+    output_scale = op.multiplier(op.scale(state) * op.factor(time) / op.scale(op.output()))
     units = op.output().shape[-1]
     bias = op.input_numbers[3] if op.has(3) else op.new_constant("bias", np.zeros(units, np.int32))
     return [

@@ -56,6 +56,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "a": ("int8", "int16"),
     "s": ("int8", "int16"),
     "h": ("int16",),
+    "r": ("int8", "int16", "float32"),
     "b": ("int32", "int64"),
     "i": ("int32", "int64"),
     "c": ("bool",),

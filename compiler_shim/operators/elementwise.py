@@ -73,8 +73,9 @@ def _computed(call: KernelCall, first: Integers, second: Integers) -> Integers:
 
 
 def _sum(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
-    scales = [op.scale(op.input(position)) for position in order]
+    scales = [op.factor(op.input(position)) for position in order]
     common = 2 * max(scales)
+    op.require(common > 0, "both of its inputs have a scale that is not above 0")
     output_scale = common / ((1 << ADD_LEFT_SHIFT) * op.scale(op.output()))
     return op.call(
         op.kind,
@@ -89,7 +90,7 @@ def _sum(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
 
 def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
     in_float32 = op.kind == "DIV" and op.output().is_unsigned  # which LiteRT alone has
-    scales = [op.scale(tensor) for tensor in (op.input(0), op.input(1), op.output())]
+    scales = [*(op.factor(op.input(position)) for position in (0, 1)), op.scale(op.output())]
     first, second, output = np.array(scales, np.float32 if in_float32 else np.float64)
     with np.errstate(all="ignore"):
         scale = float(first * second / output if op.kind == "MUL" else first / (second * output))

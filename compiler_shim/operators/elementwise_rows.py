@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.operators import elementwise, logic
 from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options, Trait
-from dlasim.compiler_shim.operators.fields import ACTIVATION, enum_field, flag
+from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_field, flag
 
 _EXTREMUM_OPTIONS = Options("MaximumMinimumOptions")
 
@@ -264,6 +264,14 @@ ROWS = (
         ("SELECT",),
         options=Options("SelectOptions"),
         version=2,
+    ),
+    OperatorDefinition(
+        "ONE_HOT",
+        "i i x x -> x",
+        logic.one_hot_shape,
+        logic.one_hot,
+        ("STRIDED_COPY", "COMPARE", "SELECT"),
+        options=Options("OneHotOptions", (SchemaField("axis", usual=-1),)),
     ),
     OperatorDefinition(
         "SELECT_V2",

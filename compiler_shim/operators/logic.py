@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.compiler_shim.operators.strided import copy_call
+from dlasim.compiler_shim.views import dense
 from dlasim.errors import InputError
 from dlasim.isa.host_ops import BinaryFunction, CompareFunction
+
+_MAX_DEPTH = 1 << 20
 
 
 def compare(op: BoundOperator) -> list[KernelCall]:
@@ -40,20 +45,64 @@ def logical(op: BoundOperator) -> list[KernelCall]:
 def logical_not(op: BoundOperator) -> list[KernelCall]:
     """LOGICAL_NOT: whether something equals false."""
     false = op.new_constant("false", np.zeros(1, bool))
+    return [_equality(op, op.input_numbers[0], false, op.output_numbers[0])]
+
+
+def _equality(op: BoundOperator, first: int | Tensor, second: Tensor, output: int | Tensor) -> KernelCall:
+    """The call that finds equal elements, of a type other than int8."""
     zeros = dict.fromkeys(
         [f"input{number}_{name}" for number in (1, 2) for name in ("zero_point", "multiplier", "shift")], 0
     )
-    return [op.call("COMPARE", (op.input_numbers[0], false), function=CompareFunction.EQUAL, **zeros)]
+    return op.call("COMPARE", (first, second), (output,), function=CompareFunction.EQUAL, **zeros)
+
+
+def one_hot(op: BoundOperator) -> list[KernelCall]:
+    """ONE_HOT: the index, repeated, is compared with each number below the depth.
+
+    The two values are copied as they are, whatever their scales, as LiteRT does.
+    """
+    indices, output = op.input(), op.output()
+    op.same_types(op.input(2), op.input(3), output)
+    axis, depth = _one_hot_axis(op), op.scalar(1)
+    rest = (1,) * (len(output.shape) - 1 - axis)
+    column = Tensor(f"{output.name}/index", (*indices.shape[:axis], 1, *indices.shape[axis:]), indices.dtype)
+    numbers = op.new_constant("numbers", np.arange(depth, dtype=indices.dtype).reshape(depth, *rest))
+    is_hot = Tensor(f"{output.name}/is_hot", output.shape, "bool")
+    return [
+        copy_call(op, op.input_numbers[0], dense(indices.shape), column),
+        _equality(op, column, numbers, is_hot),
+        op.call("SELECT", (is_hot, *op.input_numbers[2:])),
+    ]
+
+
+def one_hot_shape(op: BoundOperator) -> list[Shape]:
+    """ONE_HOT: a dimension for the depth, in front of the axis, or at the end."""
+    shape, depth = op.shape(0), op.scalar(1)
+    op.require(1 <= depth <= _MAX_DEPTH, f"its depth must be from 1 to {_MAX_DEPTH} (got {depth})")
+    for position in (2, 3):
+        op.require(op.input(position).elements == 1, "its values must be single numbers")
+    axis = _one_hot_axis(op)
+    return [(*shape[:axis], depth, *shape[axis:])]
+
+
+def _one_hot_axis(op: BoundOperator) -> int:
+    rank = len(op.shape(0))
+    return rank if op.option("axis") == -1 else op.axis(op.option("axis"), rank + 1)
 
 
 def select(op: BoundOperator) -> list[KernelCall]:
     """SELECT and SELECT_V2."""
-    first, second, output = op.input(1), op.input(2), op.output()
+    _check_choices(op, op.input(1), op.input(2))
+    return [op.call("SELECT", op.input_numbers)]
+
+
+def _check_choices(op: BoundOperator, first: Tensor, second: Tensor) -> None:
+    """What the output is chosen from has its type and scale."""
+    output = op.output()
     op.same_types(first, second, output)
     if output.dtype == "int8":
         scales = {(op.scale(tensor), op.zero_point(tensor)) for tensor in (first, second, output)}
         op.require(len(scales) == 1, "its operands have different scales or zero points")
-    return [op.call("SELECT", op.input_numbers)]
 
 
 def select_shape(op: BoundOperator) -> list[Shape]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.operators import int16
 from dlasim.compiler_shim.operators.activations import quantized_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
+from dlasim.isa.host_ops import UnaryFunction
 from dlasim.sim import numerics
 from dlasim.sim.numerics import (
     INT8_MAX,
@@ -51,6 +52,19 @@ def or_int16(lowering: Lowering, of_int16: Lowering) -> Lowering:
     @functools.wraps(lowering)
     def lower(op: BoundOperator) -> list[KernelCall]:
         return of_int16(op) if int16.is_int16(op) else lowering(op)
+
+    return lower
+
+
+def or_float(lowering: Lowering) -> Lowering:
+    """The lowering of an operator that is something else of integers, and that UNARY has of float32."""
+
+    @functools.wraps(lowering)
+    def lower(op: BoundOperator) -> list[KernelCall]:
+        if op.input().dtype != "float32":
+            return lowering(op)
+        op.same_types(op.input(), op.output())
+        return [op.call("UNARY", op.input_numbers, function=UnaryFunction[op.kind])]
 
     return lower
 

@@ -140,7 +140,7 @@ def _cell_attributes(op: BoundOperator) -> dict[str, int | list[int]]:
 def _gate_factor(op: BoundOperator, source: Tensor, weights: Tensor) -> float:
     """From a gate's sum to its scale."""
     op.require(op.zero_point(weights) == 0, f"weights {weights.name} have a zero point other than 0")
-    return op.scale(source) * op.scale(weights) / _GATE_SCALE
+    return op.scale(source) * op.factor(weights) / _GATE_SCALE
 
 
 def _cell_clip(op: BoundOperator, cell_scale: float) -> int:

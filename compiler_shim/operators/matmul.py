@@ -14,7 +14,7 @@ def batch_matmul(op: BoundOperator) -> list[KernelCall]:
     for tensor in (first, second, output):
         op.types(tensor, "int8")
     # In float64 throughout, as TFLite Micro; LiteRT's product of the first two is a float32.
-    multiplier, shift = op.product_multiplier(op.scale(first) * op.scale(second) / op.scale(output))
+    multiplier, shift = op.product_multiplier(op.factor(first) * op.factor(second) / op.scale(output))
     return [
         op.call(
             "BATCH_MATMUL",

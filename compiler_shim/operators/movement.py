@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
 from dlasim.isa.limits import MAX_RANK
 
+_MAX_INDICES = 1 << 24
+
 
 def pad(op: BoundOperator) -> list[KernelCall]:
     """PAD and PADV2; without a value, what surrounds the input means 0."""
-    values, output = op.input(), op.output()
-    rank = len(values.shape)
+    before = op.constant(1).reshape(len(op.input().shape), 2)[:, 0].tolist()
+    value = _pad_value(op) if op.has(2) else _zero(op, op.output().dtype)
+    return [pad_call(op, before, op.output_numbers[0], value)]
+
+
+def pad_call(
+    op: BoundOperator, before: Sequence[int], output: int | Tensor, value: int | None = None
+) -> KernelCall:
+    """The call that pads the operator's first input, with so much before each dimension."""
+    rank = len(before)
     op.require(rank <= MAX_RANK, f"it must have at most {MAX_RANK} dimensions (got {rank})")
-    before = op.constant(1).reshape(rank, 2)[:, 0]
-    return [
-        op.call(
-            "PAD",
-            op.input_numbers[:1],
-            before=[int(count) for count in before] + [0] * (MAX_RANK - rank),
-            value=_pad_value(op) if op.has(2) else _zero(op, output.dtype),
-        )
-    ]
+    filler = _zero(op, op.output().dtype) if value is None else value
+    edges = [*before] + [0] * (MAX_RANK - rank)
+    return op.call("PAD", op.input_numbers[:1], (output,), before=edges, value=filler)
 
 
 def _zero(op: BoundOperator, dtype: str) -> int:
@@ -80,13 +86,20 @@ def mirror_pad(op: BoundOperator) -> list[KernelCall]:
     skip = int(op.option("mode") == "REFLECT")
     indices = []
     for size, (before, after) in zip(shape, amounts, strict=True):
+        _limit_indices(op, size + before + after)
         places = np.arange(-before, size + after)
         places = np.where(places < 0, -1 + skip - places, places)
         indices.append(np.where(places >= size, 2 * size - 1 - skip - places, places))
     padded = [axis for axis, pair in enumerate(amounts) if any(pair)]
     depth = padded[-1] + 1 if padded else 1
+    _limit_indices(op, depth * math.prod(op.output().shape[:depth]))
     grid = np.stack(np.meshgrid(*indices[:depth], indexing="ij"), axis=-1).astype(np.int32)
     return [op.call("GATHER_ND", (op.input_numbers[0], op.new_constant("indices", grid)))]
+
+
+def _limit_indices(op: BoundOperator, count: int) -> None:
+    """Refuses to make more indices of elements than any image has: they are a constant of the program."""
+    op.require(count <= _MAX_INDICES, f"it takes {count:,} indices; at most {_MAX_INDICES:,} are supported")
 
 
 def _paddings(op: BoundOperator) -> list[tuple[int, int]]:
@@ -120,6 +133,7 @@ def resize_nearest(op: BoundOperator) -> list[KernelCall]:
 
 def _nearest(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
     """Where each row or column of the output comes from, computed in float32."""
+    _limit_indices(op, count)
     align, half = op.option("align_corners"), op.option("half_pixel_centers")
     centre = np.float32(0.5 if half else 0.0)
     if align and count > 1:
@@ -134,15 +148,33 @@ def _nearest(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
 
 def resize_bilinear(op: BoundOperator) -> list[KernelCall]:
     """RESIZE_BILINEAR."""
-    op.types(op.input(), "int8")
-    op.require(not op.input().is_unsigned, "with uint8 it interpolates in float32, which is not supported")
+    op.types(op.input(), "int8", "float32")
+    in_float32 = op.input().is_unsigned or op.input().dtype == "float32"
     both = op.option("align_corners") and op.option("half_pixel_centers")
     op.require(not both, "align_corners and half_pixel_centers exclude each other")
+    weights = _float_weights if in_float32 else _weights
     rows, columns = (
-        op.new_constant(name, _weights(op, op.input().shape[axis], op.output().shape[axis]))
+        op.new_constant(name, weights(op, op.input().shape[axis], op.output().shape[axis]))
         for name, axis in (("rows", 1), ("columns", 2))
     )
-    return [op.call("RESIZE_BILINEAR", (op.input_numbers[0], rows, columns))]
+    kernel = "RESIZE_FLOAT" if in_float32 else "RESIZE_BILINEAR"
+    return [op.call(kernel, (op.input_numbers[0], rows, columns))]
+
+
+def _float_weights(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
+    """Between which rows or columns of the input each of the output lies, and how far in float32, as bits."""
+    _limit_indices(op, count)
+    align = op.option("align_corners") and count > 1
+    scale = np.float32(size - 1) / np.float32(count - 1) if align else np.float32(size) / np.float32(count)
+    positions = np.arange(count, dtype=np.float32)
+    if op.option("half_pixel_centers"):
+        positions = (positions + np.float32(0.5)) * scale - np.float32(0.5)
+    else:
+        positions = positions * scale
+    lower = np.maximum(np.floor(positions), 0).astype(np.int32)
+    upper = np.minimum(np.ceil(positions), size - 1).astype(np.int32)
+    fraction = positions - lower.astype(np.float32)
+    return np.stack([lower, upper, fraction.view(np.int32)], axis=1)
 
 
 def _weights(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:

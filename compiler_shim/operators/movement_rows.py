@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.operators import elementwise, movement, strided
+from dlasim.compiler_shim.operators import blocks, elementwise, movement, strided
 from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options, Trait
 from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_field, flag, positive
 
 _COPIES = ("OP_POOL",)
 
 ROWS = (
+    OperatorDefinition(
+        "BATCH_TO_SPACE_ND",
+        "x i i -> x",
+        blocks.batch_to_space_shape,
+        blocks.batch_to_space,
+        ("STRIDED_COPY",),
+        dla=_COPIES,
+        options=Options("BatchToSpaceNDOptions"),
+        version=2,
+    ),
     OperatorDefinition(
         "BROADCAST_TO",
         "x i -> x",
@@ -130,10 +140,10 @@ ROWS = (
     ),
     OperatorDefinition(
         "RESIZE_BILINEAR",
-        "q i -> q",
+        "x i -> x",
         movement.resize_shape,
         movement.resize_bilinear,
-        ("RESIZE_BILINEAR",),
+        ("RESIZE_BILINEAR", "RESIZE_FLOAT"),
         options=Options(
             "ResizeBilinearOptions", (None, None, flag("align_corners"), flag("half_pixel_centers"))
         ),
@@ -178,6 +188,16 @@ ROWS = (
         options=Options("SliceOptions"),
         version=2,
         traits=Trait.FOLDS,
+    ),
+    OperatorDefinition(
+        "SPACE_TO_BATCH_ND",
+        "x i i -> x",
+        blocks.space_to_batch_shape,
+        blocks.space_to_batch,
+        ("PAD", "STRIDED_COPY"),
+        dla=_COPIES,
+        options=Options("SpaceToBatchNDOptions"),
+        version=2,
     ),
     OperatorDefinition(
         "SPACE_TO_DEPTH",

@@ -63,6 +63,11 @@ def softmax(op: BoundOperator) -> list[KernelCall]:
     if int16.is_int16(op):
         return int16.softmax(op)
     values, output = op.input(), op.output()
+    if values.dtype == "float32":
+        op.same_types(values, output)
+        beta = op.option("beta")
+        op.require(beta > 0, f"its beta must be above 0 (got {beta:g})")
+        return [op.call("SOFTMAX_FLOAT", op.input_numbers, beta=beta)]
     op.types(values, "int8")
     op.types(output, "int8", "int16")
     found = (op.scale(output), op.zero_point(output))

@@ -214,10 +214,10 @@ ROWS = (
     ),
     OperatorDefinition(
         "SOFTMAX",
-        "s -> s",
+        "r -> r",
         elementwise.same_shape,
         pooling.softmax,
-        ("SOFTMAX", "SOFTMAX_16"),
+        ("SOFTMAX", "SOFTMAX_16", "SOFTMAX_FLOAT"),
         dla=("OP_SOFTMAX",),
         options=Options("SoftmaxOptions", (SchemaField("beta", "float32", 0.0, usual=1.0),)),
         version=2,

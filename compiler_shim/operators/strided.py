@@ -11,7 +11,7 @@ from dlasim.compiler_shim.views import View, dense, merged, sliced
 from dlasim.isa.limits import MAX_RANK
 
 
-def copy_call(op: BoundOperator, source: int | Tensor, view: View, output: int) -> KernelCall:
+def copy_call(op: BoundOperator, source: int | Tensor, view: View, output: int | Tensor) -> KernelCall:
     """The call that copies the view of a tensor into another."""
     least = merged(view)
     spare = MAX_RANK - len(least.size)

@@ -10,6 +10,7 @@ import struct
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.operators.fields import SCALARS, SchemaField, absent, enum_names
 from dlasim.compiler_shim.tflite.schema import FILE_IDENTIFIER, TABLES
@@ -30,6 +31,7 @@ class Decoder:
         self._data = data
         self._name = name
         self._work_left_bytes = _MAX_WORK_BYTES
+        self._end_bytes = 0  # of what has been read
 
     def root(self, table: str) -> Values:
         """The table that the file is about."""
@@ -40,19 +42,31 @@ class Decoder:
             )
         return self._table(table, self._follow(0))
 
-    def _bad(self, what: str) -> InputError:
+    def behind_tables(self, offset: int, size_bytes: int, what: str) -> NDArray[np.uint8]:
+        """Data that follows everything read so far; `what` is how errors call it."""
+        if offset + size_bytes > len(self._data):
+            raise self.bad(
+                f"{what}: {size_bytes} bytes at {offset} are beyond the file's {len(self._data)} bytes"
+            )
+        if offset < self._end_bytes:
+            raise self.bad(f"{what}: its data at {offset} overlaps the tables up to {self._end_bytes}")
+        return np.frombuffer(self._data, np.uint8, size_bytes, offset)
+
+    def bad(self, what: str) -> InputError:
+        """The error that the file is damaged."""
         return InputError(f"{self._name}: damaged TFLite file: {what}")
 
     def _claim(self, position: int, size_bytes: int) -> int:
         """The position, once it is certain that so many bytes are there."""
         if position < 0 or position + size_bytes > len(self._data):
-            raise self._bad(f"{size_bytes} bytes at {position} are beyond its {len(self._data)} bytes")
+            raise self.bad(f"{size_bytes} bytes at {position} are beyond its {len(self._data)} bytes")
+        self._end_bytes = max(self._end_bytes, position + size_bytes)
         return position
 
     def _work(self, size_bytes: int) -> None:
         self._work_left_bytes -= size_bytes
         if self._work_left_bytes < 0:
-            raise self._bad(f"its tables take more than {_MAX_WORK_BYTES} bytes to read")
+            raise self.bad(f"its tables take more than {_MAX_WORK_BYTES} bytes to read")
 
     def _scalar(self, kind: str, position: int) -> Any:
         code = "<" + SCALARS[kind]
@@ -79,7 +93,7 @@ class Decoder:
         vtable = position - struct.unpack_from("<i", self._data, self._claim(position, 4))[0]
         size_bytes = struct.unpack_from("<H", self._data, self._claim(vtable, 4))[0]
         if size_bytes < 4:
-            raise self._bad(f"the vtable at {vtable} has {size_bytes} bytes; at least 4 are needed")
+            raise self.bad(f"the vtable at {vtable} has {size_bytes} bytes; at least 4 are needed")
         count = (size_bytes - 4) // 2
         self._work(_TABLE_WORK_BYTES + size_bytes)
         return struct.unpack_from(f"<{count}H", self._data, self._claim(vtable + 4, 2 * count))

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.compiler_shim.graph import Graph, Operator, label
+from dlasim.compiler_shim.npu_compilers import refuse_compiled
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
 from dlasim.compiler_shim.tflite.operator_options import kind_of, options_of
+from dlasim.compiler_shim.tflite.outside_data import load_outside_data
 from dlasim.compiler_shim.tflite.resources import ResourceRemover, has_resources
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
 from dlasim.compiler_shim.tflite.tensors import TensorReader
@@ -24,10 +26,12 @@ _NAMELESS = ("", "main")
 
 @dataclass(frozen=True, slots=True)
 class ReadModel:
-    """A graph, and which of its tensors have dynamic dimensions: their shapes are guesses."""
+    """A graph, which of its tensors have dynamic dimensions (their shapes are guesses), and whether the file
+    has data behind the flatbuffer."""
 
     graph: Graph
     open_shapes: frozenset[int]
+    has_outside_data: bool = False
 
 
 def read_tflite(source: bytes | str | Path) -> Graph:
@@ -38,9 +42,12 @@ def read_tflite(source: bytes | str | Path) -> Graph:
 def read_model(source: bytes | str | Path) -> ReadModel:
     """As `read_tflite`, with what an importer must know beyond the graph."""
     data, name = (source, "model") if isinstance(source, bytes) else (read_file(source), str(source))
-    model = Decoder(data, name).root("Model")
+    decoder = Decoder(data, name)
+    model = decoder.root("Model")
+    refuse_compiled((code["custom_code"] or "" for code in model["operator_codes"]), name)
+    has_outside_data = load_outside_data(decoder, model)
     subgraph = _only_subgraph(model, name)
-    tensor_reader = TensorReader(model["buffers"], name)
+    tensor_reader = TensorReader(model["buffers"], name, len(data))
     tensors = tuple(tensor_reader.tensor(index, values) for index, values in enumerate(subgraph["tensors"]))
     graph = Graph(
         name=_graph_name(subgraph["name"], source),
@@ -54,13 +61,13 @@ def read_model(source: bytes | str | Path) -> ReadModel:
     )
     _check_data_flow(graph, tensor_reader.variables, name)
     tensor_reader.check_inputs(graph)
-    return ReadModel(graph, tensor_reader.open_shapes)
+    return ReadModel(graph, tensor_reader.open_shapes, has_outside_data)
 
 
 def _graph_name(name: str | None, source: bytes | str | Path) -> str:
     if name not in (None, *_NAMELESS) or isinstance(source, bytes):
         return printable(name or "")
-    return Path(source).stem
+    return printable(Path(source).stem)
 
 
 def _only_subgraph(model: Values, name: str) -> Values:

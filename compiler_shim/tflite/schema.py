@@ -60,6 +60,11 @@ TABLES: Mapping[str, tuple[SchemaField | None, ...]] = {
         SchemaField("builtin_options_type", "uint8"),
         SchemaField("builtin_options", "union"),
         SchemaField("custom_options", "[uint8]"),
+        None,
+        None,
+        None,
+        SchemaField("large_custom_options_offset", "uint64"),
+        SchemaField("large_custom_options_size", "uint64"),
     ),
     "Buffer": (
         SchemaField("data", "[uint8]"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dlasim.compiler_shim.constant_budget import ConstantBudget
 from dlasim.compiler_shim.graph import MAX_DIMENSIONS, Graph, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.fields import enum_names
 from dlasim.compiler_shim.tflite.decoding import Values
@@ -21,8 +22,9 @@ _MAX_TENSOR_BYTES = (1 << 31) - 1
 class TensorReader:
     """Makes Tensors of a file's tables, and notes which are variables and which have dynamic dimensions."""
 
-    def __init__(self, buffers: Sequence[Values], file_name: str) -> None:
+    def __init__(self, buffers: Sequence[Values], file_name: str, file_bytes: int) -> None:
         self._buffers = buffers
+        self._budget = ConstantBudget(file_bytes)
         self._file_name = file_name
         self._open_dimensions: dict[int, tuple[int, ...]] = {}
         self.variables: set[int] = set()
@@ -76,11 +78,7 @@ class TensorReader:
         number = values["buffer"]
         if number >= len(self._buffers):
             raise InputError(f"{where}: there is no buffer {number} (the file has {len(self._buffers)})")
-        buffer = self._buffers[number]
-        # Small offsets are what the converter leaves behind in ordinary files.
-        if buffer["offset"] > 1:
-            raise InputError(f"{where}: its data is behind the flatbuffer, which is not supported")
-        raw = np.asarray(buffer["data"], dtype=np.uint8)
+        raw = np.asarray(self._buffers[number]["data"], dtype=np.uint8)
         if values["is_variable"]:
             self.variables.add(index)
         expected_bytes = math.prod(shape) * np.dtype(dtype).itemsize
@@ -93,6 +91,7 @@ class TensorReader:
             raise InputError(
                 f"{where}: {dtype}{list(shape)} takes {expected_bytes} bytes, but its buffer has {raw.size}"
             )
+        self._budget.spend(expected_bytes, where)
         data = raw.view(np.dtype(dtype).newbyteorder("<")).reshape(shape)
         return data if data.flags.aligned else data.copy()
 

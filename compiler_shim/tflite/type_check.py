@@ -122,9 +122,11 @@ def _reads_float_input(graph: Graph, operator: Operator) -> bool:
 
 
 def _takes_floats(graph: Graph, operator: Operator) -> bool:
-    """Whether each of its float operands is one that may be of any type."""
+    """Whether each of its float operands is one that may be."""
     return operator.kind in OPERATORS and all(
-        class_ in "x*" for class_, tensor in _operands(graph, operator) if tensor.dtype in _FLOATS
+        class_ == "*" or tensor.dtype in CLASSES[class_]
+        for class_, tensor in _operands(graph, operator)
+        if tensor.dtype in _FLOATS
     )
 
 

@@ -854,7 +854,7 @@ static const char *dla_binary_broken_rule(const struct dla_host_arguments *c)
 }
 
 static const struct dla_host_range dla_unary_ranges[] = {
-    { "function must be 0 to 7", 0, 7, 1, 1 },
+    { "function must be 0 to 10", 0, 10, 1, 1 },
 };
 static const struct dla_host_types dla_unary_inputs[] = {
     { "input must be int32 or float32", 0x06 },
@@ -1897,6 +1897,61 @@ static const char *dla_suppress_boxes_broken_rule(const struct dla_host_argument
     return NULL;
 }
 
+static const struct dla_host_range dla_softmax_float_ranges[] = {
+    { "beta must be above 0 and finite", 1, 2139095039, 1, 0 },
+};
+static const struct dla_host_types dla_softmax_float_inputs[] = {
+    { "input must be float32", 0x04 },
+};
+static const struct dla_host_types dla_softmax_float_outputs[] = {
+    { "output must be float32", 0x04 },
+};
+static const char *dla_softmax_float_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!(dla_host_rank(c, 0) > INT64_C(0)))
+        return "input must have a dimension";
+    return NULL;
+}
+
+static const struct dla_host_types dla_resize_float_inputs[] = {
+    { "input must be int8 or float32", 0x05 },
+    { "rows must be int32", 0x02 },
+    { "columns must be int32", 0x02 },
+};
+static const struct dla_host_types dla_resize_float_outputs[] = {
+    { "output must be int8 or float32", 0x05 },
+};
+static const char *dla_resize_float_broken_rule(const struct dla_host_arguments *c)
+{
+    (void)c;
+    if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
+        return "input must have the output's type";
+    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+        return "input must have 4 dimensions";
+    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+        return "output must have 4 dimensions";
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+        return "input and output must have the same number of images";
+    if (!(dla_host_shape(c, 0, INT64_C(3)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+        return "input and output must have the same channels";
+    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+        return "rows must have 2 dimensions";
+    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+        return "columns must have 2 dimensions";
+    if (!((dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(1))) && (dla_host_shape(c, 1, INT64_C(1)) == INT64_C(3))))
+        return "rows must have three words for each output row";
+    if (!((dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(2))) && (dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3))))
+        return "columns must have three words for each output column";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -2006,6 +2061,10 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_decode_boxes_broken_rule, 4, 2, 1 },
     [58] = { "SUPPRESS_BOXES", dla_suppress_boxes_ranges, dla_suppress_boxes_inputs, dla_suppress_boxes_outputs,
         dla_suppress_boxes_broken_rule, 7, 2, 5 },
+    [60] = { "SOFTMAX_FLOAT", dla_softmax_float_ranges, dla_softmax_float_inputs, dla_softmax_float_outputs,
+        dla_softmax_float_broken_rule, 1, 1, 1 },
+    [61] = { "RESIZE_FLOAT", NULL, dla_resize_float_inputs, dla_resize_float_outputs,
+        dla_resize_float_broken_rule, 0, 3, 1 },
 };
 
 #endif

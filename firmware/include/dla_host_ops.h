@@ -70,6 +70,8 @@ enum dla_host_op {
     DLA_HOST_OP_LUT_16 = 59,
     DLA_HOST_OP_DECODE_BOXES = 57,
     DLA_HOST_OP_SUPPRESS_BOXES = 58,
+    DLA_HOST_OP_SOFTMAX_FLOAT = 60,
+    DLA_HOST_OP_RESIZE_FLOAT = 61,
 };
 
 /* What BINARY computes. */
@@ -96,6 +98,9 @@ enum dla_unary_function {
     DLA_UNARY_FUNCTION_CEIL = 5,
     DLA_UNARY_FUNCTION_ROUND = 6,
     DLA_UNARY_FUNCTION_RSQRT = 7,
+    DLA_UNARY_FUNCTION_EXP = 8,
+    DLA_UNARY_FUNCTION_LOGISTIC = 9,
+    DLA_UNARY_FUNCTION_ELU = 10,
 };
 
 /* What REDUCE computes. */
@@ -412,7 +417,7 @@ struct dla_host_binary {
 _Static_assert(sizeof(struct dla_host_binary) == 4 * DLA_HOST_BINARY_WORDS, "size");
 
 /* UNARY: function(x) in the element type itself; of int32 ABS, NEG and SQUARE only. SQRT is correctly
-   rounded, RSQRT is 1 / SQRT, ROUND takes halves to even.
+   rounded, RSQRT is 1 / SQRT, ROUND takes halves to even; EXP, LOGISTIC and ELU are in integers.
    Inputs: input. Outputs: output. */
 #define DLA_HOST_UNARY_WORDS 1u
 struct dla_host_unary {
@@ -833,6 +838,21 @@ struct dla_host_suppress_boxes {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_suppress_boxes) == 4 * DLA_HOST_SUPPRESS_BOXES_WORDS, "size");
 
+/* SOFTMAX_FLOAT: For each row along the last dimension: e = exp((x - max(row)) * beta), with UNARY's EXP,
+   and e divided by the sum of the row's, one after another in float32.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_SOFTMAX_FLOAT_WORDS 1u
+struct dla_host_softmax_float {
+    float beta; /* factor of the exponents */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_softmax_float) == 4 * DLA_HOST_SOFTMAX_FLOAT_WORDS, "size");
+
+/* RESIZE_FLOAT: Of the four pixels at (lower, upper) x (lower, upper), the sum weighted by 1 - fraction
+   and fraction in each direction, in float32 and in the order of rows; int8 stands for numbers that are
+   128 higher, to which a half is added before they are cut off.
+   Inputs: input, rows, columns. Outputs: output. */
+#define DLA_HOST_RESIZE_FLOAT_WORDS 0u
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -888,6 +908,8 @@ _Static_assert(sizeof(struct dla_host_suppress_boxes) == 4 * DLA_HOST_SUPPRESS_B
     X(QUANTIZE_TABLE, quantize_by_table) \
     X(LUT_16, look_up16) \
     X(DECODE_BOXES, decode_boxes) \
-    X(SUPPRESS_BOXES, suppress_boxes)
+    X(SUPPRESS_BOXES, suppress_boxes) \
+    X(SOFTMAX_FLOAT, softmax_float) \
+    X(RESIZE_FLOAT, resize_float)
 
 #endif

@@ -17,6 +17,7 @@ from dlasim.isa.host_ops import (
 )
 from dlasim.sim.float_steps import FloatSteps, look_up, rounded_steps
 from dlasim.sim.host.call import Array, Call
+from dlasim.sim.host.exponentials import elu, exponential, logistic
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quotient, requant, wrap32
 
 
@@ -203,6 +204,9 @@ _UNARY: Mapping[int, Callable[[Array], Array]] = {
     UnaryFunction.CEIL: np.ceil,
     UnaryFunction.ROUND: np.rint,
     UnaryFunction.RSQRT: lambda values: np.float32(1) / np.sqrt(values),
+    UnaryFunction.EXP: exponential,
+    UnaryFunction.LOGISTIC: logistic,
+    UnaryFunction.ELU: elu,
 }
 
 

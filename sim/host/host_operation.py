@@ -17,6 +17,7 @@ from dlasim.sim.host import (
     convolution,
     detection,
     elementwise,
+    exponentials,
     int16,
     movement,
     pooling,
@@ -27,7 +28,9 @@ from dlasim.sim.host import (
 from dlasim.sim.host.call import Array, Call, TensorSpec
 
 Kernel = Callable[[Call], list[Array]]
-_MODULES = (convolution, detection, elementwise, movement, pooling, recurrent, resize, rows, int16)
+_MODULES = (
+    convolution, detection, elementwise, exponentials, int16, movement, pooling, recurrent, resize, rows,
+)  # fmt: skip
 
 
 class HostOperation:

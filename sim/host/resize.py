@@ -8,6 +8,7 @@ from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit
 
+_BYTE_OFFSET = 128
 _ONE = 1 << RESIZE_FRACTION_BITS
 
 
@@ -53,4 +54,33 @@ def _blended(lower: Array, upper: Array, fraction: Array) -> Array:
     return blend
 
 
-KERNELS = {"resize_nearest": resize_nearest, "resize_bilinear": resize_bilinear}
+def resize_float(call: Call) -> list[Array]:
+    """RESIZE_FLOAT: in TensorFlow's order, products from left to right."""
+    image, is_int8 = call.inputs[0], call.inputs[0].dtype == np.int8
+    numbers = image.astype(np.float32) + np.float32(_BYTE_OFFSET if is_int8 else 0)
+    (low_y, high_y, y), (low_x, high_x, x) = (
+        _places(*given) for given in zip(call.inputs[1:], image.shape[1:3], strict=True)
+    )
+    y, one = y[:, None, None], np.float32(1)
+    with np.errstate(all="ignore"):
+        corners = (
+            numbers[:, rows[:, None], columns] * down * across[:, None]
+            for columns, across in ((low_x, one - x), (high_x, x))
+            for rows, down in ((low_y, one - y), (high_y, y))
+        )
+        total = next(corners)
+        for corner in corners:
+            total = total + corner
+    if not is_int8:
+        return [total]
+    cut = np.trunc(total + np.float32(0.5)).astype(np.int64) - _BYTE_OFFSET
+    return [cut.clip(INT8_MIN, INT8_MAX).astype(np.int8)]
+
+
+def _places(table: Array, size: int) -> tuple[Array, Array, Array]:
+    """Lower and upper positions inside the image, and the fraction."""
+    lower, upper = np.clip(table[:, :2], 0, size - 1).T
+    return lower, upper, np.ascontiguousarray(table[:, 2]).view(np.float32)
+
+
+KERNELS = {"resize_float": resize_float, "resize_nearest": resize_nearest, "resize_bilinear": resize_bilinear}

@@ -11,6 +11,7 @@ import numpy as np
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
+from dlasim.fileio import read_file
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import UNITS
 from dlasim.isa.program import Program
@@ -86,12 +87,12 @@ def _inference(result: Table, row: Row) -> tuple[Program, Inference]:
 def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
     about = result.path.with_name(ABOUT)
     try:
-        model = json.loads(about.read_text(encoding="utf-8"))["models"][row["model"]]
+        model = json.loads(read_file(about))["models"][row["model"]]
         source = Source(
             model["label"], model["path"], model["topology"], tuple(map(tuple, model["arguments"]))
         )
         content = model["content"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{about} does not describe model {row['model']}; run the sweep again") from None
     if source.path and not Path(source.path).exists():
         raise InputError(f"{source.path} no longer exists; a timeline needs it to simulate the model again")

@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import Any
 
 from dlasim import __version__
+from dlasim.errors import printable
 from dlasim.sweeps.charts import palette
 
 # In the order in which they build on each other.
@@ -45,7 +46,7 @@ def document(title: str, data: Mapping[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         f'<meta name="generator" content="dlasim {escape(__version__)}">',
-        f"<title>{escape(title)}</title>",
+        f"<title>{escape(printable(title))}</title>",
         f"<style>{style}</style>",
         "</head>",
         "<body>",
@@ -59,18 +60,21 @@ def document(title: str, data: Mapping[str, Any]) -> str:
 
 
 def encode(data: Any) -> str:
-    """JSON that may stand inside a script element; numbers that are none become null."""
-    text = json.dumps(_finite(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """JSON that may stand inside a script element: numbers that are none become null, and names can neither
+    control a terminal nor turn the direction of the text around them."""
+    text = json.dumps(_plain(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(_ESCAPES).encode("utf-8", "replace").decode()
 
 
-def _finite(item: Any) -> Any:
+def _plain(item: Any) -> Any:
     if isinstance(item, float):
         return item if math.isfinite(item) else None
+    if isinstance(item, str):
+        return printable(item, also="\n\t")
     if isinstance(item, Mapping):
-        return {str(name): _finite(value) for name, value in item.items()}
+        return {printable(str(name)): _plain(value) for name, value in item.items()}
     if isinstance(item, (list, tuple)):
-        return [_finite(value) for value in item]
+        return [_plain(value) for value in item]
     return item
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dlasim.errors import InputError
+from dlasim.fileio import read_file
 from dlasim.sim.sizes import size_text
 from dlasim.sweeps.charts.data import Table, axis_name, labels, varying, with_full_timing
 from dlasim.sweeps.charts.measures import describe
@@ -85,9 +86,9 @@ def _chosen(result: Table, where: str | None) -> list[dict[str, Any]]:
 def _about(result: Table) -> dict[str, Any]:
     """Name and title of the study, where the sweep's folder says them."""
     try:
-        study = json.loads(result.path.with_name(ABOUT).read_text(encoding="utf-8"))
+        study = json.loads(read_file(result.path.with_name(ABOUT)))
         return {name: str(study[name]) for name in ("study", "title", "command") if study.get(name)}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
 

@@ -33,7 +33,23 @@ def add_of_int32():
     return Graph("add", tensors, (add,), (0,), (1,))
 
 
-@pytest.fixture(params=[relu6, add_of_int32], ids=["RELU6", "ADD"])
+def padded_blocks():
+    pads = np.array([[1, 1]], np.int32)
+    tensors = (
+        int8("x", 0.05, 3),
+        Tensor("pixels", (1, 64, 1), "int8", Quantization((float(np.float32(0.05)),), (3,))),
+        Tensor("block", (1,), "int32", None, np.array([2], np.int32)),
+        Tensor("pads", (1, 2), "int32", None, pads),
+        Tensor("y", (2, 33, 1), "int8", Quantization((float(np.float32(0.05)),), (3,))),
+    )
+    operators = (
+        Operator("RESHAPE", (0,), (1,), {"new_shape": (1, 64, 1)}, "operator 0"),
+        Operator("SPACE_TO_BATCH_ND", (1, 2, 3), (4,), {}, "operator 1"),
+    )
+    return Graph("blocks", tensors, operators, (0,), (4,))
+
+
+@pytest.fixture(params=[relu6, add_of_int32, padded_blocks], ids=["RELU6", "ADD", "SPACE_TO_BATCH_ND"])
 def graph(request):
     return request.param()
 

@@ -69,8 +69,8 @@ def test_input_channels_are_cut_so_that_the_line_buffer_holds_the_input(line_buf
 @pytest.mark.parametrize("kernel", [(1, 1), (3, 3)])
 @pytest.mark.parametrize("channels", [64, 3000])
 def test_a_larger_budget_takes_no_tile_whose_input_the_line_buffer_cannot_hold(kernel, channels):
-    """One output channel at a time reads the input: what the line buffer does not hold crosses the ports again
-    for each of them. With 3,000 channels it holds parts of a row."""
+    """One output channel at a time reads the input: what the line buffer does not hold crosses the ports
+    again for each of them. With 3,000 channels it holds parts of a row."""
     config = configs.DlaConfig().replace(parallel="input", pes=208)
     node = DlaNode("OP_CONV", 0, (0,), 9, (30, 30, channels), (28, 28, 48), kernel, weights=2, records=3)
     problem = TilingProblems(node, MachineModel(config))[InSram((False,), False)]

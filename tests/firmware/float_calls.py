@@ -157,3 +157,33 @@ def detection(rng: Random) -> Iterator[Call]:
         }  # fmt: skip
         specs = [TensorSpec(shape, "float32") for shape in outputs]
         yield Call("SUPPRESS_BOXES", [corners, scores], specs[0], words, (*specs[1:], workspace))
+
+
+def exponentials(rng: Random) -> Iterator[Call]:
+    """Over all that e^x is not infinite or 0 for, near 0, and beyond."""
+    values = np.concatenate(
+        [
+            rng.uniform(-110, 95, 400),
+            rng.normal(0, 1, 300),
+            np.ldexp(rng.uniform(-1, 1, 300), rng.integers(-60, 8, 300)),
+        ]
+    ).astype(np.float32)
+    for function in (UnaryFunction.EXP, UnaryFunction.LOGISTIC, UnaryFunction.ELU):
+        yield call("UNARY", [values], values.shape, "float32", function=int(function))
+    shape = (int(rng.integers(1, 5)), int(rng.integers(1, 40)))
+    for rows in (rng.normal(0, 8, shape).astype(np.float32), some(rng, shape)):
+        yield call("SOFTMAX_FLOAT", [rows], shape, "float32", beta=float(np.float32(rng.uniform(0.1, 3))))
+
+
+def resized(rng: Random) -> Iterator[Call]:
+    """Tables may point outside of the image; fractions are of any size."""
+    shape, (height, width) = tuple(int(n) for n in rng.integers(1, 5, 4)), rng.integers(1, 7, 2)
+    tables = []
+    for count in (height, width):
+        places = rng.integers(-1, 6, (count, 2)).astype(np.int32)
+        fractions = rng.uniform(-0.5, 1, count).astype(np.float32).view(np.int32)
+        tables.append(np.concatenate([places, fractions[:, None]], axis=1))
+    whole = (shape[0], int(height), int(width), shape[3])
+    for dtype in ("int8", "float32"):
+        image = elements(rng, dtype, shape) if dtype == "int8" else some(rng, shape)
+        yield call("RESIZE_FLOAT", [image, *tables], whole, dtype)

@@ -65,6 +65,8 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (float_calls.float_binary, 2),
     (float_calls.int64_binary, 2),
     (float_calls.float_unary, 2),
+    (float_calls.exponentials, SOME),
+    (float_calls.resized, SOME),
     (float_calls.float_conversion, 2),
     (float_calls.float_comparison, 2),
     (float_calls.float_along_dimensions, MANY),

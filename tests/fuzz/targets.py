@@ -46,6 +46,7 @@ from tests.fuzz.harness import Target
 from tests.fuzz.structure import evil
 from tests.sim_machine.bench import HALT, Bench, cfg, op
 from tests.tflite.one_operator import BUILDERS, random_graph
+from tests.tflite.outside_form import moved_outside
 from tests.tflite.streaming_model import SHAPE, ZERO_POINT, streaming_model
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +90,8 @@ def _graphs() -> tuple[object, ...]:
 
 def _model_seeds() -> Sequence[bytes]:
     streaming = streaming_model(np.full(SHAPE, ZERO_POINT, np.int8))
-    return [*(write_tflite(graph) for graph in _graphs()), streaming]  # type: ignore[arg-type]
+    models = [write_tflite(graph) for graph in _graphs()]  # type: ignore[arg-type]
+    return [*models, *map(moved_outside, models), streaming]
 
 
 def _graph_seeds() -> Sequence[bytes]:

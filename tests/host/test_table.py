@@ -72,6 +72,8 @@ CODES = {
     57: "DECODE_BOXES",
     58: "SUPPRESS_BOXES",
     59: "LUT_16",
+    60: "SOFTMAX_FLOAT",
+    61: "RESIZE_FLOAT",
 }
 
 

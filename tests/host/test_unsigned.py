@@ -19,8 +19,6 @@ from tests.tflite.unsigned_form import NOT_IN_UINT8, unsigned_form
 SEEDS = range(4)
 # It has a test of its own.
 IN_DOUBLE = {"FULLY_CONNECTED"}
-# LiteRT computes it in float32; dlasim refuses it.
-REFUSED = {"RESIZE_BILINEAR"}
 
 
 def check(graph: Graph, seed: int, not_in_second: int | None = None) -> None:
@@ -105,13 +103,6 @@ def test_curves_of_all_inputs_with_scales_that_make_ties(kind: str, steps: int, 
         model = write_tflite(build.graph(kind, [source], [result]))
         found = run_on_host(prepare(read_model(model), "model"), [values])[result]
         np.testing.assert_array_equal(found, run_litert_reference(model, [values])[result])
-
-
-@pytest.mark.parametrize("kind", sorted(REFUSED))
-def test_what_is_refused(kind: str) -> None:
-    graph = prepare(read_model(write_tflite(unsigned_form(random_graph(kind, 0), 0))), "model")
-    with pytest.raises(InputError, match="float32"):
-        run_on_host(graph, [])
 
 
 @pytest.mark.parametrize("seed", range(20))

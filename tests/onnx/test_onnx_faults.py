@@ -262,3 +262,49 @@ def test_verify_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_onnx_itself_takes_what_these_tests_build(tmp_path: Path) -> None:
     """Else they would test nothing."""
     onnx.checker.check_model(model(conversions(helper.make_node("Relu", ["q"], ["r"])), []))
+
+
+def conv(**attributes: Any) -> Any:
+    """A quantized Conv of a 3x3 window over two channels, with these attributes."""
+    weights = numpy_helper.from_array(np.ones((4, 2, 3, 3), np.int8), "weights")
+    nodes = conversions(
+        helper.make_node("DequantizeLinear", ["weights", "scale"], ["w"]),
+        helper.make_node("Conv", ["q", "w"], ["r"], **attributes),
+    )
+    return model(nodes, [weights], (1, 2, 8, 8))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"kernel_shape": [5, 5]}, "kernel_shape is [5, 5], but its weights are [4, 2, 3, 3]"),
+        ({"kernel_shape": [3]}, "kernel_shape is [3], but its weights are"),
+        ({"group": 2}, "weights [4, 2, 3, 3] in 2 groups do not fit 2 channels"),
+        ({"group": 0}, "in 0 groups"),
+        ({"pads": [1, 1]}, "strides, dilations and pads do not fit a window of 2 dimensions"),
+        ({"strides": [1]}, "strides, dilations and pads do not fit"),
+        ({"dilations": [1, 1, 1]}, "strides, dilations and pads do not fit"),
+        ({"dilations": [0, 1]}, "a window, stride, dilation or padding is out of range"),
+        ({"dilations": [4, 4]}, "its window is larger than its padded input"),
+        ({"auto_pad": "SOME"}, "auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER (got SOME)"),
+        ({"auto_pad": "VALID", "pads": [1, 1, 1, 1]}, "auto_pad is VALID, but it has pads [1, 1, 1, 1], too"),
+    ],
+)
+def test_attributes_that_contradict_each_other(
+    tmp_path: Path, attributes: dict[str, Any], message: str
+) -> None:
+    assert message in refusal(tmp_path, conv(**attributes))
+
+
+def test_attributes_that_repeat_what_the_weights_say(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(
+        conv(kernel_shape=[3, 3], group=1, auto_pad="NOTSET").SerializeToString()
+    )
+    assert "CONV_2D" in {operator.kind for operator in load_graph(tmp_path / "m.onnx").operators}
+
+
+def test_a_pool_with_an_empty_list_of_dilations(tmp_path: Path) -> None:
+    node = helper.make_node("MaxPool", ["q"], ["r"], kernel_shape=[2, 2])
+    empty = node.attribute.add(name="dilations", type=onnx.AttributeProto.INTS)
+    assert not empty.ints
+    assert "do not fit a window" in refusal(tmp_path, model(conversions(node), [], (1, 2, 8, 8)))

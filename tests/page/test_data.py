@@ -29,7 +29,7 @@ def test_data_never_end_their_element() -> None:
     text = encode({"</script>": hostile})
     assert not set("<>&\u2028") & set(text)
     text.encode()
-    assert json.loads(text)["</script>"][:3] == hostile[:3]
+    assert json.loads(text)["</script>"][:3] == ["</script>", "<!--", "?"]
     assert json.loads(text)["</script>"][-2:] == [None, None]
 
 

@@ -200,7 +200,7 @@ OPERATOR = ("subgraphs", 0, "operators", 0)
         ((*TENSOR, "sparsity"), {}, "sparse"),
         ((*TENSOR, "shape_signature"), [1], "shape [1, 4], but shape signature [1]"),
         ((*TENSOR, "shape_signature"), [-1, -1], "only the batch"),
-        (("buffers",), [{"offset": 4096, "size": 4}], "behind the flatbuffer"),
+        (("buffers",), [{"offset": 4096, "size": 4}], "buffer 0: 4 bytes at 4096 are beyond"),
         (("buffers",), [{"data": np.zeros(3, np.uint8)}], "takes 4 bytes, but its buffer has 3"),
         ((*OPERATOR, "opcode_index"), 3, "there is no operator code 3"),
         ((*OPERATOR, "inputs"), [1], "reads y before"),

@@ -8,7 +8,7 @@ from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
 
 # LiteRT has no uint8 kernel for these, or one in float32, which dlasim refuses.
 NOT_IN_UINT8 = {
-    "ABS", "BATCH_MATMUL", "CEIL", "DEPTH_TO_SPACE", "ELU", "EXP", "FLOOR_DIV", "RESIZE_BILINEAR",
+    "ABS", "BATCH_MATMUL", "CEIL", "DEPTH_TO_SPACE", "ELU", "EXP", "FLOOR_DIV",
     "ROUND", "RSQRT", "SQRT", "SQUARED_DIFFERENCE", "SVDF",
     "UNIDIRECTIONAL_SEQUENCE_LSTM",
 }  # fmt: skip

@@ -1,6 +1,8 @@
 /* Operators on plain numbers of any type: CAST, UNARY, ARG_MAX. */
 #include "numbers.h"
 
+#include "exponentials.h"
+
 /* The nearest value that an integer type has. */
 static int64_t saturate(int64_t value, const struct tensor *output)
 {
@@ -57,6 +59,12 @@ static float compute_float(int32_t function, float value)
         return round_up(value);
     case DLA_UNARY_FUNCTION_ROUND:
         return round_to_even(value);
+    case DLA_UNARY_FUNCTION_EXP:
+        return exponential(value);
+    case DLA_UNARY_FUNCTION_LOGISTIC:
+        return logistic(value);
+    case DLA_UNARY_FUNCTION_ELU:
+        return elu(value);
     default:
         return 1 / square_root(value);
     }

@@ -1,6 +1,7 @@
 /* RESIZE_NEAREST and RESIZE_BILINEAR: the compiler has tabulated which pixels of the input go where. */
 #include "call.h"
 #include "fixed_point.h"
+#include "soft_float.h"
 #include "string.h"
 
 /* The pixel nearest to an entry of the tables: programs written by hand may point outside the image. */
@@ -71,6 +72,52 @@ enum status resize_bilinear(const struct call *call)
             const int8_t *first = image + place.lower * row_bytes, *second = image + place.upper * row_bytes;
             for (uint32_t column = 0; column < width_of(&output); column++, target += channels)
                 blend_pixel(target, first, second, place.fraction, limit(columns[column], width_of(&input)), channels);
+        }
+    return OK;
+}
+
+enum { BYTE_OFFSET = 128 };
+
+/* A pixel's number; int8 stands for a byte. */
+static inline float number_at(const struct tensor *image, int32_t position)
+{
+    if (image->element_bytes == 1)
+        return (float)(((const int8_t *)image->data)[position] + BYTE_OFFSET);
+    return ((const float *)image->data)[position];
+}
+
+static void put_number(const struct tensor *image, uint32_t position, float number)
+{
+    if (image->element_bytes == 1)
+        ((int8_t *)image->data)[position] = clamp_to_int8((int32_t)truncate(number + 0.5f) - BYTE_OFFSET);
+    else
+        ((float *)image->data)[position] = number;
+}
+
+/* The sum of four products from left to right, one column after the other, as TensorFlow adds them. */
+enum status resize_float(const struct call *call)
+{
+    struct tensor input = call_input(call, 0), output = call_output(call, 0);
+    const struct place *rows = call_input(call, 1).data, *columns = call_input(call, 2).data;
+    int32_t channels = (int32_t)channels_of(&input), width = (int32_t)width_of(&input);
+    int32_t height = (int32_t)height_of(&input);
+    uint32_t target = 0;
+    for (int32_t batch = 0; batch < (int32_t)batches_of(&output); batch++)
+        for (uint32_t row = 0; row < height_of(&output); row++) {
+            int32_t low = (batch * height + inside(rows[row].lower, height)) * width;
+            int32_t high = (batch * height + inside(rows[row].upper, height)) * width;
+            float down = float_of((uint32_t)rows[row].fraction), up = 1 - down;
+            for (uint32_t column = 0; column < width_of(&output); column++) {
+                int32_t left = inside(columns[column].lower, width), right = inside(columns[column].upper, width);
+                float across = float_of((uint32_t)columns[column].fraction), back = 1 - across;
+                for (int32_t channel = 0; channel < channels; channel++) {
+                    float sum = number_at(&input, (low + left) * channels + channel) * up * back;
+                    sum += number_at(&input, (high + left) * channels + channel) * down * back;
+                    sum += number_at(&input, (low + right) * channels + channel) * up * across;
+                    sum += number_at(&input, (high + right) * channels + channel) * down * across;
+                    put_number(&output, target++, sum);
+                }
+            }
         }
     return OK;
 }

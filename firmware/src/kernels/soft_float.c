@@ -161,15 +161,21 @@ float __floatdisf(int64_t value)
     return round_off(value < 0 ? SIGN : 0, BIAS + 63 - shift, significand);
 }
 
-float __floatsisf(int32_t value)
+static float of_integer(uint32_t sign, uint32_t magnitude)
 {
-    uint32_t magnitude = value < 0 ? -(uint32_t)value : (uint32_t)value;
     if (!magnitude)
         return 0;
     int32_t shift = __builtin_clz(magnitude);
     magnitude <<= shift;
-    return round_off(value < 0 ? SIGN : 0, BIAS + 31 - shift, magnitude >> 1 | (magnitude & 1));
+    return round_off(sign, BIAS + 31 - shift, magnitude >> 1 | (magnitude & 1));
 }
+
+float __floatsisf(int32_t value)
+{
+    return of_integer(value < 0 ? SIGN : 0, value < 0 ? -(uint32_t)value : (uint32_t)value);
+}
+
+float __floatunsisf(uint32_t value) { return of_integer(0, value); }
 
 /* Digit by digit: 26 binary places, two bits of the radicand for each. */
 float square_root(float value)

@@ -183,6 +183,25 @@ def float_unary(kind: str) -> Callable:
     return build
 
 
+def one_hot(make: Maker) -> Graph:
+    """Of indices that are bytes first, so that many of them are in range, and others below and above it."""
+    source, depth = make.input(make.shape(make.number(1, 3))), make.number(1, 90)
+    shape = make.tensors[source].shape
+    indices = make.tensor("indices", shape, None, make.choice("int32", "int64"))
+    axis = make.number(-1, len(shape))
+    place = len(shape) if axis == -1 else axis
+    constants = [make.constant("depth", np.array(depth, np.int32))]
+    dtype = make.choice("int8", "float32", "int32")
+    quantization = make.quantization() if dtype == "int8" else None
+    for name in ("on", "off"):
+        value = np.array(make.number(-100, 100), dtype)
+        constants.append(make.constant(name, value, quantization))
+    result = make.tensor("output", (*shape[:place], depth, *shape[place:]), quantization, dtype)
+    graph = make.graph("ONE_HOT", [indices, *constants], [result], {"axis": axis})
+    first = Operator("CAST", (source,), (indices,), {}, "operator 0")
+    return replace(graph, operators=(first, replace(graph.operators[0], location="operator 1")))
+
+
 def unary(kind: str, output: Quantization | None = None, **options: Any) -> Callable:
     return lambda make: make.unary(kind, options, output)
 

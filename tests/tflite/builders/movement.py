@@ -32,6 +32,34 @@ def reshape(make: Maker) -> Graph:
     return make.moved("RESHAPE", source, [make.constant("shape", output)], output, {"new_shape": output})
 
 
+def space_to_batch(make: Maker) -> Graph:
+    block, pixels, pairs, outer = _blocks(make)
+    shape = [side * count - sum(pair) for side, count, pair in zip(block, pixels, pairs, strict=True)]
+    source = make.input((outer[0], *shape, outer[1]))
+    constants = [make.constant("block", block), make.constant("paddings", pairs)]
+    output = (outer[0] * int(np.prod(block)), *pixels, outer[1])
+    return make.moved("SPACE_TO_BATCH_ND", source, constants, output, {})
+
+
+def batch_to_space(make: Maker) -> Graph:
+    block, pixels, pairs, outer = _blocks(make)
+    source = make.input((outer[0] * int(np.prod(block)), *pixels, outer[1]))
+    constants = [make.constant("block", block), make.constant("crops", pairs)]
+    shape = [side * count - sum(pair) for side, count, pair in zip(block, pixels, pairs, strict=True)]
+    return make.moved("BATCH_TO_SPACE_ND", source, constants, (outer[0], *shape, outer[1]), {})
+
+
+def _blocks(make: Maker) -> tuple[list[int], list[int], list[list[int]], tuple[int, int]]:
+    """Blocks of one or two dimensions, how many there are, what is added or cropped, images and channels."""
+    rank = make.number(1, 2)
+    block, pixels = [make.number(1, 3) for _ in range(rank)], [make.number(2, 4) for _ in range(rank)]
+    pairs = [[make.number(0, 2), make.number(0, 1)] for _ in range(rank)]
+    fits = all(sum(pair) < side * count for side, count, pair in zip(block, pixels, pairs, strict=True))
+    if not fits or make.choice(False, True):
+        pairs = [[0, 0] for _ in range(rank)]
+    return block, pixels, pairs, (make.number(1, 2), make.number(1, 5))
+
+
 def squeeze(make: Maker) -> Graph:
     size = make.number(2, 9)
     source = make.input((1, 1, size, 1))
