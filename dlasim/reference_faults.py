@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.graph import Graph, Operator
 from dlasim.dataclass import dataclass
 
+_LEAST_SCALE = 2.0**-28  # of the input of TFLite Micro's LOGISTIC and TANH
+
 
 @dataclass(frozen=True, slots=True)
 class KnownFault:
@@ -22,12 +24,22 @@ class KnownFault:
 
 def _rescales(graph: Graph, operator: Operator) -> bool:
     source, target = graph.tensors[operator.inputs[0]], graph.tensors[operator.outputs[0]]
-    return source.dtype == "int8" and source.quantization != target.quantization
+    return source.dtype in ("int8", "int16") and source.quantization != target.quantization
 
 
 def _limits_int32(graph: Graph, operator: Operator) -> bool:
     activation = operator.options.get("fused_activation_function", "NONE")
     return graph.tensors[operator.outputs[0]].dtype == "int32" and activation != "NONE"
+
+
+def _reads_int16(graph: Graph, operator: Operator) -> bool:
+    return graph.tensors[operator.inputs[0]].dtype == "int16"
+
+
+def _overflows_radius(graph: Graph, operator: Operator) -> bool:
+    source = graph.tensors[operator.inputs[0]]
+    quantization = source.quantization
+    return source.dtype == "int8" and quantization is not None and quantization.scale < _LEAST_SCALE
 
 
 def _has_several_classes(_: Graph, operator: Operator) -> bool:
@@ -41,6 +53,12 @@ KNOWN_FAULTS = (
         "TFLite Micro spreads the classes of a detection over those of others",
     ),
     KnownFault("RELU6", _rescales, "TFLite Micro limits the input's integers and does not rescale them"),
+    KnownFault("GREATER", _reads_int16, "TFLite Micro compares int16 with scales that it has not set"),
+    KnownFault("RSQRT", _reads_int16, "TFLite Micro has RSQRT of int16 in fixed point, LiteRT from a table"),
+    *(
+        KnownFault(kind, _overflows_radius, "TFLite Micro shifts by a negative number where a scale is tiny")
+        for kind in ("LOGISTIC", "TANH")
+    ),
     KnownFault("ADD", _limits_int32, "TFLite Micro forgets the activation fused into an ADD of int32"),
 )
 
