@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.graph import Graph, Operator
 from dlasim.dataclass import dataclass
 
+_LEAST_SCALE = 2.0**-28  # of the input of TFLite Micro's LOGISTIC and TANH
+
 
 @dataclass(frozen=True, slots=True)
 class KnownFault:
@@ -22,7 +24,7 @@ class KnownFault:
 
 def _rescales(graph: Graph, operator: Operator) -> bool:
     source, target = graph.tensors[operator.inputs[0]], graph.tensors[operator.outputs[0]]
-    return source.dtype == "int8" and source.quantization != target.quantization
+    return source.dtype in ("int8", "int16") and source.quantization != target.quantization
 
 
 def _limits_int32(graph: Graph, operator: Operator) -> bool:
@@ -39,6 +41,16 @@ def _pads_with_something(graph: Graph, operator: Operator) -> bool:
     return has_zero_point and paddings.data is not None and bool(paddings.data.any())
 
 
+def _reads_int16(graph: Graph, operator: Operator) -> bool:
+    return graph.tensors[operator.inputs[0]].dtype == "int16"
+
+
+def _overflows_radius(graph: Graph, operator: Operator) -> bool:
+    source = graph.tensors[operator.inputs[0]]
+    quantization = source.quantization
+    return source.dtype == "int8" and quantization is not None and quantization.scale < _LEAST_SCALE
+
+
 def _has_several_classes(_: Graph, operator: Operator) -> bool:
     return not operator.options["use_regular_nms"] and operator.options["max_classes_per_detection"] != 1
 
@@ -53,6 +65,12 @@ KNOWN_FAULTS = (
         "SPACE_TO_BATCH_ND", _pads_with_something, "TFLite Micro pads with 0 and not with the zero point"
     ),
     KnownFault("RELU6", _rescales, "TFLite Micro limits the input's integers and does not rescale them"),
+    KnownFault("GREATER", _reads_int16, "TFLite Micro compares int16 with scales that it has not set"),
+    KnownFault("RSQRT", _reads_int16, "TFLite Micro has RSQRT of int16 in fixed point, LiteRT from a table"),
+    *(
+        KnownFault(kind, _overflows_radius, "TFLite Micro shifts by a negative number where a scale is tiny")
+        for kind in ("LOGISTIC", "TANH")
+    ),
     KnownFault("ADD", _limits_int32, "TFLite Micro forgets the activation fused into an ADD of int32"),
 )
 

@@ -710,8 +710,8 @@ HOST_OPERATORS = (
     HostOperator(
         "COMPARE",
         35,
-        "Whether x1 and x2 relate as the function says. int8 compares requant((x - zero_point) << 8, of that "
-        "input). bool has EQUAL and NOT_EQUAL only.",
+        "Whether x1 and x2 relate as the function says. int8, and int16 in EQUAL and NOT_EQUAL, compares "
+        "requant((x - zero_point) << 8, of that input). bool has EQUAL and NOT_EQUAL only.",
         (
             HostOperand("input1", _ALL_BUT_UINT8, "any shape"),
             HostOperand("input2", _ALL_BUT_UINT8, "the same type; broadcast with input1 as in NumPy"),
@@ -720,8 +720,8 @@ HOST_OPERATORS = (
         (
             _function(CompareFunction),
             *_TWO_ZERO_POINTS[:2],
-            *_scale("input1_", "input1; int8 only"),
-            *_scale("input2_", "input2; int8 only"),
+            *_scale("input1_", "input1; int8 and int16 only"),
+            *_scale("input2_", "input2; int8 and int16 only"),
         ),
         firmware="compare",
     ),

@@ -107,8 +107,8 @@ _RECIPROCAL_OF_ZERO = -1515870788  # what TFLite's steps of Newton's method give
 def quotient(dividends: ArrayLike, divisors: ArrayLike, multiplier: int, shift: int) -> Integers:
     """dividends / divisors * multiplier / 2^31 * 2^shift, both of 17 bits at most: TFLite's DIV.
 
-    It multiplies by a reciprocal. Where less than 2^-31 of the product would stay, TFLite shifts by more than
-    a word: by the low five bits of that number, as x86 and RISC-V do, and adds 1 unless it is negative.
+    It multiplies by a reciprocal. Where less than 2^-31 of the product would stay, or more than all of it,
+    TFLite shifts right by more than a word or less than nothing: `divide_anyhow`.
     """
     tops, bottoms = np.asarray(dividends, np.int64), np.asarray(divisors, np.int64)
     tops, bottoms = np.where(bottoms < 0, -tops, tops), np.abs(bottoms)
@@ -117,9 +117,17 @@ def quotient(dividends: ArrayLike, divisors: ArrayLike, multiplier: int, shift: 
     reciprocals = np.where(bottoms == 0, _RECIPROCAL_OF_ZERO, reciprocal_of_one_plus(fractions))
     headroom = np.where(tops < 0, 32 - _bit_lengths(-2 * tops - 1), 31 - _bit_lengths(tops))
     products = high_multiply(high_multiply(wrap32(tops << headroom), reciprocals), multiplier)
-    exponents = (31 - unused) + headroom - shift
-    beyond = (products >> (exponents & 31)) + (products >= 0)
-    return np.where(exponents > 31, beyond, rounding_divide(products, np.clip(exponents, 0, 31)))
+    return divide_anyhow(products, (31 - unused) + headroom - shift)
+
+
+def divide_anyhow(values: Integers, exponents: ArrayLike) -> Integers:
+    """`rounding_divide` of 32-bit numbers as TFLite's C++ does it on x86 and RISC-V for any exponent.
+
+    Below 0 and above 31 it shifts by the low five bits, and adds 1 unless the number is negative.
+    """
+    powers = np.asarray(exponents, np.int64)
+    beyond = (values >> (powers & 31)) + (values >= 0)
+    return np.where(powers & ~31, beyond, rounding_divide(values, powers & 31))
 
 
 def _bit_lengths(values: Integers) -> Integers:

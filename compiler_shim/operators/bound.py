@@ -187,6 +187,18 @@ class BoundOperator:
             self.refuse(f"its scales give a factor of {real:.3g}, but it must be below 2^31")
         return found
 
+    def ratio(self, over: Sequence[float], under: Sequence[float], in_float32: bool | None = None) -> float:
+        """The product of some scales over that of others, in the type in which the reference computes it.
+
+        LiteRT's kernels take float32, TFLite Micro's float64. Results on ties show the difference. Of uint8
+        LiteRT alone has kernels.
+        """
+        is_narrow = self.output().is_unsigned if in_float32 is None else in_float32
+        real = np.float32 if is_narrow else np.float64
+        with np.errstate(all="ignore"):
+            top, bottom = (np.array(factors, real).prod() for factors in (over, under))
+            return float(top / bottom)
+
     def product_multiplier(self, real: float) -> tuple[int, int]:
         """As `multiplier`, of a sum of products: with one rounding if the graph wants that."""
         found = self.multiplier(real)

@@ -14,7 +14,7 @@ from dlasim.errors import InputError
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
 from dlasim.sim.float_steps import float_steps
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quotient, requant
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quantize_multiplier, quotient, requant
 
 _WORTH_A_TABLE = 512  # elements
 
@@ -77,24 +77,44 @@ def _sum(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
     common = 2 * max(scales)
     op.require(common > 0, "both of its inputs have a scale that is not above 0")
     output_scale = common / ((1 << ADD_LEFT_SHIFT) * op.scale(op.output()))
-    return op.call(
-        op.kind,
-        [op.input_numbers[position] for position in order],
+    attributes = {
         **_zero_points(op, order),
         **_multiplier(op, "input1_", scales[0] / common),
         **_multiplier(op, "input2_", scales[1] / common),
         **_multiplier(op, "output_", output_scale),
         **op.clamp(),
+    }
+    if op.kind == "SUB" and output_scale >= 1 and not op.rounds_once:
+        attributes |= _only_sign(attributes)
+    return op.call(op.kind, [op.input_numbers[position] for position in order], **attributes)
+
+
+def _only_sign(attributes: dict[str, int]) -> dict[str, int]:
+    """What makes a SUB one step below its zero point where the difference is negative, else one above.
+
+    That is LiteRT's result where a step of the output is less than one of the difference: it shifts right by
+    a negative number, and only the sign is left. TFLite Micro stops. Here 0 stands one step higher, negative
+    numbers stay two steps or more below, and the rest is clamped.
+    """
+    zero_point, least, greatest = (
+        attributes[name] for name in ("output_zero_point", "clamp_min", "clamp_max")
     )
+    multiplier, shift = quantize_multiplier(2.0)
+    return {
+        "output_multiplier": multiplier,
+        "output_shift": shift,
+        "output_zero_point": min(zero_point + 1, INT8_MAX),
+        "clamp_min": min(max(zero_point - 1, least), greatest),
+        "clamp_max": min(max(zero_point + 1, least), greatest),
+    }
 
 
 def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
-    in_float32 = op.kind == "DIV" and op.output().is_unsigned  # which LiteRT alone has
-    scales = [*(op.factor(op.input(position)) for position in (0, 1)), op.scale(op.output())]
-    first, second, output = np.array(scales, np.float32 if in_float32 else np.float64)
-    with np.errstate(all="ignore"):
-        scale = float(first * second / output if op.kind == "MUL" else first / (second * output))
-    rescaling = op.product_multiplier if op.kind == "MUL" else op.multiplier
+    first, second = (op.factor(op.input(position)) for position in (0, 1))
+    output = op.scale(op.output())
+    is_product = op.kind == "MUL"
+    scale = op.ratio([first, second], [output]) if is_product else op.ratio([first], [second, output])
+    rescaling = op.product_multiplier if is_product else op.multiplier
     return op.call(
         op.kind,
         [op.input_numbers[position] for position in order],
@@ -147,7 +167,7 @@ def prelu(op: BoundOperator) -> list[KernelCall]:
     values, alpha, output = op.input(0), op.input(1), op.output()
     for tensor in (values, alpha, output):
         op.types(tensor, "int8")
-    scale_in, scale_out = op.scale(values), op.scale(output)
+    scales, scale_out = [op.scale(values), op.scale(alpha)], [op.scale(output)]
     return [
         op.call(
             "PRELU",
@@ -155,8 +175,8 @@ def prelu(op: BoundOperator) -> list[KernelCall]:
             input_zero_point=op.zero_point(values),
             alpha_zero_point=op.zero_point(alpha),
             output_zero_point=op.zero_point(output),
-            **_multiplier(op, "positive_", scale_in / scale_out),
-            **_multiplier(op, "negative_", scale_in * op.scale(alpha) / scale_out),
+            **_multiplier(op, "positive_", op.ratio(scales[:1], scale_out)),
+            **_multiplier(op, "negative_", op.ratio(scales, scale_out)),
         )
     ]
 

@@ -131,8 +131,8 @@ def arithmetic(op: BoundOperator) -> list[KernelCall]:
     scales, output = [op.scale(op.input(position)) for position in (0, 1)], op.scale(op.output())
     if op.kind == "MUL":
         reals = {"input1_": 0.0, "input2_": 0.0, "output_": scales[0] * scales[1] / output}
-    elif op.kind == "DIV":
-        reals = {"input1_": 0.0, "input2_": 0.0, "output_": scales[0] / (scales[1] * output)}
+    elif op.kind == "DIV":  # of int16 LiteRT alone has it
+        reals = {"input1_": 0.0, "input2_": 0.0, "output_": op.ratio(scales[:1], [scales[1], output], True)}
     elif op.kind == "SQUARED_DIFFERENCE":
         common = 2 * max(scales)
         result = common * common / output
@@ -140,6 +140,8 @@ def arithmetic(op: BoundOperator) -> list[KernelCall]:
     else:
         common = 2 * max(scales)
         result = common / ((1 << INT16_ADD_LEFT_SHIFT) * output)
+        # Of what LiteRT makes of a larger one, only the sign is left, and TFLite Micro stops.
+        op.require(op.kind == "ADD" or result < 1, f"its scales give a factor of {result:.3g}, not below 1")
         reals = {"input1_": scales[0] / common, "input2_": scales[1] / common, "output_": result}
     return [
         op.call(
@@ -207,6 +209,7 @@ def sigmoid(op: BoundOperator) -> list[KernelCall]:
     function = SigmoidFunction[op.kind]
     factor, shift = _sigmoid_scale(op.scale(op.input()), function)
     op.require(factor < 1 << 15, "its input scale is too large")
+    op.require(factor > 0, "its input scale is too small")
     table = op.new_constant("sigmoid", SIGMOID_TABLE)
     return [
         op.call("SIGMOID_16", (op.input_numbers[0], table), function=function, factor=factor, shift=shift)
@@ -240,14 +243,18 @@ def leaky_relu(op: BoundOperator) -> list[KernelCall]:
 def relu(op: BoundOperator) -> list[KernelCall]:
     """RELU, RELU6 and RELU_N1_TO_1."""
     ends = quantized_range(op.kind, op.scale(op.output()), 0, (INT16_MIN, INT16_MAX))
-    return [_leaky(op, 1.0, *ends)]
+    # LiteRT alone rescales the two that limit from above.
+    return [_leaky(op, 1.0, *ends, in_float32=op.kind != "RELU")]
 
 
-def _leaky(op: BoundOperator, alpha: float, least: int, greatest: int) -> KernelCall:
+def _leaky(
+    op: BoundOperator, alpha: float, least: int, greatest: int, in_float32: bool = False
+) -> KernelCall:
     op.require(alpha >= 0, f"alpha of int16 must be at least 0 (got {alpha:g})")
-    ratio = op.scale(op.input()) / op.scale(op.output())
-    negative = op.scale(op.input()) * alpha / op.scale(op.output())
-    pairs = _pairs(op, {"positive_": ratio, "negative_": negative})
+    scale_in, scale_out = op.scale(op.input()), op.scale(op.output())
+    positive = op.ratio([scale_in], [scale_out], in_float32)
+    negative = op.ratio([scale_in, alpha], [scale_out], in_float32)
+    pairs = _pairs(op, {"positive_": positive, "negative_": negative})
     return op.call("LEAKY_16", op.input_numbers, **pairs, clamp_min=least, clamp_max=greatest)
 
 

@@ -18,17 +18,19 @@ def compare(op: BoundOperator) -> list[KernelCall]:
     """EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER and GREATER_EQUAL."""
     first, second = op.input(0), op.input(1)
     op.same_types(first, second)
-    op.types(first, "int8", "int16", "int32", "int64", "bool", "float32")  # int16 as it is, as LiteRT does
+    op.types(first, "int8", "int16", "int32", "int64", "bool", "float32")
+    function = CompareFunction[op.kind]
+    is_order = function > CompareFunction.NOT_EQUAL
+    # LiteRT, which alone has int16, orders the integers as they are, and rescales to find equals.
+    is_rescaled = first.dtype == "int8" or (first.dtype == "int16" and not is_order)
     attributes = {"input1_zero_point": 0, "input2_zero_point": 0}
     for number, tensor in ((1, first), (2, second)):
         multiplier, shift = 0, 0
-        if tensor.dtype == "int8":
+        if is_rescaled:
             op.require(op.scale(tensor) < 1, f"{tensor.name} has a scale of 1 or more")
             multiplier, shift = op.multiplier(op.scale(tensor))
             attributes[f"input{number}_zero_point"] = op.zero_point(tensor)
         attributes |= {f"input{number}_multiplier": multiplier, f"input{number}_shift": shift}
-    function = CompareFunction[op.kind]
-    is_order = function > CompareFunction.NOT_EQUAL
     op.require(
         first.dtype != "bool" or not is_order,
         "bool values have no order; only EQUAL and NOT_EQUAL compare them",

@@ -19,11 +19,14 @@ from dlasim.sim.numerics import (
     INT8_MAX,
     INT8_MIN,
     Integers,
+    divide_anyhow,
+    high_multiply,
     input_radius,
     limit,
     quantize_multiplier,
     requant,
     rounding_divide,
+    wrap32,
 )
 
 # Integer bits of the fixed point in which LOGISTIC and TANH are computed.
@@ -88,10 +91,10 @@ def _limited(
     return limit(values, op.zero_point(op.output()), least, greatest)
 
 
-def _relu(op: BoundOperator, activation: str) -> NDArray[np.int8]:
+def _relu(op: BoundOperator, in_float32: bool | None = None) -> NDArray[np.int8]:
     scale_in, scale_out = _scales(op)
-    scaled = requant(_centred(op), *op.multiplier(scale_in / scale_out))
-    return _limited(op, scaled, *quantized_range(activation, scale_out, op.zero_point(op.output())))
+    scaled = requant(_centred(op), *op.multiplier(op.ratio([scale_in], [scale_out], in_float32)))
+    return _limited(op, scaled, *quantized_range(op.kind, scale_out, op.zero_point(op.output())))
 
 
 def table(op: BoundOperator) -> list[KernelCall]:
@@ -105,19 +108,13 @@ def table(op: BoundOperator) -> list[KernelCall]:
 @looked_up
 def relu(op: BoundOperator) -> NDArray[np.int8]:
     """RELU."""
-    return _relu(op, "RELU")
+    return _relu(op)
 
 
 @looked_up
-def relu6(op: BoundOperator) -> NDArray[np.int8]:
-    """RELU6."""
-    return _relu(op, "RELU6")
-
-
-@looked_up
-def relu_n1_to_1(op: BoundOperator) -> NDArray[np.int8]:
-    """RELU_N1_TO_1."""
-    return _relu(op, "RELU_N1_TO_1")
+def limited_relu(op: BoundOperator) -> NDArray[np.int8]:
+    """RELU6 and RELU_N1_TO_1, which only LiteRT rescales."""
+    return _relu(op, in_float32=True)
 
 
 @looked_up
@@ -126,9 +123,8 @@ def leaky_relu(op: BoundOperator) -> NDArray[np.int8]:
     scale_in, scale_out = _scales(op)
     alpha = float(np.float32(op.option("alpha")))
     values = _centred(op)
-    positive = requant(values, *op.multiplier(scale_in / scale_out))
-    # LiteRT rounds this to float32 at each step; TFLite Micro does not.
-    negative = requant(values, *op.multiplier(scale_in * alpha / scale_out))
+    positive = requant(values, *op.multiplier(op.ratio([scale_in], [scale_out])))
+    negative = requant(values, *op.multiplier(op.ratio([scale_in, alpha], [scale_out])))
     return _limited(op, np.where(values >= 0, positive, negative))
 
 
@@ -163,7 +159,9 @@ def inverse_square_root(op: BoundOperator) -> NDArray[np.int8]:
         if value > 0:
             root, exponent = numerics.inverse_square_root(value)
             fine = requant(1, root, exponent + _RSQRT_BITS)
-            table[number] = _limited(op, requant(fine, multiplier, shift - _RSQRT_BITS))
+            shifted = wrap32(fine << max(shift - _RSQRT_BITS, 0))
+            scaled = high_multiply(shifted, multiplier)
+            table[number] = _limited(op, divide_anyhow(scaled, max(_RSQRT_BITS - shift, 0)))
     return table
 
 
@@ -206,8 +204,10 @@ def _of_floats(op: BoundOperator, function: Callable[[float], float]) -> NDArray
 
 @looked_up
 def elu(op: BoundOperator) -> NDArray[np.int8]:
-    """ELU."""
-    return _of_floats(op, lambda real: real if real >= 0 else math.expm1(real))
+    """ELU: exp minus 1, each rounded to float32."""
+    values = _real(op)
+    exponential = np.exp(np.minimum(values, 0).astype(np.float64)).astype(np.float32)
+    return _quantized(op, np.where(values >= 0, values, exponential - np.float32(1)))
 
 
 @looked_up

@@ -559,18 +559,18 @@ struct dla_host_l2_normalization {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_l2_normalization) == 4 * DLA_HOST_L2_NORMALIZATION_WORDS, "size");
 
-/* COMPARE: Whether x1 and x2 relate as the function says. int8 compares requant((x - zero_point) << 8, of
-   that input). bool has EQUAL and NOT_EQUAL only.
+/* COMPARE: Whether x1 and x2 relate as the function says. int8, and int16 in EQUAL and NOT_EQUAL, compares
+   requant((x - zero_point) << 8, of that input). bool has EQUAL and NOT_EQUAL only.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_COMPARE_WORDS 7u
 struct dla_host_compare {
     int32_t function; /* what to compute */
     int32_t input1_zero_point; /* input1's integer that means 0 */
     int32_t input2_zero_point; /* input2's integer that means 0 */
-    int32_t input1_multiplier; /* multiplier of input1; int8 only */
-    int32_t input1_shift; /* shift of input1; int8 only */
-    int32_t input2_multiplier; /* multiplier of input2; int8 only */
-    int32_t input2_shift; /* shift of input2; int8 only */
+    int32_t input1_multiplier; /* multiplier of input1; int8 and int16 only */
+    int32_t input1_shift; /* shift of input1; int8 and int16 only */
+    int32_t input2_multiplier; /* multiplier of input2; int8 and int16 only */
+    int32_t input2_shift; /* shift of input2; int8 and int16 only */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "size");
 

@@ -248,7 +248,8 @@ def compare(call: Call) -> list[Array]:
     """COMPARE."""
     _require_broadcast(call)
     first, second = call.inputs
-    if first.dtype == np.int8:
+    is_equality = call.attributes.function <= CompareFunction.NOT_EQUAL
+    if first.dtype == np.int8 or (first.dtype == np.int16 and is_equality):
         first, second = _aligned(call, COMPARE_LEFT_SHIFT)
     return [_COMPARE[call.attributes.function](first, second)]
 

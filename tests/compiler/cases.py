@@ -18,6 +18,7 @@ from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from dlasim.reference import ReferenceModel
+from dlasim.reference_faults import micro_fault
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from dlasim.verification import verify
@@ -166,11 +167,13 @@ def run_case(case: Case, folder: Path) -> Outcome:
 
 
 def _mixes_references(case: Case) -> bool:
-    """Whether TFLite Micro lacks an operator, in uint8 for one, so that LiteRT computes that."""
+    """Whether TFLite Micro lacks an operator, in uint8 for one, or is wrong, so that LiteRT computes that."""
     if case.is_unsigned or not case.is_mixed:
         return case.is_unsigned
     graph = random_network(case.seed, case.operators, case.most_elements, is_mixed=True)
-    return not IN_LITERT_ALONE.isdisjoint(operator.kind for operator in graph.operators)
+    return any(
+        operator.kind in IN_LITERT_ALONE or micro_fault(graph, operator) for operator in graph.operators
+    )
 
 
 def lower_with_enough(network: Any, config: DlaConfig, options: CompileOptions) -> tuple[Lowered, DlaConfig]:

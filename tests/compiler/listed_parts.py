@@ -13,14 +13,14 @@ from tests.compiler.network_builder import ACTIVATIONS, Activation, MisfitError,
 
 # Kernels that LiteRT alone has: a network with one of them is compared operator by operator.
 IN_LITERT_ALONE = frozenset(
-    ("POW", "REDUCE_ANY", "REDUCE_PROD", "SELECT", "SQRT", "TILE", "TOPK_V2", "WHERE")
+    ("POW", "REDUCE_ANY", "REDUCE_PROD", "RELU_N1_TO_1", "SELECT", "SQRT", "TILE", "TOPK_V2", "WHERE")
 )
 _COMPARISONS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL")
 _MAX_TILED = 3
 
 
-def _scaled(net: RandomNetwork, scale: float) -> Quantization:
-    return Quantization((float(np.float32(scale)),), (net.number(-60, 60),))
+def _scaled(net: RandomNetwork, scale: float, *bases: float) -> Quantization:
+    return Quantization((net.scale(scale, *bases),), (net.number(-60, 60),))
 
 
 def _plain(net: RandomNetwork, kind: str, inputs: list[int], shape: Shape, dtype: str, **options: Any) -> int:
@@ -46,7 +46,8 @@ def quotient(net: RandomNetwork) -> None:
     """DIV; divisors may be 0."""
     one = net.any_activation()
     other = _other(net, one)
-    output = _scaled(net, one.quantization.scale / other.quantization.scale * net.choice(0.01, 0.05, 0.2))
+    base = one.quantization.scale / other.quantization.scale
+    output = _scaled(net, base * net.choice(0.01, 0.05, 0.2), base)
     options = {"fused_activation_function": net.choice(*ACTIVATIONS)}
     net.output("DIV", [one.index, other.index], one.shape, output, options)
 
@@ -55,7 +56,8 @@ def running_sum(net: RandomNetwork) -> None:
     """CUMSUM."""
     source = net.any_activation()
     axis = net.number(0, len(source.shape) - 1)
-    output = _scaled(net, source.quantization.scale * np.sqrt(source.shape[axis]) * net.rng.uniform(0.6, 2))
+    base = source.quantization.scale
+    output = _scaled(net, base * np.sqrt(source.shape[axis]) * net.rng.uniform(0.6, 2), base)
     options = {"exclusive": net.chance(0.4), "reverse": net.chance(0.4)}
     net.output("CUMSUM", [source.index, net.constant(np.int32(axis))], source.shape, output, options)
 
@@ -68,7 +70,8 @@ def factors(net: RandomNetwork) -> None:
         raise MisfitError
     axis, keep = net.choice(*axes), net.chance(0.5)
     count = source.shape[axis]
-    output = _scaled(net, source.quantization.scale**count * 40.0 ** (count - 1))
+    base = source.quantization.scale**count
+    output = _scaled(net, base * 40.0 ** (count - 1), base)
     shape = tuple(1 if at == axis else size for at, size in enumerate(source.shape) if keep or at != axis)
     inputs = [source.index, net.constant(np.array([axis]))]
     net.output("REDUCE_PROD", inputs, shape, output, {"keep_dims": keep})
@@ -80,11 +83,14 @@ def root(net: RandomNetwork) -> None:
     if kind == "SQUARED_DIFFERENCE":
         other = _other(net, source)
         scales = max(source.quantization.scale, other.quantization.scale)
-        output = _scaled(net, scales**2 * net.rng.uniform(40, 120))
+        output = _scaled(net, scales**2 * net.rng.uniform(40, 120), scales**2)
         net.output(kind, [source.index, other.index], source.shape, output, {})
         return
     positive = net.matched(source, replace(source.quantization, zero_points=(-128,)))
-    net.output(kind, [positive.index], source.shape, net.new_quantization(), {})
+    output = net.new_quantization()
+    if kind == "RSQRT" and np.sqrt(source.quantization.scale) * output.scale < 2.0**-30:
+        raise MisfitError  # the references cannot shift that far
+    net.output(kind, [positive.index], source.shape, output, {})
 
 
 def choice_of_two(net: RandomNetwork) -> None:
@@ -116,6 +122,13 @@ def choice_of_two(net: RandomNetwork) -> None:
     data = Activation(net.constant(net.int8(one.shape), one.quantization), one.shape, one.quantization)
     second = net.choice(other, data)
     net.output(kind, [*conditions, one.index, second.index], one.shape, one.quantization, {})
+
+
+def limited(net: RandomNetwork) -> None:
+    """RELU6 and RELU_N1_TO_1 between two scales."""
+    source, kind = net.any_activation(), net.choice("RELU6", "RELU_N1_TO_1")
+    output = _scaled(net, source.quantization.scale * net.rng.uniform(0.3, 1.5), source.quantization.scale)
+    net.output(kind, [source.index], source.shape, output, {})
 
 
 def spread(net: RandomNetwork) -> None:
@@ -173,6 +186,7 @@ LISTED: dict[str, Callable[[RandomNetwork], None]] = {
     "factors": factors,
     "root": root,
     "choice_of_two": choice_of_two,
+    "limited": limited,
     "spread": spread,
     "largest": largest,
     "places": places,

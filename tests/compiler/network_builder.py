@@ -6,12 +6,16 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from tests.round_scales import round_scale
 
 Shape = tuple[int, ...]
 ACTIVATIONS = ("NONE", "NONE", "RELU", "RELU6")
 TYPICAL_SPREAD = 50  # of the raw values of an activation
 MAX_ELEMENTS = 40_000
 MAX_MACS = 1_500_000
+LEAST_SCALE = 2.0**-120  # smaller ones, and greater ones than its inverse, soon leave float32
+# What the scales of a network of round ones are multiplied by: at times they are tiny or huge.
+MAGNITUDES = (*[1.0] * 7, 2.0**-20, 2.0**-10, 2.0**6)
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class RandomNetwork:
 
     def __init__(self, seed: int, most_elements: int = MAX_ELEMENTS, is_line: bool = False) -> None:
         self.rng = np.random.default_rng(seed)
+        # From a generator of their own, so that the rest of a seed's network is the same with other scales.
+        self.round = np.random.default_rng([seed, 4])
+        self.is_round = bool(self.round.random() < 0.6)
+        self.magnitude = float(self.round.choice(MAGNITUDES)) if self.is_round else 1.0
         self.most_elements = most_elements
         self.is_line = is_line
         self.tensors: list[Tensor] = []
@@ -80,8 +88,16 @@ class RandomNetwork:
         batch = self.choice(2, 3) if self.chance(0.08) else 1
         return (batch, height, width, channels)
 
+    def scale(self, drawn: float, *bases: float) -> float:
+        """A scale as a file holds it: the one drawn, or one near it that makes ties with these others."""
+        if not LEAST_SCALE < drawn < 1 / LEAST_SCALE:
+            raise MisfitError
+        if self.is_round and self.round.random() < 0.85:
+            return round_scale(self.round, drawn, bases)
+        return float(np.float32(drawn))
+
     def fresh_quantization(self) -> Quantization:
-        scale = float(np.float32(self.rng.uniform(0.01, 0.2)))
+        scale = self.scale(self.magnitude * self.rng.uniform(0.01, 0.2))
         return Quantization((scale,), (self.choice(0, -128, self.number(-128, 127), self.number(-40, 40)),))
 
     def any_activation(self, rank: int | None = None) -> Activation:
@@ -119,6 +135,9 @@ class RandomNetwork:
                options: dict[str, Any]) -> Activation:  # fmt: skip
         if np.prod(shape) > 2 * self.most_elements:
             raise MisfitError
+        is_limited = options.get("fused_activation_function") == "RELU6"
+        if is_limited and quantization.scale < 2.0**-28:
+            raise MisfitError  # 6 is beyond int32 in steps of that scale, which the references refuse
         index = self.tensor(shape, quantization)
         self.operators.append(
             Operator(kind, tuple(inputs), (index,), options, f"operator {len(self.operators)}")
@@ -131,7 +150,8 @@ class RandomNetwork:
         """Weight scales with which sums over `taps` products get a usual spread."""
         gain = TYPICAL_SPREAD / (np.sqrt(taps) * TYPICAL_SPREAD * 73)
         gains = gain * self.rng.uniform(0.3, 1.6, count)
-        return tuple(float(np.float32(g * output_scale / source.quantization.scale)) for g in gains)
+        tied = output_scale / source.quantization.scale
+        return tuple(self.scale(g * tied, tied) for g in gains)
 
     def weights(self, shape: Shape, axis: int | None, taps: int, source: Activation,
                 output: Quantization, without_bias: float = 0.0) -> list[int]:  # fmt: skip

@@ -149,8 +149,8 @@ def mean(net: RandomNetwork) -> None:
     )
     sizes = [1 if axis in axes else size for axis, size in enumerate(source.shape)]
     shape = tuple(sizes if keep else (s for axis, s in enumerate(source.shape) if axis not in axes))
-    scale = float(np.float32(source.quantization.scale * net.rng.uniform(0.1, 1.2)))
-    output = Quantization((scale,), (net.number(-60, 60),))
+    scale = source.quantization.scale
+    output = Quantization((net.scale(scale * net.rng.uniform(0.1, 1.2), scale),), (net.number(-60, 60),))
     net.output("MEAN", [source.index, net.constant(np.array(axes))], shape, output, {"keep_dims": keep})
 
 
@@ -187,10 +187,12 @@ def elementwise(net: RandomNetwork) -> None:
     other = _partner(net, one)
     kind = net.choice("ADD", "ADD", "ADD", "SUB", "MUL")
     first, second = (one, other) if net.chance(0.7) else (other, one)
-    scale = max(one.quantization.scale, other.quantization.scale) * net.rng.uniform(0.7, 2.5)
+    base = max(one.quantization.scale, other.quantization.scale)
+    scale = base * net.rng.uniform(0.7, 2.5)
     if kind == "MUL":
-        scale = one.quantization.scale * other.quantization.scale * net.rng.uniform(30, 120)
-    output = Quantization((float(np.float32(scale)),), (net.number(-60, 60),))
+        base = one.quantization.scale * other.quantization.scale
+        scale = base * net.rng.uniform(30, 120)
+    output = Quantization((net.scale(scale, base),), (net.number(-60, 60),))
     options = {"fused_activation_function": net.choice(*ACTIVATIONS)}
     net.output(kind, [first.index, second.index], one.shape, output, options)
 
@@ -227,7 +229,7 @@ def activation(net: RandomNetwork) -> None:
 
 def prelu(net: RandomNetwork) -> None:
     source = net.any_activation(4)
-    quantization = Quantization((0.01,), (3,))
+    quantization = Quantization((net.scale(0.01),), (3,))
     alpha = net.constant(net.int8((1, 1, source.shape[3])), quantization)
     net.output("PRELU", [source.index, alpha], source.shape, net.new_quantization(), {})
 

@@ -30,8 +30,9 @@ def product(net: RandomNetwork) -> None:
     shape = (*one.shape[:-2], rows, other.shape[-2 if adjoint else -1])
     if int(np.prod(shape)) * depth > net.most_macs:
         raise MisfitError
-    scale = one.quantization.scale * other.quantization.scale * np.sqrt(depth) * net.rng.uniform(20, 80)
-    output = Quantization((float(np.float32(scale)),), (net.number(-60, 60),))
+    base = one.quantization.scale * other.quantization.scale
+    scale = net.scale(base * np.sqrt(depth) * net.rng.uniform(20, 80), base)
+    output = Quantization((scale,), (net.number(-60, 60),))
     options = {"adj_x": is_transposed, "adj_y": adjoint}
     net.output("BATCH_MATMUL", [one.index, other.index], shape, output, options)
 
@@ -50,8 +51,8 @@ def reduction(net: RandomNetwork) -> None:
     output = source.quantization
     if kind == "SUM":
         terms = np.prod([source.shape[axis] for axis in axes])
-        scale = output.scale * float(np.sqrt(terms)) * net.rng.uniform(0.5, 2)
-        output = Quantization((float(np.float32(scale)),), (net.number(-60, 60),))
+        scale = net.scale(output.scale * float(np.sqrt(terms)) * net.rng.uniform(0.5, 2), output.scale)
+        output = Quantization((scale,), (net.number(-60, 60),))
     net.output(kind, [source.index, net.constant(np.array(axes))], shape, output, {"keep_dims": keep})
 
 

@@ -35,14 +35,16 @@ def chain(net: RandomNetwork) -> None:
         )
         now = one.quantization.scale
         if kind in ("ADD", "SUB", "MUL"):
-            result = now * (net.choice(0.7, 1.0, 2.0) if kind != "MUL" else 9000 * now)
+            base = now**2 if kind == "MUL" else now
+            result = net.scale(base * (9000 if kind == "MUL" else net.choice(0.7, 1.0, 2.0)), base)
             activation = net.choice("NONE", "RELU")
             one = _int16(net, kind, [one.index, one.index], one, result, fused_activation_function=activation)
         elif kind in ("LOGISTIC", "TANH"):
             one = _int16(net, kind, [one.index], one, _UNIT)
         elif kind in ("LEAKY_RELU", "RELU"):
             options = {"alpha": 0.25} if kind == "LEAKY_RELU" else {}
-            one = _int16(net, kind, [one.index], one, now * net.choice(0.6, 1.0), **options)
+            result = net.scale(now * net.choice(0.6, 1.0), now)
+            one = _int16(net, kind, [one.index], one, result, **options)
         else:
             one = _product(net, kind, one)
     net.output(
@@ -59,7 +61,7 @@ def _product(net: RandomNetwork, kind: str, one: Activation) -> Activation:
     depth = one.shape[-1]
     if depth > 64 or (kind == "CONV_2D") != (len(one.shape) == 4):
         raise MisfitError
-    scale = float(np.float32(0.01 / np.sqrt(depth)))
+    scale = net.scale(0.01 / np.sqrt(depth))
     shape = (depth, 1, 1, depth) if kind == "CONV_2D" else (depth, depth)
     operands = [one.index, net.constant(net.int8(shape), Quantization((scale,), (0,)))]
     if net.chance(0.7):
@@ -73,7 +75,8 @@ def _product(net: RandomNetwork, kind: str, one: Activation) -> Activation:
     windows = (
         {"padding": "SAME", "stride_h": 1, "stride_w": 1} if kind == "CONV_2D" else {"keep_num_dims": True}
     )
-    return _int16(net, kind, operands, one, one.quantization.scale * net.choice(0.6, 1.0), **windows)
+    result = net.scale(one.quantization.scale * net.choice(0.6, 1.0), scale * one.quantization.scale)
+    return _int16(net, kind, operands, one, result, **windows)
 
 
 def lstm(net: RandomNetwork) -> None:
@@ -94,11 +97,11 @@ def lstm(net: RandomNetwork) -> None:
         source.quantization,
         {"new_shape": shape},
     )
-    hidden = Quantization((float(np.float32(net.rng.uniform(0.006, 0.012))),), (net.choice(0, -128, 5),))
+    hidden = Quantization((net.scale(net.rng.uniform(0.006, 0.012)),), (net.choice(0, -128, 5),))
     weights = [
         net.constant(
             net.int8((units, depth if number < 4 else units)),
-            Quantization((float(np.float32(net.rng.uniform(0.001, 0.01))),), (0,)),
+            Quantization((net.scale(net.rng.uniform(0.001, 0.01)),), (0,)),
         )
         for number in range(8)
     ]

@@ -1,6 +1,7 @@
 """Where TFLite Micro is wrong, `verify` takes LiteRT's kernel, says so, and says where they differ."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,7 +50,38 @@ def padded_blocks():
     return Graph("blocks", tensors, operators, (0,), (4,))
 
 
-@pytest.fixture(params=[relu6, add_of_int32, padded_blocks], ids=["RELU6", "ADD", "SPACE_TO_BATCH_ND"])
+def relu6_of_int16():
+    tensors = tuple(
+        Tensor(name, (1, 64), "int16", Quantization((scale,), (0,)))
+        for name, scale in (("x", 0.5), ("y", 0.25))
+    )
+    return Graph("relu6", tensors, (Operator("RELU6", (0,), (1,), {}, "operator 0"),), (0,), (1,))
+
+
+def greater_of_int16():
+    x = Tensor("x", (1, 64), "int16", Quantization((0.01,), (0,)))
+    limit = replace(x, name="limit", data=np.full((1, 64), 3, np.int16))
+    greater = Operator("GREATER", (0, 1), (2,), {}, "operator 0")
+    return Graph("greater", (x, limit, Tensor("y", (1, 64), "bool")), (greater,), (0,), (2,))
+
+
+def curve_of_tiny_scale(kind, scale, zero_point):
+    tensors = (int8("x", 2.0**-29, 0), int8("y", scale, zero_point))
+    return Graph("curve", tensors, (Operator(kind, (0,), (1,), {}, "operator 0"),), (0,), (1,))
+
+
+def logistic():
+    return curve_of_tiny_scale("LOGISTIC", 1 / 256, -128)
+
+
+def tanh():
+    return curve_of_tiny_scale("TANH", 1 / 128, 0)
+
+
+CASES = (relu6, relu6_of_int16, greater_of_int16, logistic, tanh, add_of_int32, padded_blocks)
+
+
+@pytest.fixture(params=CASES, ids=lambda make: make.__name__)
 def graph(request):
     return request.param()
 
@@ -98,8 +130,6 @@ def test_without_the_one_that_is_right_there_is_a_gap(graph, monkeypatch, tmp_pa
 @pytest.mark.parametrize(("change", "says"), [(1, "; LiteRT has "), (0, "; LiteRT agrees with dlasim")])
 def test_a_mismatch_names_what_the_other_reference_has(change, says, monkeypatch, tmp_path):
     """With a reference whose TFLite Micro is wrong in one element, or a dlasim that is."""
-    from dataclasses import replace
-
     path = save(relu6(0.1, 3), tmp_path)
     run = ReferenceModel.run
 

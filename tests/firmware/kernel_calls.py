@@ -409,7 +409,7 @@ def int16_arithmetic(rng: Random) -> Iterator[Call]:
         shapes, result = broadcast_shapes(rng)
         given = pairs(rng, "input1", "input2")
         low = {WideFunction.DIV: -10, WideFunction.MUL: -16}.get(function, -17)
-        high = 20 if function == WideFunction.DIV else low + 3
+        high = 30 if function == WideFunction.DIV else low + 3
         given["output_multiplier"], given["output_shift"] = scale(rng, low, high)
         inputs = [int16(rng, *shape) for shape in shapes]
         if function == WideFunction.DIV and rng.integers(2):
@@ -758,7 +758,7 @@ def quotient(rng: Random) -> Iterator[Call]:
     if result == (256, 256):
         values = [np.arange(-128, 128).astype(np.int8).reshape(shape) for shape in shapes]
     attributes = zero_points(rng, "input1", "input2", "output")
-    attributes["output_multiplier"], attributes["output_shift"] = scale(rng, -12, 20)
+    attributes["output_multiplier"], attributes["output_shift"] = scale(rng, -12, 30)
     yield call("DIV", values, result, **attributes, **clamps(rng))
 
 

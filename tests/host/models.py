@@ -13,6 +13,7 @@ from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.sim.host import TensorSpec, run_host_op
 from tests.oracle import run_litert_reference, run_tflite_micro
+from tests.round_scales import round_scale
 
 Array = np.ndarray
 
@@ -119,8 +120,10 @@ def check_random(rng: np.random.Generator, graph: Graph, litert: bool = False) -
 
 
 def random_scale(rng: np.random.Generator) -> float:
-    """A scale as networks have them, with all bits of a float32 in use."""
-    return float(np.float32(np.exp(rng.uniform(np.log(0.002), np.log(0.5)))))
+    """A scale as networks have them: with all bits of a float32 in use, or a round one."""
+    drawn = float(np.exp(rng.uniform(np.log(0.002), np.log(0.5))))
+    round_ones = np.random.default_rng(int(drawn * 2.0**40))  # so that a seed's other draws stay the same
+    return round_scale(round_ones, drawn) if round_ones.random() < 0.4 else float(np.float32(drawn))
 
 
 def tied_scale(rng: np.random.Generator, product: float) -> float:

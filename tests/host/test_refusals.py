@@ -32,6 +32,10 @@ def unary(kind, source=("int8", 0.1, 0), target=("int8", 0.1, 0), **options):
             unary("LOGISTIC"),
             "output has scale and zero point (0.10000000149011612, 0), not (0.00390625, -128)",
         ),
+        (
+            unary("LOGISTIC", ("int16", 1e-15, 0), ("int16", 1 / 32768, 0)),
+            "its input scale is too small",
+        ),
         (unary("SOFTMAX"), "output has scale and zero point"),
         (unary("HARD_SWISH", target=("int8", 0.0001, 0)), "output scale is less than 1/128"),
         (unary("SQRT", ("int32", 0.1, 0)), "t0 must be int8 or float32 (got int32)"),

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from tests.round_scales import round_scale
 
 
 def one_scale(scale: float) -> Quantization:
@@ -20,6 +21,9 @@ class Maker:
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
+        # Of every other seed scales are round, from a generator of their own, which leaves all else the same.
+        self.round = np.random.default_rng([seed, 4]) if seed % 2 else None
+        self.scales: list[float] = []
         self.tensors: list[Tensor] = []
         self.inputs: list[int] = []
 
@@ -29,8 +33,14 @@ class Maker:
     def choice(self, *values: Any) -> Any:
         return values[self.number(0, len(values) - 1)]
 
+    def scale(self, drawn: float) -> float:
+        """A scale as a file holds it: the one drawn, or one near it that makes ties with those before."""
+        scale = round_scale(self.round, drawn, self.scales) if self.round else float(np.float32(drawn))
+        self.scales.append(scale)
+        return scale
+
     def quantization(self) -> Quantization:
-        scale = float(np.float32(self.rng.uniform(0.01, 0.2)))
+        scale = self.scale(self.rng.uniform(0.01, 0.2))
         return Quantization((scale,), (self.number(-128, 127),))
 
     def activation(self) -> dict[str, Any]:
@@ -70,11 +80,12 @@ class Maker:
     def weights(self, shape: tuple[int, ...], axis: int | None, source: int) -> tuple[int, int]:
         """Weights and a bias that suits them; per channel along `axis`, or with one scale."""
         count = 1 if axis is None else shape[axis]
-        scales = tuple(float(np.float32(scale)) for scale in self.rng.uniform(0.001, 0.02, count))
+        scales = tuple(self.scale(scale) for scale in self.rng.uniform(0.001, 0.02, count))
         data = self.rng.integers(-127, 128, shape, dtype=np.int8)
         weights = self.constant("weights", data, Quantization(scales, (0,) * count, axis or 0))
         input_scale = np.float32(self.quantization_of(source).scale)
         bias_scales = tuple(float(input_scale * np.float32(scale)) for scale in scales)
+        self.scales += bias_scales
         channels = shape[axis if axis is not None else 0]
         bias = self.rng.integers(-2000, 2000, channels).astype(np.int32)
         return weights, self.constant("bias", bias, Quantization(bias_scales, (0,) * count))

@@ -23,7 +23,7 @@ static int relate(int32_t function, int64_t x, int64_t y)
     }
 }
 
-/* How an int8 of an input is compared. */
+/* How a number of an input with a scale is compared. */
 struct side {
     int32_t zero_point;
     struct scale scale;
@@ -34,18 +34,21 @@ static inline int32_t align(int32_t value, const struct side *side)
     return requantize((value - side->zero_point) << DLA_HOST_COMPARE_LEFT_SHIFT, side->scale);
 }
 
-static void compare_int8_row(
-    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
-    const void *attributes)
-{
-    const struct dla_host_compare *a = attributes;
-    const struct side left = { a->input1_zero_point, make_scale(a->input1_multiplier, a->input1_shift) };
-    const struct side right = { a->input2_zero_point, make_scale(a->input2_multiplier, a->input2_shift) };
-    const int8_t *x = one, *y = other;
-    uint8_t *target = output;
-    for (; count; count--, x += one_step, y += other_step)
-        *target++ = (uint8_t)relate(a->function, align(*x, &left), align(*y, &right));
-}
+#define COMPARE_ALIGNED_ROWS(type)                                                                                  \
+    static void compare_aligned_##type##_row(                                                                       \
+        void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,   \
+        const void *attributes)                                                                                     \
+    {                                                                                                               \
+        const struct dla_host_compare *a = attributes;                                                              \
+        const struct side left = { a->input1_zero_point, make_scale(a->input1_multiplier, a->input1_shift) };       \
+        const struct side right = { a->input2_zero_point, make_scale(a->input2_multiplier, a->input2_shift) };      \
+        const type *x = one, *y = other;                                                                            \
+        uint8_t *target = output;                                                                                   \
+        for (; count; count--, x += one_step, y += other_step)                                                      \
+            *target++ = (uint8_t)relate(a->function, align(*x, &left), align(*y, &right));                          \
+    }
+COMPARE_ALIGNED_ROWS(int8_t)
+COMPARE_ALIGNED_ROWS(int16_t)
 
 /* Rows of plain integers of one type. */
 #define COMPARE_ROWS(type)                                                                                          \
@@ -92,17 +95,23 @@ static void compare_float_row(
         *target++ = (uint8_t)relate_floats(a->function, *x, *y);
 }
 
+static int is_equality(const struct call *call)
+{
+    const struct dla_host_compare *a = call->attributes;
+    return a->function == DLA_COMPARE_FUNCTION_EQUAL || a->function == DLA_COMPARE_FUNCTION_NOT_EQUAL;
+}
+
 enum status compare(const struct call *call)
 {
     switch (call_input(call, 0).type) {
     case DLA_DATA_TYPE_INT8:
-        walk_rows(call, compare_int8_row, call->attributes);
+        walk_rows(call, compare_aligned_int8_t_row, call->attributes);
         return OK;
     case DLA_DATA_TYPE_BOOL:
         walk_rows(call, compare_uint8_t_row, call->attributes);
         return OK;
     case DLA_DATA_TYPE_INT16:
-        walk_rows(call, compare_int16_t_row, call->attributes);
+        walk_rows(call, is_equality(call) ? compare_aligned_int16_t_row : compare_int16_t_row, call->attributes);
         return OK;
     case DLA_DATA_TYPE_INT32:
         walk_rows(call, compare_int32_t_row, call->attributes);

@@ -29,9 +29,9 @@ static inline int32_t quotient(int32_t dividend, struct inverse inverse, int32_t
     int32_t product = high_multiply((int32_t)((uint32_t)dividend << headroom), inverse.reciprocal);
     product = high_multiply(product, multiplier);
     int32_t right = inverse.bits + headroom - shift;
-    if (right > 31) /* TFLite's shift by more than a word, as the hardware does it */
+    if ((uint32_t)right > 31) /* TFLite's shift by more than a word or less than nothing, as hardware does it */
         return (product >> (right & 31)) + (product >= 0);
-    return rounding_divide(product, right > 0 ? (uint32_t)right : 0);
+    return rounding_divide(product, (uint32_t)right);
 }
 
 int32_t divide_quantized_numbers(int32_t dividend, int32_t divisor, int32_t multiplier, int32_t shift)

@@ -42,7 +42,7 @@ def division(kind: str) -> Callable:
 
 
 def relu6(make: Maker) -> Graph:
-    """With one scale: TFLite Micro's kernel ignores a difference."""
+    """With one scale: TFLite Micro's kernel ignores a difference. tests/host/test_round_scales.py has two."""
     source = make.input(make.shape(4))
     return make.moved("RELU6", source, [], make.tensors[source].shape, {})
 
@@ -107,7 +107,7 @@ def quotient(make: Maker) -> Graph:
     first, second = make.input(shape), make.input(make.choice(shape, (1, 1, shape[2])))
     scales = [make.quantization_of(number).scale for number in (first, second)]
     scale = scales[0] / scales[1] * make.choice(0.01, 0.05, 0.2)
-    result = make.tensor("output", shape, replace(make.quantization(), scales=(float(np.float32(scale)),)))
+    result = make.tensor("output", shape, replace(make.quantization(), scales=(make.scale(scale),)))
     return make.graph("DIV", [first, second], [result], make.activation())
 
 
