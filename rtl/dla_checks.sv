@@ -64,6 +64,29 @@ module dla_checks
     return box.address[1:0] != 0 || box.plane_stride[1:0] != 0 || box.run_stride[1:0] != 0;
   endfunction
 
+  // --------------------------------------------------------------------- an output on what its operation reads
+  function automatic logic meets(input box_t source, input box_t target);
+    return 81'(source.address) < end_of(target) && 81'(target.address) < end_of(source);
+  endfunction
+
+  // Element by element on it, or in VECTOR before it: that unit reads and writes in the order of addresses.
+  function automatic logic is_in_place(input box_t source, input box_t target, input logic in_order);
+    return (source.planes == 1 || source.plane_stride == target.plane_stride)
+        && (source.runs == 1 || source.run_stride == target.run_stride)
+        && (source.address == target.address || (in_order && target.address < source.address
+            && (source.planes == 1 || 81'(source.plane_stride)
+                >= (81'(source.runs) - 81'd1) * 81'(source.run_stride) + 81'(source.run_bytes))));
+  endfunction
+
+  // `first` and then `second` have channels of their own of each pixel.
+  function automatic logic are_slices(input box_t first, input box_t second);
+    return first.run_stride == second.run_stride && first.plane_stride == second.plane_stride
+        && 56'(first.plane_stride) >= 56'(first.runs) * 56'(first.run_stride)
+        && 56'(first.plane_stride) >= 56'(second.runs) * 56'(first.run_stride)
+        && 81'(first.address) + 81'(first.run_bytes) <= 81'(second.address)
+        && 81'(second.address) + 81'(second.run_bytes) <= 81'(first.address) + 81'(first.run_stride);
+  endfunction
+
   // -------------------------------------------------------------------------------- the operands as boxes of bytes
   function automatic operand_t view(input operand_use_t use_, input logic [31:0] start, pixel, row);
     extent_t size;
@@ -128,6 +151,7 @@ module dla_checks
   box_t system_box;
   operand_uses_t uses;
   operand_t operands[OPERANDS];
+  logic [OPERANDS-1:0] is_view, is_output_like;
   assign opcode = word[7:0];
   assign is_in = opcode == OPCODE_OP_DMA_READ;
   assign is_out = opcode == OPCODE_OP_DMA_WRITE;
@@ -138,6 +162,7 @@ module dla_checks
     fault = FAULT_NONE;
     address = '0;
     system_box = '0;
+    {is_view, is_output_like} = '0;
     for (int unsigned i = 0; i < OPERANDS; i++) operands[i] = '0;
     if (enable) begin
       // In the order in which they are looked at: of several with the same fault the first is named.
@@ -152,6 +177,12 @@ module dla_checks
       operands[7] = linear(uses.lut, file.lut_addr);
       operands[8] = view(uses.out, file.out_addr, file.out_pixel_stride, file.out_row_stride);
 
+      is_view = 9'b0_0010_1100;
+      is_output_like = '0;
+      is_output_like[2] = uses.in.extent == EXTENT_OUTPUT;
+      is_output_like[3] = 1'b1;
+      is_output_like[5] = 1'b1;
+
       // From the highest number to the lowest, and from the last operand to the first: what is found later wins.
       if (is_out && (dma.region[2:0] == REGION_CONSTANTS || dma.region[2:0] == REGION_COMMANDS)) begin
         fault = FAULT_REGION_READ_ONLY;
@@ -161,6 +192,15 @@ module dla_checks
         fault = FAULT_REGION_RANGE;
         address = dma.offset;
       end
+      for (int i = OPERANDS - 2; i > 1; i--)
+        if (operands[i].present && operands[8].present && meets(operands[i].box, operands[8].box)
+            && !(is_view[i] && (are_slices(operands[i].box, operands[8].box)
+                || are_slices(operands[8].box, operands[i].box)))
+            && !(is_output_like[i] && operands[i].wide == operands[8].wide
+                && is_in_place(operands[i].box, operands[8].box, !uses.weight.present))) begin
+          fault = FAULT_OVERLAP;
+          address = operands[i].box.address;
+        end
       for (int i = OPERANDS - 1; i >= 0; i--)
         if (operands[i].present && operands[i].disjoint && !is_disjoint(operands[i].box)) begin
           fault = FAULT_OVERLAP;

@@ -14,6 +14,7 @@ from dlasim.isa.registers import Region
 from dlasim.sim import fault_text
 from dlasim.sim.footprint import Count, Footprint, Truth, all_footprints, dma_prefix, product, system_box
 from dlasim.sim.operation import Batch
+from dlasim.sim.overlaps import overlaps_output
 from dlasim.sim.stream import Batches, FaultAt
 
 MAX_STEPS = 1 << 48
@@ -50,8 +51,13 @@ def check_batch(batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] |
     report = FaultReport(len(batch.positions))
     if batch.instruction.is_transfer:
         _check_system(report, batch, region_bytes)
-    for footprint in all_footprints(batch):
+    footprints = all_footprints(batch)
+    for footprint in footprints:
         _check_operand(report, footprint, sram_bytes)
+    if batch.instruction.is_compute:
+        *sources, output = footprints
+        for source in sources:
+            _check_output(report, batch, source, output)
     _check_shapes(report, batch)
     return report
 
@@ -99,6 +105,13 @@ def _check_operand(report: FaultReport, footprint: Footprint, sram_bytes: int) -
         what = f"operand {operand.register}"
         why = partial(fault_text.overlapping, what, box)
         report.note(Fault.OVERLAP, present & ~box.is_disjoint, box.address, why)
+
+
+def _check_output(report: FaultReport, batch: Batch, source: Footprint, output: Footprint) -> None:
+    fails = overlaps_output(source, output, batch.instruction.unit)
+    report.note(
+        Fault.OVERLAP, fails, source.box.address, partial(fault_text.overlapping_output, source, output)
+    )
 
 
 def _check_system(report: FaultReport, batch: Batch, region_bytes: Mapping[int, int] | None) -> None:

@@ -42,6 +42,12 @@ def overlapping(what: str, box: Box, number: int) -> str:
     return f"{what} overlaps itself: its runs have {one.run_bytes} bytes each, and {', '.join(parts)}"
 
 
+def overlapping_output(source: Footprint, output: Footprint, number: int) -> str:
+    """An output that lies on what its operation reads."""
+    read, written = (_covered(box_of(footprint.box, number)) for footprint in (source, output))
+    return f"OUT covers {written}, and operand {source.operand.register}, which it reads, {read}"
+
+
 def beyond_region(box: Box, number: int, region: int, region_bytes: int) -> str:
     """A transfer that ends outside its region."""
     covered = _covered(box_of(box, number))

@@ -46,7 +46,7 @@ class ExampleLayer:
         pixel, row = self.in_channels, self.in_channels * (self.size + self.kernel - 1)
         sizes = {"IN_CHANNELS": self.in_channels, "OUT_CHANNELS": self.out_channels}
         strides = {"IN_PIXEL_STRIDE": pixel, "IN_ROW_STRIDE": row, "OUT_PIXEL_STRIDE": self.out_channels}
-        strides |= {"OUT_ROW_STRIDE": self.out_channels * self.size}
+        strides |= {"OUT_ROW_STRIDE": self.out_channels * self.size, "OUT_ADDR": 1 << 27}
         if self.mnemonic.startswith("OP_E_"):
             strides |= {"IN2_PIXEL_STRIDE": pixel, "IN2_ROW_STRIDE": row}
         outer = self.size + self.kernel - 1

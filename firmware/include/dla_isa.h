@@ -34,7 +34,8 @@ enum dla_fault {
     /* an int32 operand or a record whose address or stride is not a multiple of 4 */
     DLA_FAULT_MISALIGNED = 7,
     DLA_FAULT_SRAM_RANGE = 8, /* an operand reaches beyond the SRAM */
-    /* an operand that is written, or is the input of a window, overlaps itself */
+    /* an operand that is written, or is the input of a window, overlaps itself; or OUT overlaps what its
+       operation reads, and is not in place */
     DLA_FAULT_OVERLAP = 9,
     DLA_FAULT_REGION_RANGE = 10, /* a transfer reaches beyond its region */
     DLA_FAULT_REGION_READ_ONLY = 11, /* a transfer writes to CONSTANTS or COMMANDS */

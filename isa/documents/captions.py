@@ -114,10 +114,11 @@ def overlap(instruction: Instruction) -> str:
     if not inputs:
         return "The operation reads nothing that its output could overlap."
     places = [_in_place(instruction, operand, output) for operand in inputs if _fits_place(operand, output)]
-    rule = f"All operands are read before {output.register} is written"
     if not places:
-        return f"{rule}, whatever it overlaps. No operand has its form, so it is never in place."
-    return f"{rule}, whatever it overlaps. In place: {output.register} coincides with {' or '.join(places)}."
+        return f"{output.register} must lie apart from all operands."
+    return (
+        f"{output.register} must lie apart from the other operands, or in place: upon {' or '.join(places)}."
+    )
 
 
 def _fits_place(operand: Operand, output: Operand) -> bool:

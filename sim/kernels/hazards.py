@@ -25,9 +25,7 @@ def needs_reference(batch: Batch) -> NDArray[np.bool_]:
         return clash
     *inputs, output = all_footprints(batch)
     for source in inputs:
-        # Kernels that sum over channels copy their input before they write anything.
-        if not (batch.instruction.reduces_channels and source.operand.register == "IN"):
-            clash |= source.present & _touches(source.box, output.box) & ~_is_same(source, output)
+        clash |= source.present & _touches(source.box, output.box) & ~_is_same(source, output)
     return clash | _is_extreme(batch)
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from dlasim.isa import codec, registers
 from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Extent, Unit
 from dlasim.isa.registers import Region
-from dlasim.sim.footprint import Box, footprints
+from dlasim.sim.footprint import footprints
 from dlasim.sim.operation import Operation, reset_file
 from dlasim.sim.races import check_races
 from dlasim.sim.stream import decode_stream
@@ -63,10 +63,7 @@ class StreamMaker:
 
     def _compute(self, mnemonic: str) -> Operation:
         """An operation of the engines' tests, moved to some place of the SRAM."""
-        while True:
-            scene = random_scene(self._rng, mnemonic, self._limits)
-            if is_streamable(scene.operation):
-                break
+        scene = random_scene(self._rng, mnemonic, self._limits)
         shift = 4 * int(self._rng.integers(0, (len(self.sram) - self._limits.sram_bytes) // 4 + 1))
         operation = scene.operation
         values = {}
@@ -116,35 +113,6 @@ def _encoded(wait: str) -> int:
     _, unit, most = wait.replace(",", "").split()
     number = [unit.name.lower() for unit in UNITS].index(unit)
     return codec.encode("WAIT", unit=number, max_outstanding=int(most))
-
-
-def is_streamable(operation: Operation) -> bool:
-    """Whether an operation that writes while it reads gives what one that reads everything first gives.
-
-    So it is where the output is apart from the inputs, or lies element for element on one of them.
-    """
-    *sources, output = footprints(operation)
-    target = _bytes(output.box)
-    for source in sources:
-        same_place = _layout(source.box) == _layout(output.box)
-        same_element = source.element_bytes == output.element_bytes
-        in_place = source.operand.extent is Extent.OUTPUT and same_place and same_element
-        if not in_place and len(np.intersect1d(_bytes(source.box), target)):
-            return False
-    return True
-
-
-def _layout(box: Box) -> tuple[int, ...]:
-    return (
-        box.address, box.planes, box.runs, box.run_bytes,
-        box.plane_stride if box.planes > 1 else 0, box.run_stride if box.runs > 1 else 0,
-    )  # fmt: skip
-
-
-def _bytes(box: Box) -> NDArray[np.int64]:
-    planes, runs, run = (np.arange(count) for count in (box.planes, box.runs, box.run_bytes))
-    places = planes[:, None, None] * box.plane_stride + runs[:, None] * box.run_stride + run
-    return np.unique(places + box.address)
 
 
 def places() -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Random legal operations: operands in a small SRAM, with slack, broadcast, in place or overlapping."""
+"""Random legal operations: operands in a small SRAM, with slack, broadcast, apart, in place or interleaved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -160,8 +160,8 @@ def _placement(
             footprint = next(f for f in all_footprints(probe) if f.operand == operand)
         kind = rng.random()
         reuse = _same_place(operand.register, placed)
-        if operand.writes and kind < 0.25 and reuse:
-            placed |= reuse
+        if operand.writes and kind < 0.4 and reuse:
+            placed |= _near(rng, operand.address_register, reuse, unit * int(footprint.box.run_bytes))
             continue
         address = cursor + int(rng.integers(0, 9))
         if kind > 0.9:
@@ -200,6 +200,18 @@ def _same_place(prefix: str, placed: Mapping[str, object]) -> dict[str, object]:
                 for part in ("ADDR", "PIXEL_STRIDE", "ROW_STRIDE")
             }
     return {}
+
+
+def _near(
+    rng: np.random.Generator, address: str, place: dict[str, object], run_bytes: int
+) -> dict[str, object]:
+    """In place, a little before it, or beside it in the same pixels."""
+    at, kind = int(place[address]), rng.random()  # type: ignore[call-overload]
+    if kind < 0.3:
+        at -= min(at, 4 * int(rng.integers(0, 9)))
+    elif kind < 0.5:
+        at += int(rng.choice([-run_bytes, run_bytes])) if at >= run_bytes else run_bytes
+    return place | {address: at}
 
 
 def _plausible_exponentials(rng: np.random.Generator, operation: Operation, sram: NDArray[np.uint8]) -> None:

@@ -100,11 +100,11 @@ def test_busy_refuses_writes_and_says_so(register):
 
 def test_counters_are_the_books_of_all_streams():
     bench = Bench(CONFIG.replace(dma_shared_bandwidth=8, sram_bandwidth=1))
-    conv = [cfg("IN_CHANNELS", 3), cfg("OUT_CHANNELS", 70), op("OP_CONV")]
+    conv = [cfg("IN_CHANNELS", 3), cfg("OUT_CHANNELS", 70), cfg("OUT_ADDR", 256), op("OP_CONV")]
     move = [cfg("DMA_IN_RUN_BYTES", 400), op("OP_DMA_READ"), cfg("DMA_OUT_REGION", Region.OUTPUTS)]
     move += [cfg("DMA_IN_REGION", Region.ARENA), cfg("DMA_OUT_RUN_BYTES", 300), op("OP_DMA_WRITE")]
     bench.run([*conv, *move, *fill(0, 1), HALT])
-    bench.run([op("OP_CONV"), HALT])
+    bench.run([cfg("OUT_ADDR", 256), op("OP_CONV"), HALT])
     found = counters(bench)
     books = bench.completed[0].plan.account + bench.completed[1].plan.account
     assert found["CYCLES"] == books.total == sum(run.plan.timeline.total for run in bench.completed)

@@ -211,7 +211,8 @@ def _geometry(writer: StreamWriter, rng: random.Random, mnemonic: str, sizes: Si
     writer.set("IN_CHANNELS", channels)
     for view in ("IN", "IN2", "OUT", "ACC"):  # wide enough for int32, so that nothing overlaps itself
         pixel = 4 * max(channels, out_channels)
-        writer.set(f"{view}_ADDR", 4 * rng.randrange(1000))
+        apart = SRAM_BYTES // 2 if view == "OUT" else 0  # from all that the operation reads
+        writer.set(f"{view}_ADDR", apart + 4 * rng.randrange(1000))
         writer.set(f"{view}_PIXEL_STRIDE", pixel)
         writer.set(f"{view}_ROW_STRIDE", pixel * max(ins[1], outs[1]) + 4 * rng.randrange(3))
     writer.set("WEIGHT_ADDR", rng.randrange(1000))

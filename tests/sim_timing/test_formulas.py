@@ -39,7 +39,7 @@ def mobilenet() -> list[Layer]:
 
 
 def stream_of(layer: Layer) -> np.ndarray:
-    """The layer as one operation, as if SRAM were endless."""
+    """The layer as one operation, in an SRAM that is large enough."""
     numbers = {
         "IN_CHANNELS": layer.inputs,
         "OUT_CHANNELS": layer.outputs,
@@ -47,6 +47,7 @@ def stream_of(layer: Layer) -> np.ndarray:
         "IN_ROW_STRIDE": layer.inputs * layer.out,
         "OUT_PIXEL_STRIDE": layer.outputs,
         "OUT_ROW_STRIDE": layer.outputs * layer.out,
+        "OUT_ADDR": 16 * MIB,
     }
     pairs = {"OUT_SIZE": layer.out, "IN_SIZE": layer.out, "KERNEL": layer.kernel, "PAD": layer.kernel // 2}
     words = [codec.encode_cfg(name, value) for name, value in numbers.items()]
@@ -102,7 +103,7 @@ def test_steps_in_fours_are_velas():
 
 def test_pixels_in_parallel_and_weights_that_load():
     """Turns of 2x2 pixels; a step takes no less than its 64 weights, at 8 in a cycle."""
-    machine = preset("paper").replace(parallel="8x8x4", sram_bytes=MIB)
+    machine = preset("paper").replace(parallel="8x8x4", sram_bytes=32 * MIB)
     layer = Layer(7, 1, 64, 64)
     assert total(machine, layer) == 16 * 8 * 8
     assert total(machine.replace(mac_weights=8), layer) == 16 * 8 * 8
@@ -269,7 +270,7 @@ def test_input_pixels_that_no_window_meets_do_not_cross_the_ports():
                 ("IN_SIZE", ins))
         ]  # fmt: skip
         strides = {"IN_PIXEL_STRIDE": 64, "IN_ROW_STRIDE": 64 * ins[1], "OUT_PIXEL_STRIDE": 1}
-        strides |= {"OUT_ROW_STRIDE": outs[1], "IN_CHANNELS": 64}
+        strides |= {"OUT_ROW_STRIDE": outs[1], "IN_CHANNELS": 64, "OUT_ADDR": MIB // 2}
         words += [codec.encode_cfg(name, value) for name, value in strides.items()]
         words += [codec.encode("OP_CONV"), codec.encode("HALT")]
         plan = plan_stream(machine, np.array(words, np.uint64), reset_file())

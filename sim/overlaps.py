@@ -1,0 +1,47 @@
+"""Whether OUT lies on bytes that its own operation reads: a unit writes its first results while it still reads.
+
+The manual's rule, in terms that a circuit can check: ranges from the first byte to the last are apart, or the
+operand is in place, or the two are slices of the same pixels.
+"""
+
+from __future__ import annotations
+
+from dlasim.isa.instructions import Extent, Unit
+from dlasim.sim.footprint import Box, Footprint, Truth
+
+
+def overlaps_output(operand: Footprint, output: Footprint, unit: Unit) -> Truth:
+    """Whether an operand that is present must not lie where it does, given where OUT lies."""
+    source, target = operand.box, output.box
+    meets = (source.address < target.end) & (target.address < source.end)
+    if not operand.operand.extent.is_view:
+        return operand.present & meets
+    apart = _are_slices(source, target)
+    if operand.operand.extent is Extent.OUTPUT:
+        same_size = operand.element_bytes == output.element_bytes
+        apart = apart | (same_size & _is_in_place(source, target, unit))
+    return operand.present & meets & ~apart
+
+
+def _is_in_place(source: Box, target: Box, unit: Unit) -> Truth:
+    """Whether element by element OUT lies on the operand, or, in VECTOR, before it: that unit reads and writes
+    in the order of addresses if rows follow each other."""
+    same_rows = (source.planes == 1) | (source.plane_stride == target.plane_stride)
+    same_form = same_rows & ((source.runs == 1) | (source.run_stride == target.run_stride))
+    if unit is Unit.MAC:
+        return same_form & (source.address == target.address)
+    row_bytes = (source.runs - 1) * source.run_stride + source.run_bytes
+    in_order = (source.planes == 1) | (source.plane_stride >= row_bytes)
+    return same_form & ((source.address == target.address) | (in_order & (target.address < source.address)))
+
+
+def _are_slices(source: Box, target: Box) -> Truth:
+    """Whether both have channels of their own of the same pixels: equal strides, and runs apart in a pixel."""
+    pixel, row = source.run_stride, source.plane_stride
+    same_strides = (pixel == target.run_stride) & (row == target.plane_stride)
+    clear_rows = (row >= source.runs * pixel) & (row >= target.runs * pixel)
+    first = source.address + source.run_bytes <= target.address
+    first = first & (target.address + target.run_bytes <= source.address + pixel)
+    last = target.address + target.run_bytes <= source.address
+    last = last & (source.address + source.run_bytes <= target.address + pixel)
+    return same_strides & clear_rows & (first | last)
