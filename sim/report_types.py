@@ -73,9 +73,11 @@ class LayerReport(TypedDict):
     unit: str
     """`dla` or `cpu`."""
     cycles: int
-    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the stall add up to the total, less the overlap."""
+    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the
+    stall add up to the total, less the overlap."""
     busy_cycles: int
-    """In which any of its operations computes; layers that overlap both count them, so they may add up to more than the total."""
+    """In which any of its operations computes; layers that overlap both count them, so they may add up to
+    more than the total."""
     macs: int
     """Multiply-accumulates done."""
     utilization: float
@@ -300,9 +302,11 @@ class LayerRow(TypedDict):
     unit: str
     """`dla` or `cpu`."""
     cycles: int
-    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the stall add up to the total, less the overlap."""
+    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the
+    stall add up to the total, less the overlap."""
     busy_cycles: int
-    """In which any of its operations computes; layers that overlap both count them, so they may add up to more than the total."""
+    """In which any of its operations computes; layers that overlap both count them, so they may add up to
+    more than the total."""
     macs: int
     """Multiply-accumulates done."""
     utilization: float
@@ -580,6 +584,8 @@ class SweepRow(TypedDict, total=False):
     unit: str
     """`dla` or `cpu`."""
     cycles: int
-    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the stall add up to the total, less the overlap."""
+    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the
+    stall add up to the total, less the overlap."""
     busy_cycles: int
-    """In which any of its operations computes; layers that overlap both count them, so they may add up to more than the total."""
+    """In which any of its operations computes; layers that overlap both count them, so they may add up to
+    more than the total."""

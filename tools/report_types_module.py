@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from textwrap import fill, indent
 
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
 from dlasim.sweeps.evaluate import LAYER_COLUMNS
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 '''
+_WIDTH = 106  # of a docstring
 _FLOATS = ("share", "ratio", "ms", "s", "nJ", "kGE", "KiB")
 _WORDS = {"text": "str", "boolean": "bool"}
 _OBJECTS = {
@@ -156,5 +158,5 @@ def _typed_dict(name: str, text: str, rows: Iterable[Row], more: str = "") -> st
     for key, kind, meaning in rows:
         lines.append(f"    {key}: {kind}")
         if meaning:
-            lines.append(f'    """{_sentence(meaning)}"""')
+            lines += indent(fill(f'"""{_sentence(meaning)}"""', _WIDTH), "    ").splitlines()
     return "\n".join(lines) + "\n"
