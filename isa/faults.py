@@ -33,8 +33,8 @@ FAULT_DOCS = {
     "divide, a pooling window without a pixel, or more than 2^48 steps",
     Fault.MISALIGNED: "an int32 operand or a record whose address or stride is not a multiple of 4",
     Fault.SRAM_RANGE: "an operand reaches beyond the SRAM",
-    Fault.OVERLAP: "an operand that is written, or is the input of a window, overlaps itself; or OUT overlaps "
-    "what its operation reads, and is not in place",
+    Fault.OVERLAP: "an operand that is written, or is the input of a window, overlaps itself; or OUT "
+    "overlaps what its operation reads, and is not in place",
     Fault.REGION_RANGE: "a transfer reaches beyond its region",
     Fault.REGION_READ_ONLY: "a transfer writes to CONSTANTS or COMMANDS",
 }

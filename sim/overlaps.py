@@ -1,4 +1,4 @@
-"""Whether OUT lies on bytes that its own operation reads: a unit writes its first results while it still reads.
+"""Whether OUT lies on bytes that its own operation reads: a unit writes first results while it still reads.
 
 The manual's rule, in terms that a circuit can check: ranges from the first byte to the last are apart, or the
 operand is in place, or the two are slices of the same pixels.
@@ -24,8 +24,8 @@ def overlaps_output(operand: Footprint, output: Footprint, unit: Unit) -> Truth:
 
 
 def _is_in_place(source: Box, target: Box, unit: Unit) -> Truth:
-    """Whether element by element OUT lies on the operand, or, in VECTOR, before it: that unit reads and writes
-    in the order of addresses if rows follow each other."""
+    """Whether element by element OUT lies on the operand, or, in VECTOR, before it: that unit reads and
+    writes in the order of addresses if rows follow each other."""
     same_rows = (source.planes == 1) | (source.plane_stride == target.plane_stride)
     same_form = same_rows & ((source.runs == 1) | (source.run_stride == target.run_stride))
     if unit is Unit.MAC:
@@ -36,7 +36,7 @@ def _is_in_place(source: Box, target: Box, unit: Unit) -> Truth:
 
 
 def _are_slices(source: Box, target: Box) -> Truth:
-    """Whether both have channels of their own of the same pixels: equal strides, and runs apart in a pixel."""
+    """Whether both have channels of their own of the same pixels: equal strides, runs apart in a pixel."""
     pixel, row = source.run_stride, source.plane_stride
     same_strides = (pixel == target.run_stride) & (row == target.plane_stride)
     clear_rows = (row >= source.runs * pixel) & (row >= target.runs * pixel)

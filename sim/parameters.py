@@ -115,11 +115,11 @@ class MachineParameter:
             return f"must be from {self.least_if_limited} to {self.high}, or {UNLIMITED}"
         return f"must be from {self.low} to {self.high}"
 
-    def checked(self, name: str, value: Any) -> int | float | str:
+    def checked(self, name: str, value: Any) -> Any:
         """A value of the parameter's type; numbers may be text such as `512KiB` and `unlimited`."""
         check_word(name, value)
         if value == UNLIMITED and self.may_be_unlimited:
-            return self.kind(0)  # type: ignore[no-any-return]
+            return self.kind(0)
         if self.is_size and isinstance(value, str):
             return self._size(name, value)
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
@@ -158,7 +158,7 @@ def check_word(name: str, value: Any) -> None:
 def row(default: _Value, text: str, **facts: Any) -> _Value:
     """A field of the machine, with its row: what `facts` leaves out has the row's default."""
     made = MachineParameter(type(default), default, text, **facts)
-    return cast(_Value, dataclasses.field(default=default, metadata={_ROW: made}))
+    return dataclasses.field(default=default, metadata={_ROW: made})
 
 
 def rows_of(machine: type) -> Mapping[str, MachineParameter]:

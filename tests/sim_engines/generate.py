@@ -1,4 +1,4 @@
-"""Random legal operations: operands in a small SRAM, with slack, broadcast, apart, in place or interleaved."""
+"""Random legal operations: operands in a small SRAM, with slack, broadcast, apart, in place, interleaved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

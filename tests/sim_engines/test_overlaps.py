@@ -72,8 +72,8 @@ def moved_to(operation: Operation, register: str, address: int) -> Operation:
 
 
 def pairs_of(mnemonic: str) -> list[tuple[str, str]]:
-    """Every two operands of an instruction that may share bytes: two that it reads, or OUT and one of its form,
-    with elements of the same size."""
+    """Every two operands of an instruction that may share bytes: two that it reads, or OUT and one of its
+    form, with elements of the same size."""
     *inputs, output = BY_MNEMONIC[mnemonic].operands
     names = [operand.register for operand in inputs]
     wide = output.element_bytes == INT32_BYTES or output.int32_when is not None

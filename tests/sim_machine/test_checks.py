@@ -138,8 +138,8 @@ def expected(values: Values, instruction, fields: dict[str, int]) -> set[Fault]:
 
 
 def on_output(values: Values, instruction, fields: dict[str, int], operand, runs, wide) -> set[Fault]:
-    """Whether a byte of OUT would be read after it is written, by a unit that works element by element: MAC in
-    any order, VECTOR along the rows."""
+    """Whether a byte of OUT would be read after it is written, by a unit that works element by element: MAC
+    in any order, VECTOR along the rows."""
     output = instruction.operands[-1]
     int32_when = output.int32_when
     wide_out = output.element_bytes == 4 or bool(int32_when and fields[int32_when.field] in int32_when.values)
