@@ -18,8 +18,6 @@ from dlasim.isa import codec, registers
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import WORD_BYTES
 from dlasim.isa.registers import REGION_COUNT, REGISTER_BYTES, Access, Region
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import ControlRegisters, find, may_write
 from dlasim.sim.executor import Executor, Observer
@@ -59,7 +57,6 @@ class Dla:
         memory: DmaMemory,
         executor: Executor | None = None,
         on_complete: Callable[[Run], None] | None = None,
-        backend: Backend = SHIPPED,
     ) -> None:
         """Without an executor no tensor is computed: time only."""
         self.config = config
@@ -70,7 +67,6 @@ class Dla:
         self._memory = memory
         self._executor = executor
         self._on_complete = on_complete
-        self._backend = backend
         self._now = 0
         self._run: Run | None = None
         self._fault: FaultAt | None = None
@@ -253,7 +249,7 @@ class Dla:
                 self._plans.clear()
                 self._planned_words = 0
             self._planned_words += len(words)
-            self._plans[key] = plan_stream(self.config, words.copy(), self.file, region_bytes, self._backend)
+            self._plans[key] = plan_stream(self.config, words.copy(), self.file, region_bytes)
         return self._plans[key]
 
     def _complete(self) -> None:

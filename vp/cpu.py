@@ -20,15 +20,15 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
+from dlasim.native.storage import pointer_to
 from dlasim.vp import decode
 from dlasim.vp.block_counters import BlockCounters
-from dlasim.vp.block_records import STOP_DEADLINE, STOP_DEBUG, STOP_NONE
+from dlasim.vp.block_records import PAGE_BITS, STOP_DEADLINE, STOP_DEBUG, STOP_NONE, PageMap
 from dlasim.vp.bus import Attachment, Bus
 from dlasim.vp.counters import Counters
 from dlasim.vp.decode import Code
-from dlasim.vp.memories import Bytes, Memory
-from dlasim.vp.memory_map import PAGE_BYTES
-from dlasim.vp.native_hooks import compile_hooks
+from dlasim.vp.memories import Memory
+from dlasim.vp.native_hooks import find_hooks
 from dlasim.vp.traps import (
     BREAKPOINT,
     FETCH_FAULT,
@@ -92,7 +92,7 @@ class Cpu:
         self._passing: int | None = None
         for memory in memories:
             self._map_memory(memory)
-        self._fetched = _fetched_pages(next(memory for memory in memories if memory.writable))
+        self._pages = _page_map(next(memory for memory in memories if memory.writable))
         self._bus = bus
         self._changed: Callable[[], None] = lambda: None
         for attachment in bus.attachments:
@@ -141,16 +141,17 @@ class Cpu:
         self._engine.emu_stop()
 
     def _install_hooks(self) -> None:
-        self._counts.counts.mstatus_id = riscv_const.UC_RISCV_REG_MSTATUS
-        self._counts.counts.mie_id = riscv_const.UC_RISCV_REG_MIE
-        self._hooks = compile_hooks(
-            _address(uclib.uc_emu_stop),
-            _address(uclib.uc_reg_read),
+        counts = self._counts.counts
+        counts.mstatus_id = riscv_const.UC_RISCV_REG_MSTATUS
+        counts.mie_id = riscv_const.UC_RISCV_REG_MIE
+        counts.stop_function = _address(uclib.uc_emu_stop)
+        counts.read_function = _address(uclib.uc_reg_read)
+        self._hooks = find_hooks(
             taken_branches_cost=self._counts.taken_branches_cost,
             log_functions=self._counts.logs_functions,
         )
         self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._counts.address)
-        self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, self._fetched.ctypes.data)
+        self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, ctypes.addressof(self._pages))
         self._engine.hook_add(_unicorn.UC_HOOK_INTR, self._on_exception)
         # No hook on memory, not even on faults: any makes all stores slow.
 
@@ -334,10 +335,10 @@ def _check_address_space() -> None:
         ) from error
 
 
-def _fetched_pages(ram: Memory) -> Bytes:
-    """What the TLB hook needs: RAM's base and size, then a flag per page."""
-    place = np.array([ram.base, ram.data.nbytes], np.uint64)
-    return np.concatenate([place.view(np.uint8), np.zeros(-(-ram.data.nbytes // PAGE_BYTES), np.uint8)])
+def _page_map(ram: Memory) -> PageMap:
+    """What the TLB hook needs: nothing was fetched yet."""
+    pages = -(-ram.data.nbytes >> PAGE_BITS)
+    return PageMap(ram.base, ram.data.nbytes, pointer_to(np.zeros(pages, np.int64)))
 
 
 def _address(function: Any) -> int:
