@@ -14,9 +14,8 @@ from typing import Any
 
 from dlasim import __version__
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError, RunError
+from dlasim.errors import InputError
 from dlasim.fileio import atomic_write, keep_apart
-from dlasim.sweeps import compiled
 from dlasim.sweeps.csv_table import write_csv
 from dlasim.sweeps.evaluate import (
     FAILED,
@@ -68,7 +67,6 @@ class Outcome:
     statuses: dict[str, int] = field(default_factory=dict)
     first_failure: str = ""
     first_refusal: str = ""
-    not_compiled: str = ""  # why plain Python did all the work, where compiling failed
     seconds: float = 0.0
 
 
@@ -102,7 +100,6 @@ class _Sweep:
         self._began = time.perf_counter()
         self._locations = array("q")  # the location of each point's entry in the journal
         self._blueprints: dict[str, Blueprint] = {}
-        self._not_compiled = ""
         self._kept: list[Point] | None = None  # all points, unless there are too many
         self._keys: dict[int, str] = {}  # of points that are kept
 
@@ -174,37 +171,17 @@ class _Sweep:
             len(self._locations), len(self._locations) - missing, self._settings.visible
         ) as progress:
             self._refuse(progress)
-            for results in self._run(workers, progress):
+            for results in self._run(workers):
                 self._keep(results, progress)
 
-    def _run(self, workers: Workers | None, progress: Progress) -> Iterator[list[Result]]:
+    def _run(self, workers: Workers | None) -> Iterator[list[Result]]:
         """The missing points, on a cluster, in worker processes or here."""
-        processes = 1 if workers is None else workers.count
-        is_compiled = self._is_worth_compiling(processes)
         if self._settings.scheduler is not None:
             from dlasim.sweeps.cluster import Cluster
 
-            return Cluster(self._settings.scheduler, is_compiled).run(self._blueprints, self._tasks())
-        codes = self._compile(progress) if is_compiled else ()
+            return Cluster(self._settings.scheduler).run(self._blueprints, self._tasks())
         run = run_here if workers is None else workers.run
-        return run(self._blueprints, self._tasks(), codes)
-
-    def _is_worth_compiling(self, processes: int) -> bool:
-        nodes = (len(self._blueprints[point.model].network.items) for point in self._missing())
-        try:
-            return compiled.is_worth_compiling(compiled.saved_seconds(nodes), processes)
-        except RunError as error:
-            self._not_compiled = str(error)
-            return False
-
-    def _compile(self, progress: Progress) -> tuple[bytes, ...]:
-        """The routines' machine code; none where this machine cannot compile."""
-        try:
-            with progress.status("compiling lowering and timing for this CPU"):
-                return compiled.compile_routines()
-        except RunError as error:
-            self._not_compiled = str(error)
-            return ()
+        return run(self._blueprints, self._tasks())
 
     def _missing(self) -> Iterator[Point]:
         for point, location in zip(self._points(), self._locations, strict=True):
@@ -260,7 +237,6 @@ class _Sweep:
             counts,
             first_failure,
             first_refusal,
-            self._not_compiled,
             seconds,
         )
 
