@@ -65,8 +65,9 @@ class BlockCounters:
         self._starting = AlternatingSums(np.append(False, code.is_wide[:-1]))
         ones = np.ones(self._slots, np.int64)
         columns = ((_INSTRUCTION_SUM, ones), (_CYCLE_SUM, code.costs), (_TAKEN_SUM, code.taken_costs))
+        backwards = AlternatingSums(code.is_wide[::-1])
         for column, values in columns:
-            sums = np.cumsum(slot_weights(values, code.is_wide))
+            sums = np.cumsum(slot_weights(values, backwards))
             self._records[1 : self._slots + 1, column] = sums
             self._records[self._slots + 1 :, column] = sums[-1]
         self.taken_branches_cost = bool(code.taken_costs.any())
@@ -189,7 +190,7 @@ class BlockCounters:
         # What runs through a slot starts there, or one slot before if that is a wide instruction.
         through = np.cumsum(self._tallies[: self._slots, _EDGES])
         (places,) = (through != 0).nonzero()
-        times = self._starting(through, places)
+        times = self._starting.at(places, through[places])
         ran = times != 0
         return places[ran], times[ran]
 
@@ -244,8 +245,8 @@ class BlockCounters:
         return (pc - self._base) >> 1
 
 
-def slot_weights(values: npt.NDArray[np.int64], is_wide: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def slot_weights(values: npt.NDArray[np.int64], backwards: AlternatingSums) -> npt.NDArray[np.int64]:
     """Numbers for the slots such that those of an instruction's slots add up to its value, wherever the CPU
     enters: of a wide instruction's two slots, the second has what an instruction there would have, and the
-    first the rest."""
-    return AlternatingSums(is_wide[::-1])(values[::-1], np.arange(len(values)))[::-1]
+    first the rest. `backwards` goes on at wide instructions, from the end of the code to its begin."""
+    return backwards.everywhere(values[::-1])[::-1]

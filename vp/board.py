@@ -267,7 +267,7 @@ class Board:
             event: int | None = 0
         else:
             events = (self.bus.next_event(), self._last_cycle, self._slice_end)
-            event = min((event for event in events if event is not None), default=None)
+            event = min([event for event in events if event is not None], default=None)
         self._ready.counts.plan(self.bus.pending(), event, self._last_instruction)
 
     def _sleep(self) -> Reason | None:

@@ -13,6 +13,7 @@ from dlasim.vp.memory_map import PAGE_BYTES, AddressRange
 _ADDRESS_SPACE_BYTES = 1 << 32
 _INTERRUPT_LINES = 32
 _MAX_WATCHED_READS = 64
+_METHODS = tuple(name for name, what in vars(Device).items() if callable(what) and name[0] != "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +172,7 @@ def check_interface(name: str, device: object) -> None:
     """An InputError unless the object has everything that the board calls."""
     if isinstance(device, type):
         raise InputError(f"device {device.__name__} is a class; attach an object of it")
-    methods = [method for method, what in vars(Device).items() if callable(what) and method[0] != "_"]
-    for method in methods:
+    for method in _METHODS:
         if not callable(getattr(device, method, None)):
             raise InputError(
                 f"device {name} has no method {method}(); derive its class from dlasim.vp.device.Device"

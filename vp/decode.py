@@ -4,6 +4,7 @@ executes anything."""
 from __future__ import annotations
 
 from enum import IntEnum, auto
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -157,12 +158,18 @@ class AlternatingSums:
         numbers = np.arange(len(goes_on))
         self._begins = np.maximum.accumulate(np.where(goes_on, 0, numbers))
 
-    def __call__(self, values: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """For the n in `places`, in order; everywhere else, `values` are zero."""
+    def at(self, places: npt.NDArray[np.int64], values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """For the n in `places`, in order, which have these values; elsewhere, values are zero."""
+        return self._sums(places, values, np.searchsorted(places, self._begins[places]))
+
+    def everywhere(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """For all n."""
+        return self._sums(np.arange(len(values)), values, self._begins)
+
+    def _sums(self, places: Any, values: Any, begins: Any) -> npt.NDArray[np.int64]:
         signs = 1 - 2 * (places & 1)
-        sums = np.concatenate([[0], np.cumsum(signs * values[places])])
-        before = np.searchsorted(places, self._begins[places])
-        alternating: npt.NDArray[np.int64] = signs * (sums[1:] - sums[before])
+        sums = np.concatenate([[0], np.cumsum(signs * values)])
+        alternating: npt.NDArray[np.int64] = signs * (sums[1:] - sums[begins])
         return alternating
 
 

@@ -12,7 +12,7 @@ from dlasim.vp import board_files, costs, memory_map
 from dlasim.vp.block_counters import slot_weights
 from dlasim.vp.bus import Bus
 from dlasim.vp.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
-from dlasim.vp.decode import InstructionClass, classify
+from dlasim.vp.decode import AlternatingSums, InstructionClass, classify
 from dlasim.vp.device import Device
 from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
 from dlasim.vp.interceptions import instructions
@@ -91,7 +91,7 @@ def test_weights_add_up_from_wherever_the_cpu_enters(share):
     draw = np.random.default_rng(3)
     is_wide = draw.random(200) < share
     costs = draw.integers(1, 100, 200)
-    sums = [0, *np.cumsum(slot_weights(costs, is_wide)).tolist(), 0]
+    sums = [0, *np.cumsum(slot_weights(costs, AlternatingSums(is_wide[::-1]))).tolist(), 0]
     sums[-1] = sums[-2]
     for first in range(200):
         slot, spent = first, 0
