@@ -108,7 +108,7 @@ def kind_of(annotation: str, names: Mapping[str, Any]) -> Any:
     found = reduce(lambda whole, part: getattr(whole, part, None), rest, names.get(first))
     if is_named_tuple(found):
         where = vars(sys.modules[found.__module__])
-        texts = [getattr(each, "__forward_arg__", each) for each in found.__annotations__.values()]
+        texts = map(_text, found.__annotations__.values())
         return TupleKind(found, tuple([kind_of(text, where) for text in texts]))
     if is_record(found):
         return found
@@ -123,6 +123,12 @@ def is_named_tuple(kind: object) -> bool:
 def is_intrinsic(function: object) -> bool:
     """Whether it writes LLVM's code for a call."""
     return _INTRINSIC in attributes(function)
+
+
+def _text(annotation: Any) -> str:
+    """An annotation as it stands in the source."""
+    text: str = getattr(annotation, "__forward_arg__", None) or getattr(annotation, "__name__", annotation)
+    return text
 
 
 class Routine:
@@ -154,7 +160,8 @@ class Routine:
     def at(self, address: int) -> Callable[..., int]:
         """Machine code at an address as a function that takes the same arguments."""
         code: Any = self.function.__code__
-        annotations = [self.function.__annotations__[name] for name in code.co_varnames[: code.co_argcount]]
-        kinds = [kind_of(each, self.function.__globals__) for each in annotations]
+        names = code.co_varnames[: code.co_argcount]
+        texts = [_text(self.function.__annotations__[name]) for name in names]
+        kinds = [kind_of(each, self.function.__globals__) for each in texts]
         types = [ctypes.POINTER(c_type(kind)) if is_record(kind) else c_type(kind) for kind in kinds]
         return ctypes.CFUNCTYPE(ctypes.c_int64, *types)(address)

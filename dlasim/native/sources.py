@@ -36,7 +36,7 @@ def digest_of(files: Iterable[Path]) -> str:
 @cache
 def _imports(file: Path) -> list[Path | None]:
     found: list[Path | None] = []
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    for node in ast.parse(file.read_bytes()).body:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == PACKAGE.name:
             for name in node.names:
                 found.append(_file(f"{node.module}.{name.name}") or _file(node.module))
