@@ -12,7 +12,7 @@ QUICK := tests/isa/test_tables.py tests/isa/test_codec.py tests/sim_engines/test
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two installations at once would break .venv
-.PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all rtl-streams golden firmware kernels routines wheel clean
+.PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all rtl-streams golden firmware native wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,8 +42,7 @@ check: $(VENV)/ready-dev ## style, types, import directions, generated files, fi
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python tools/build_firmware.py --check
-	$(BIN)/python tools/build_kernels.py --check
-	$(BIN)/python tools/build_routines.py --check
+	$(BIN)/python tools/build_native.py --check
 	$(BIN)/python tools/check_wheel.py
 
 docs: $(VENV)/ready ## regenerate what comes from the tables
@@ -85,11 +84,8 @@ golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before c
 firmware: $(VENV)/ready-dev ## rebuild the prebuilt firmware
 	$(BIN)/python tools/build_firmware.py
 
-kernels: $(VENV)/ready-dev ## rebuild the kernels that ship as machine code
-	$(BIN)/python tools/build_kernels.py
-
-routines: $(VENV)/ready-dev ## rebuild the compiler's and the simulator's routines that ship as machine code
-	$(BIN)/python tools/build_routines.py
+native: $(VENV)/ready-dev ## rebuild the machine code that ships, after a change in a routine or kernel
+	$(BIN)/python tools/build_native.py
 
 wheel: $(VENV)/ready-dev ## build dist/*.whl and check its contents
 	$(BIN)/python tools/check_wheel.py --output dist

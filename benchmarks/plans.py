@@ -27,12 +27,10 @@ from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program
 from dlasim.isa.registers import Region
-from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.lower_bound import find_bound, program_bound
 from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import KIB
-from dlasim.sweeps.compiled import compile_routines, load
 
 Timed = tuple[int, int, int] | None  # cycles, their bound, and that with this SRAM
 LIMIT = 1.005
@@ -80,8 +78,7 @@ class Loss:
 class Timer:
     """Times networks on machines, each once."""
 
-    def __init__(self, backend: Backend = PLAIN) -> None:
-        self._backend = backend
+    def __init__(self) -> None:
         self._memory: dict[object, PlanMemory] = {}
         self._known: dict[object, Timed] = {}
 
@@ -97,10 +94,10 @@ class Timer:
     def _time(self, name: str, network: UnplacedNetwork, config: DlaConfig, options: CompileOptions) -> Timed:
         memory = self._memory.setdefault((name, config.replace(sram_bytes=KIB), options), PlanMemory())
         try:
-            program = lower_for(network, config, options, False, self._backend, memory).program
+            program = lower_for(network, config, options, False, memory).program
         except InputError:
             return None
-        inference = Simulation(program, config, None, self._backend).run()
+        inference = Simulation(program, config, None).run()
         cpu = {span.call: span.end - span.start for span in inference.host}
         least = program_bound(config, program, cpu).cycles
         return inference.total_cycles, least, max(least, sram_bound(config, program, sum(cpu.values())))
@@ -108,7 +105,7 @@ class Timer:
 
 def main(arguments: list[str]) -> int:
     """Print everything; fails where a loss is above the limit."""
-    timer = Timer(load(compile_routines()))
+    timer = Timer()
     losses: list[Loss] = []
     for name, network in networks(arguments, topology_names()):
         print_bounds(timer, name, network)

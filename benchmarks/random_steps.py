@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from plans import LIMIT, Loss, Timer, networks
 
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import PARAMETERS as ROWS
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.parameters import Better
@@ -98,7 +97,7 @@ def main(arguments: list[str]) -> int:
         name, network = loaded[number % len(loaded)]
         config, parameter = random_machine(rng), str(rng.choice(list(PARAMETERS)))
         changed = better(rng, config, parameter)
-        timer = Timer(SHIPPED)
+        timer = Timer()
         before, after = timer.time(name, network, config), timer.time(name, network, changed)
         if before is None or changed == config:
             continue

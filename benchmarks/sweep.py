@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,6 @@ from unittest.mock import patch
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.partition import UnplacedNetwork
-    from dlasim.native.backend import Backend
 
 POINTS = ["--pes", "16..320:8", "--sram", "64KiB..256MiB", "--parallel", "input,output"]
 SIZES_KIB = (64, 256, 512, 1 << 10, 256 << 10)
@@ -88,31 +88,30 @@ def beside_vela(folder: Path, point: float) -> None:
 
 
 def both_ways(model: Path) -> None:
-    """Lowering and timing of one machine in plain Python and compiled, and what compiling takes, with an
-    empty cache."""
+    """Lowering and timing of one machine in plain Python and compiled, and what compiling takes."""
     from dlasim.compiler_shim.compile import load_model
-    from dlasim.native import library
-    from dlasim.native.backend import PLAIN
-    from dlasim.sweeps.compiled import ROUTINES
+    from dlasim.machine_code import ROUTINES
+    from dlasim.native.build import build_object
 
     network = load_model(model)
-    codes = []
     for routine in ROUTINES:
         used = cpu_seconds()
-        codes.append(library.build(routine.unit))
+        build_object(routine.unit)
         print(f"building {routine.unit.name}: {cpu_seconds() - used:.1f} s of CPU time")
-    compiled = library.load_backend(ROUTINES, codes)
-    for backend in (PLAIN, compiled):
-        point_seconds(network, SIZES_KIB[-1], backend, 24)  # what is only done once
+    point_seconds(network, SIZES_KIB[-1], 24)  # what is only done once
     print("one machine in process, CPU time:  plain  compiled")
     for size in SIZES_KIB:
-        before, after = (point_seconds(network, size, backend) for backend in (PLAIN, compiled))
+        with ExitStack() as stack:
+            for each in ROUTINES:
+                stack.enter_context(patch.object(each, "_run", each.function))
+            before = point_seconds(network, size)
+        after = point_seconds(network, size)
         print(
             f"{size:>14} KiB  {1000 * before:>18.1f} ms {1000 * after:>6.1f} ms  {before / after:.1f} times"
         )
 
 
-def point_seconds(network: UnplacedNetwork, sram_kib: int, backend: Backend, fewest_pes: int = 16) -> float:
+def point_seconds(network: UnplacedNetwork, sram_kib: int, fewest_pes: int = 16) -> float:
     """CPU time of lowering and timing one machine, on average over some."""
     from dlasim.compiler_shim.compile import lower_for
     from dlasim.compiler_shim.options import CompileOptions
@@ -123,8 +122,8 @@ def point_seconds(network: UnplacedNetwork, sram_kib: int, backend: Backend, few
     began = time.process_time()
     for pes, parallel in machines:
         config = DlaConfig(pes=pes, parallel=parallel, sram_bytes=sram_kib << 10)
-        lowered = lower_for(network, config, CompileOptions(), with_constants=False, backend=backend)
-        Simulation(lowered.program, config, None, backend).run()
+        lowered = lower_for(network, config, CompileOptions(), with_constants=False)
+        Simulation(lowered.program, config, None).run()
     return (time.process_time() - began) / len(machines)
 
 

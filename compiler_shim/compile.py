@@ -15,8 +15,6 @@ from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.fileio import read_file
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 
 
@@ -45,11 +43,10 @@ def lower_for(
     config: DlaConfig,
     options: CompileOptions,
     with_constants: bool = True,
-    backend: Backend = SHIPPED,
     memory: PlanMemory | None = None,
 ) -> Lowered:
     """A partitioned network placed and lowered; without constants it serves for timing only.
 
     Calls for machines that differ only in their SRAM are faster with one memory.
     """
-    return fastest_plan(network, config, options, backend, memory).lower(with_constants)
+    return fastest_plan(network, config, options, memory).lower(with_constants)

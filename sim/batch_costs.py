@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dlasim.isa import registers
+from dlasim.native.storage import plain
 from dlasim.sim.compiled_costs import MAX_CYCLES, is_moderate, most_cycles
 from dlasim.sim.footprint import STEP_LIMIT, Count
 from dlasim.sim.formulas import UnitCosts
@@ -20,6 +22,7 @@ from dlasim.sim.operation_costs import (
     vector_costs,
 )
 
+_Kind = TypeVar("_Kind", OperationKind, OperationSizes)
 BATCH_COLUMNS = ("work", "output_stall", "sram_stall", "moved_bytes", "macs")
 
 
@@ -37,7 +40,7 @@ def batch_costs(unit: UnitCosts, batch: Batch, result_cycles: Count) -> tuple[Co
 
 def batch_sizes(batch: Batch) -> OperationSizes:
     """The sizes of all operations, as arrays."""
-    sizes = OperationSizes()
+    sizes = plain(OperationSizes)
     read_sizes(sizes, _Values(batch))
     sizes.common_rows = np.gcd(sizes.stride_rows, sizes.dilation_rows)
     sizes.common_columns = np.gcd(sizes.stride_columns, sizes.dilation_columns)
@@ -60,14 +63,17 @@ class _Values:
 def _fits_64_bits(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> bool:
     """Whether 64 bits hold every number that the costs are made of: those of an operation with the largest of
     each size."""
-    names = OperationSizes.__dataclass_fields__
-    largest = OperationSizes(**{name: int(np.max(getattr(sizes, name))) for name in names})
+    largest = plain(OperationSizes)
+    for name, values in vars(sizes).items():
+        setattr(largest, name, int(np.max(values)))
     cycles = most_cycles(unit, int(np.max(kind.result_cycles)))
     return cycles < MAX_CYCLES and is_moderate(unit, kind, largest)
 
 
-def _of_any_size(record: Any) -> Any:
+def _of_any_size(record: _Kind) -> _Kind:
     """The same record, its arrays with numbers that have no limit."""
-    numbers = {name: getattr(record, name) for name in type(record).__dataclass_fields__}
-    arrays = {name: number.astype(object) for name, number in numbers.items() if np.ndim(number)}
-    return type(record)(**numbers | arrays)
+    made = copy(record)
+    for name, number in vars(record).items():
+        if np.ndim(number):
+            setattr(made, name, number.astype(object))
+    return made

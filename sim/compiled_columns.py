@@ -6,7 +6,7 @@ It is what machine code does instead of `stream.decode_stream`, `cost.stream_cos
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from threading import Lock
 
@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 
 from dlasim.isa import registers
 from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
-from dlasim.native.backend import Runner
-from dlasim.native.number_memory import Column, NumberMemory
 from dlasim.native.record import Record, array, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
-from dlasim.native.storage import RecordMemory, bind, create
-from dlasim.sim import compiled_costs, formulas, operation_costs
+from dlasim.native.storage import Memory, filled_memory, pointer_to
 from dlasim.sim.compiled_costs import (
     COLUMNS,
     StreamCosts,
@@ -144,22 +141,7 @@ def read_words(reader: WordReader, is_counting: int) -> int:
     return reader.count
 
 
-READ = Routine(
-    read_words,
-    "columns",
-    (
-        __name__,
-        compiled_costs.__name__,
-        operation_costs.__name__,
-        formulas.__name__,
-        registers.__name__,
-        "dlasim.isa.bits",
-        "dlasim.isa.instructions",
-        "dlasim.sim.contention",
-        "dlasim.sim.issue",
-        "dlasim.sim.walk_columns",
-    ),
-)
+READ = Routine(read_words, "columns")
 
 
 @routine
@@ -233,38 +215,38 @@ def _add_operation(reader: WordReader, word: WordCosts) -> bool:
     return True
 
 
-def read_columns(config: DlaConfig, words: NDArray[np.uint64], run: Runner) -> WalkColumns | None:
-    """The columns of a legal stream, by machine code or in plain Python; None where 64 bits may not hold the
-    numbers, or the configuration leaves costs out."""
-    machine = _machine(config, run.is_compiled)
+def read_columns(config: DlaConfig, words: NDArray[np.uint64]) -> WalkColumns | None:
+    """The columns of a legal stream; None where 64 bits may not hold the numbers, or the configuration leaves
+    costs out."""
+    machine = _machine(config)
     if config.timing != "full" or not machine.is_moderate:
         return None
-    reader, _memories = machine.reader(words)  # these live as long as the reader uses them
-    events = run(reader, 1)
+    reader = machine.reader(words)
+    events = READ(reader, 1)
     if not events:
         return None
     operations = reader.total
     reader.total = 0
-    columns = {name: NumberMemory(run.is_compiled, events) for name in EVENT_COLUMNS}
-    columns |= {name: NumberMemory(run.is_compiled, operations) for name in OPERATION_COLUMNS}
-    for name, memory in columns.items():
-        bind(reader, name, memory)
-    position = run(reader, 0)
+    columns = {name: np.zeros(events, np.int64) for name in EVENT_COLUMNS}
+    columns |= {name: np.zeros(operations, np.int64) for name in OPERATION_COLUMNS}
+    for name, column in columns.items():
+        setattr(reader, name, pointer_to(column))
+    position = READ(reader, 0)
     while position < reader.count:
         if position == _NONE or not machine.add(int(words[position])):
             return None
-        position = run(reader, 0)
-    return _found(reader, columns, operations)
+        position = READ(reader, 0)
+    return _found(reader, columns)
 
 
-def _found(reader: WordReader, columns: Mapping[str, NumberMemory], operations: int) -> WalkColumns:
+def _found(reader: WordReader, columns: Mapping[str, NDArray[np.int64]]) -> WalkColumns:
     units = [reader.units[number] for number in range(UNIT_COUNT)]
     return WalkColumns(
         [unit.first for unit in units],
         float(reader.total),
         sum([unit.most_demand for unit in units]),
-        *[columns[name].array(reader.events) for name in EVENT_COLUMNS],
-        *[columns[name].array(operations) for name in OPERATION_COLUMNS],
+        *[columns[name][: reader.events] for name in EVENT_COLUMNS],
+        *[columns[name] for name in OPERATION_COLUMNS],
     )
 
 
@@ -272,54 +254,42 @@ class _Machine:
     """What is the same for all streams on a machine. Words of operations are added as they are met; nothing
     moves, since several streams may be read at the same time."""
 
-    def __init__(self, config: DlaConfig, is_compiled: bool) -> None:
-        self._config, self._is_compiled, self._lock = config, is_compiled, Lock()
+    def __init__(self, config: DlaConfig) -> None:
+        self._config, self._lock = config, Lock()
         buses = [memory_costs(config, memory) for memory in memories_of(config)]
         self._count, self.is_moderate = 0, is_moderate_machine((), buses)
-        self._words = RecordMemory(WordCosts, is_compiled)
-        self._words.reserve(_MAX_WORDS, 0)
-        self._known, self._older = self._numbers([0] * _MAX_WORDS), self._numbers([0] * _MAX_WORDS)
-        self._last = [_NONE] * len(KINDS)
-        self._newest = self._numbers(self._last)
-        self._of_reader: dict[str, object] = {
-            "opcodes": self._numbers(_KIND_OF_OPCODE),
-            "is_signed": self._numbers([register.fields[0].signed for register in registers.OPERANDS]),
+        self._words = Memory(WordCosts, _MAX_WORDS)
+        self._known, self._older = np.zeros(_MAX_WORDS, np.int64), np.zeros(_MAX_WORDS, np.int64)
+        self._newest = np.full(len(KINDS), _NONE)
+        of_reader = {
+            "opcodes": np.array(_KIND_OF_OPCODE),
+            "is_signed": np.array([register.fields[0].signed for register in registers.OPERANDS]),
             "known": self._known,
             "newest": self._newest,
             "older": self._older,
-            "latencies": self._numbers([bus.latency for bus in buses]),
+            "latencies": np.array([bus.latency for bus in buses]),
         }
-        self._buses = RecordMemory(BusCosts, is_compiled)
-        self._buses.put(buses)
-        self._memory_of = self._numbers(memory_numbers(config))
+        self._of_reader = {name: pointer_to(numbers) for name, numbers in of_reader.items()}
+        self._buses = filled_memory(BusCosts, buses).pointer
+        self._memory_of = pointer_to(np.array(memory_numbers(config)))
         _, fills, drains = fixed_cycles(config).tolist()
         self._fixed = list(zip(fills, drains, strict=True))
 
-    def _numbers(self, numbers: Sequence[int]) -> NumberMemory:
-        made = NumberMemory(self._is_compiled, len(numbers))
-        made.put(0, numbers)
-        return made
-
-    def reader(self, words: NDArray[np.uint64]) -> tuple[WordReader, list[object]]:
-        """One that has read nothing yet, and memory that must live as long."""
-        config, reader = self._config, create(WordReader, self._is_compiled)
+    def reader(self, words: NDArray[np.uint64]) -> WordReader:
+        """One that has read nothing yet."""
+        config, reader = self._config, WordReader()
         reader.count, reader.capacity = len(words), port_capacity(config)
         reader.is_dma_apart = int(not dma_shares_ports(config))
         for number, (fill, drain) in enumerate(self._fixed):
             reader.units[number].fill, reader.units[number].drain = fill, drain
-        of_reader: dict[str, object] = self._of_reader | {
-            "words": Column(words.view(np.int64), self._is_compiled)
-        }
-        of_costs: dict[str, object] = {name: self._numbers((0,)) for name in COLUMNS} | {
-            "file": self._numbers(_START),
-            "words": self._words,
-            "memory_of": self._memory_of,
-            "buses": self._buses,
-        }
-        for target, memories in ((reader, of_reader), (reader.costs, of_costs)):
-            for name, memory in memories.items():
-                bind(target, name, memory)
-        return reader, [of_reader, of_costs]
+        for name, found in self._of_reader.items():
+            setattr(reader, name, found)
+        reader.words, costs = pointer_to(words.view(np.int64)), reader.costs
+        for name in COLUMNS:
+            setattr(costs, name, pointer_to(np.zeros(1, np.int64)))
+        costs.file, costs.memory_of = pointer_to(np.array(_START)), self._memory_of
+        costs.words, costs.buses = self._words.pointer, self._buses
+        return reader
 
     def add(self, word: int) -> bool:
         """Whether there is room for a word of an operation, with costs that 64 bits hold; if so, it is known
@@ -330,14 +300,13 @@ class _Machine:
             if number == _MAX_WORDS or not is_moderate_machine((costs,), ()):
                 return False
             self._words[number].assign(costs)
-            self._known.put(number, [word - (word >> 63 << 64)])
-            self._older.put(number, [self._last[opcode]])
-            self._last[opcode] = number
+            self._known[number] = word - (word >> 63 << 64)
+            self._older[number] = self._newest[opcode]
             self._count += 1
-            self._newest.put(opcode, [number])  # last: others may be reading
+            self._newest[opcode] = number  # last: others may be reading
         return True
 
 
 @lru_cache(maxsize=8)
-def _machine(config: DlaConfig, is_compiled: bool) -> _Machine:
-    return _Machine(config, is_compiled)
+def _machine(config: DlaConfig) -> _Machine:
+    return _Machine(config)

@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 
 from dlasim.isa import registers
 from dlasim.isa.instructions import Unit
-from dlasim.native.backend import Backend
-from dlasim.native.number_memory import Column
 from dlasim.native.record import Record, Records, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
-from dlasim.native.storage import RecordMemory, bind, create
-from dlasim.sim import formulas, operation_costs
+from dlasim.native.storage import filled_memory, pointer_to
 from dlasim.sim.formulas import BusCosts, UnitCosts, merge_runs, transfer_beats
 from dlasim.sim.operation_costs import (
     OperationKind,
@@ -118,11 +115,7 @@ def cost_operation(stream: StreamCosts, word: WordCosts, number: int) -> bool:
     return True
 
 
-COSTS = Routine(
-    cost_operations,
-    "costs",
-    (__name__, operation_costs.__name__, formulas.__name__, registers.__name__, "dlasim.isa.instructions"),
-)
+COSTS = Routine(cost_operations, "costs")
 
 
 @routine
@@ -169,39 +162,27 @@ def find_costs(
     word_of: NDArray[np.int64],
     memory_of: Sequence[int],
     buses: Sequence[BusCosts],
-    backend: Backend,
 ) -> dict[str, NDArray[np.int64]] | None:
-    """COLUMNS of the first operations; None where only more than 64 bits hold their numbers, or there is no
-    machine code."""
-    run = backend.runner(COSTS)
-    if not run.is_compiled or not is_moderate_machine(words, buses):
+    """COLUMNS of the first operations; None where only more than 64 bits hold their numbers."""
+    if not is_moderate_machine(words, buses):
         return None
-    costs = create(StreamCosts, True)
+    costs = StreamCosts()
     before, targets, values = stream.files.writes
     costs.writes = len(before)
-    found = {name: Column(np.zeros(operations, np.int64), True) for name in COLUMNS}
+    found = {name: np.zeros(operations, np.int64) for name in COLUMNS}
     given = {
-        "before": Column(before, True),
-        "registers": Column(targets, True),
-        "values": Column(values, True),
-        "file": Column(stream.files.start.copy(), True),
-        "word_of": Column(word_of, True),
-        "memory_of": Column(np.array(memory_of), True),
-        "words": _records(WordCosts, words),
-        "buses": _records(BusCosts, buses),
+        "before": before,
+        "registers": targets,
+        "values": values,
+        "file": stream.files.start.copy(),
+        "word_of": word_of,
+        "memory_of": np.array(memory_of),
         **found,
     }
-    for name, memory in given.items():
-        bind(costs, name, memory)
-    if run(costs, operations) < operations:
-        return None
-    return {name: column.array for name, column in found.items()}
-
-
-def _records(kind: type, records: Sequence[Record]) -> RecordMemory[Record]:
-    memory: RecordMemory[Record] = RecordMemory(kind, True)
-    memory.put(records)
-    return memory
+    for name, column in given.items():
+        setattr(costs, name, pointer_to(column))
+    costs.words, costs.buses = filled_memory(WordCosts, words).pointer, filled_memory(BusCosts, buses).pointer
+    return found if COSTS(costs, operations) == operations else None
 
 
 def most_cycles(unit: UnitCosts, result_cycles: int) -> int:

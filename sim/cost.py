@@ -12,8 +12,6 @@ from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, SOFTMAX_PASSES, UNITS, Unit
 from dlasim.isa.registers import Region
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim import formulas
 from dlasim.sim.batch_costs import BATCH_COLUMNS, batch_costs
 from dlasim.sim.compiled_costs import COLUMNS, COSTS, WordCosts, find_costs, region_register
@@ -188,14 +186,12 @@ class Costs:
         return self.latency + self.fill + self.active + self.drain
 
 
-def stream_costs(
-    config: DlaConfig, stream: DecodedStream, operations: int, batches: Batches, backend: Backend = SHIPPED
-) -> Costs:
+def stream_costs(config: DlaConfig, stream: DecodedStream, operations: int, batches: Batches) -> Costs:
     """The costs of the first operations of a stream, in order, which must be legal; `batches` are the same
     operations by instruction."""
     units = stream.units[:operations]
     memories = [memory_costs(config, each) for each in memories_of(config)]
-    found = _by_machine_code(config, stream, operations, memories, backend)
+    found = _by_machine_code(config, stream, operations, memories)
     if found is None:
         found = _by_batches(config, operations, batches, memories)
     is_transfer = units < TRANSFERRING
@@ -213,14 +209,14 @@ def stream_costs(
 
 
 def _by_machine_code(
-    config: DlaConfig, stream: DecodedStream, operations: int, memories: list[BusCosts], backend: Backend
+    config: DlaConfig, stream: DecodedStream, operations: int, memories: list[BusCosts]
 ) -> dict[str, NDArray[np.int64]] | None:
     """COLUMNS of the operations, worked out one after the other; None where they have to be by batches."""
-    if not backend.runner(COSTS).is_compiled:
+    if not COSTS.is_compiled:
         return None
     words, word_of = np.unique(stream.words[stream.positions[:operations]], return_inverse=True)
     described = _words_costs(config, tuple(words.tolist()))
-    return find_costs(stream, operations, described, word_of, memory_numbers(config), memories, backend)
+    return find_costs(stream, operations, described, word_of, memory_numbers(config), memories)
 
 
 @lru_cache(maxsize=256)
@@ -239,8 +235,9 @@ def word_costs(config: DlaConfig, word: int) -> WordCosts:
     if instruction.is_transfer:
         return WordCosts(number, region_register(instruction.unit))
     cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
-    kind = describe_kind(instruction, decoded.values, cycles)
-    return WordCosts(number, 0, unit_costs(config, instruction.mnemonic), kind)
+    costs = WordCosts(number, 0, unit_costs(config, instruction.mnemonic))
+    costs.kind.assign(describe_kind(instruction, decoded.values, cycles))
+    return costs
 
 
 def _by_batches(

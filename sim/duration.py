@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.compiled_columns import READ, read_columns
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import stream_costs
@@ -23,7 +21,7 @@ from dlasim.sim.timeline import WalkedStream
 from dlasim.sim.walk_columns import UnitOrder, WalkColumns, list_columns
 
 
-def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> int:
+def program_cycles(program: Program, config: DlaConfig) -> int:
     """The total of `dlasim run --timing-only` for a program that the compiler has made: its streams are legal
     and write every register they use."""
     doorbell = DOORBELL_CYCLES if config.timing == "full" and program.host_calls else 0
@@ -32,27 +30,25 @@ def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPP
     for step in program.steps:
         if step.kind is StepKind.STREAM:
             now += doorbell
-            ends.append(max(now, ends[-1]) + _walked(program, step.index, config, backend).total)
+            ends.append(max(now, ends[-1]) + _walked(program, step.index, config).total)
         else:
             now = max(now, ends[step.after_streams]) + call_cycles(program, program.host_calls[step.index])
     return max(now, ends[-1])
 
 
-def computation_ends(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> NDArray[np.int64]:
+def computation_ends(program: Program, config: DlaConfig) -> NDArray[np.int64]:
     """By layer the cycle in which its last computation ends, in its own stream; 0 where there is none."""
     ends = np.zeros(len(program.layers), np.int64)
-    for layers, _, end, _ in _computations(program, config, backend):
+    for layers, _, end, _ in _computations(program, config):
         np.maximum.at(ends, layers, end)
     return ends
 
 
-def computation_cycles(
-    program: Program, config: DlaConfig, backend: Backend = SHIPPED
-) -> tuple[NDArray[np.int64], int]:
+def computation_cycles(program: Program, config: DlaConfig) -> tuple[NDArray[np.int64], int]:
     """By layer the cycles of its computations, one after the other; and the least that the busiest unit of
     each stream takes for its operations, in whichever order."""
     cycles, least = np.zeros(len(program.layers), np.int64), 0
-    for layers, start, end, columns in _computations(program, config, backend):
+    for layers, start, end, columns in _computations(program, config):
         np.add.at(cycles, layers, end - start)
         least += least_cycles(columns)
     return cycles, least
@@ -67,13 +63,13 @@ def least_cycles(columns: WalkColumns) -> int:
 
 
 def _computations(
-    program: Program, config: DlaConfig, backend: Backend
+    program: Program, config: DlaConfig
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], WalkColumns]]:
     """By stream the layers, starts and ends of its computations, which come after its transfers; and all its
     columns."""
     layer_of_words = program.layer_of_words()
     for number, place in enumerate(program.streams):
-        walked = _walked(program, number, config, backend)
+        walked = _walked(program, number, config)
         columns, (_, start, end) = walked.columns, walked.times()
         first, layers = columns.first[Unit.MAC], layer_of_words[place.first_word + _operation_words(columns)]
         yield layers[first:], start[first:], end[first:], columns
@@ -87,12 +83,12 @@ def _operation_words(columns: WalkColumns) -> NDArray[np.int64]:
     return found
 
 
-def _walked(program: Program, number: int, config: DlaConfig, backend: Backend) -> WalkedStream:
-    place, run = program.streams[number], backend.runner(READ)
+def _walked(program: Program, number: int, config: DlaConfig) -> WalkedStream:
+    place = program.streams[number]
     words = program.commands[place.first_word : place.first_word + place.words]
-    columns = read_columns(config, words, run) if run.is_compiled else None
+    columns = read_columns(config, words) if READ.is_compiled else None
     if columns is None:
         stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
-        costs = stream_costs(config, stream, len(stream), stream.batches(), backend)
+        costs = stream_costs(config, stream, len(stream), stream.batches())
         columns = list_columns(config, stream, costs, UnitOrder(costs.unit), len(stream.words))
-    return WalkedStream(config, columns, backend)
+    return WalkedStream(config, columns)

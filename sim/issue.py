@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dlasim.isa.instructions import Unit
 from dlasim.native.routine import Routine, routine
-from dlasim.sim import contention
 from dlasim.sim.contention import UNIT_COUNT, Walk, catch_up, find_end
 
 # The kind of an event: the unit of an operation, WAIT and the unit waited for, IRQ or HALT.
@@ -43,7 +42,7 @@ def walk_events(walk: Walk, events: int) -> int:
     return walk.now
 
 
-WALK = Routine(walk_events, "issue", (__name__, contention.__name__, "dlasim.isa.instructions"))
+WALK = Routine(walk_events, "issue")
 
 
 @routine

@@ -18,8 +18,6 @@ from dlasim.isa import codec, registers
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import WORD_BYTES
 from dlasim.isa.registers import REGION_COUNT, REGISTER_BYTES, Access, Region
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import ControlRegisters, find, may_write
 from dlasim.sim.executor import Executor, Observer
@@ -58,7 +56,6 @@ class Dla:
         memory: DmaMemory,
         executor: Executor | None = None,
         on_complete: Callable[[Run], None] | None = None,
-        backend: Backend = SHIPPED,
         plans: PlanCache | None = None,
     ) -> None:
         """Without an executor no tensor is computed: time only. `plans` are shared with other machines."""
@@ -70,7 +67,7 @@ class Dla:
         self._memory = memory
         self._executor = executor
         self._on_complete = on_complete
-        self._plans = plans or PlanCache(config, backend)
+        self._plans = plans or PlanCache(config)
         self._now = 0
         self._run: Run | None = None
         self._fault: FaultAt | None = None

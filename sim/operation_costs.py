@@ -22,6 +22,7 @@ from dlasim.isa.instructions import (
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT
 from dlasim.native.record import Record, record
 from dlasim.native.routine import Numbers, routine
+from dlasim.native.storage import plain
 from dlasim.sim.footprint import element_bytes, is_present
 from dlasim.sim.formulas import (
     UnitCosts,
@@ -90,13 +91,11 @@ class OperationSizes(Record):
 
 def describe_kind(instruction: Instruction, fields: Any, result_cycles: Any) -> OperationKind:
     """The kind of an instruction with these values of its fields: numbers, or arrays of them."""
-    kind = OperationKind(
-        is_mac=int(instruction.unit is Unit.MAC),
-        has_window=int(instruction.has_window),
-        is_depthwise=int(instruction.is_depthwise),
-        reduces_channels=int(instruction.reduces_channels),
-        result_cycles=result_cycles,
-    )
+    kind = plain(OperationKind)
+    kind.is_mac, kind.has_window = int(instruction.unit is Unit.MAC), int(instruction.has_window)
+    kind.is_depthwise = int(instruction.is_depthwise)
+    kind.reduces_channels = int(instruction.reduces_channels)
+    kind.result_cycles = result_cycles
     for operand in instruction.operands:
         present = is_present(fields, operand) * 1
         size = present * element_bytes(fields, operand)

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.accounting import Account, account
 from dlasim.sim.checks import first_fault
 from dlasim.sim.config import DlaConfig
@@ -43,7 +41,6 @@ def plan_stream(
     words: NDArray[np.uint64],
     file: Sequence[int],
     region_bytes: Mapping[int, int] | None = None,
-    backend: Backend = SHIPPED,
 ) -> Plan:
     """The plan of the stream that starts at the first of `words`, with these operand registers."""
     stream = decode_stream(words, file, config.fingerprint)
@@ -55,8 +52,8 @@ def plan_stream(
     operations = int(np.searchsorted(stream.positions, stop))
     if operations < len(stream) or is_long:
         batches = stream.batches(operations)
-    costs = stream_costs(config, stream, operations, batches, backend)
-    timeline = schedule(config, stream, costs, stop, backend)
+    costs = stream_costs(config, stream, operations, batches)
+    timeline = schedule(config, stream, costs, stop)
     accounted = account(timeline, costs)
     counters = counter_values(config, costs, accounted)
     final = stream.file_at(operations) if operations < len(stream) else stream.final_file

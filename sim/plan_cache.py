@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import codec
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.plan import Plan, plan_stream
 
@@ -20,8 +18,8 @@ MAX_CACHED_WORDS = 1 << 20  # of their streams, since a guest may submit any num
 class PlanCache:
     """Plans streams of one machine; several machines of a configuration may share it."""
 
-    def __init__(self, config: DlaConfig, backend: Backend = SHIPPED) -> None:
-        self._config, self._backend = config, backend
+    def __init__(self, config: DlaConfig) -> None:
+        self._config = config
         self._plans: dict[tuple[object, ...], Plan] = {}
         self._planned_words = 0
 
@@ -35,5 +33,5 @@ class PlanCache:
                 self._plans.clear()
                 self._planned_words = 0
             self._planned_words += len(words)
-            self._plans[key] = plan_stream(self._config, words.copy(), file, region_bytes, self._backend)
+            self._plans[key] = plan_stream(self._config, words.copy(), file, region_bytes)
         return self._plans[key]

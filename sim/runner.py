@@ -15,8 +15,6 @@ from dlasim.errors import InputError, RunError, counted, printable
 from dlasim.isa.file_records import Role, StepKind
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.fault_text import mnemonic_of
@@ -138,7 +136,6 @@ class Simulation:
         program: Program,
         config: DlaConfig,
         executor: Executor | None,
-        backend: Backend = SHIPPED,
     ) -> None:
         """Without an executor nothing is computed: time only."""
         check_config(program, config)
@@ -151,7 +148,7 @@ class Simulation:
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
         self._host_operations: dict[int, HostOperation] = {}
         self._runs: list[Run] = []
-        self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append, backend)
+        self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append)
         self._load()
         self._views = [self.tensor(described) for described in program.tensors if self._computes]
         self._outputs = self._numbers(Role.OUTPUT)

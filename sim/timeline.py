@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.native.backend import PLAIN, Backend
-from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
-from dlasim.native.shipped import SHIPPED
-from dlasim.native.storage import RecordMemory, bind, create
+from dlasim.native.storage import plain, pointer_to
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.contention import SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
@@ -62,18 +60,17 @@ def schedule(
     stream: DecodedStream,
     costs: Costs,
     stop: int | None = None,
-    backend: Backend = SHIPPED,
 ) -> Timeline:
     """The timeline of a stream, up to the word `stop` where a fault ends it."""
     order = UnitOrder(costs.unit)
     columns = list_columns(config, stream, costs, order, len(stream.words) if stop is None else stop)
-    return WalkedStream(config, columns, backend).timeline(order, costs.latency)
+    return WalkedStream(config, columns).timeline(order, costs.latency)
 
 
 class WalkedStream:
-    """A walk and the columns that it fills, compiled or not: numbers beyond 64 bits are for Python."""
+    """A walk and the columns that it fills."""
 
-    def __init__(self, config: DlaConfig, columns: WalkColumns, backend: Backend = SHIPPED) -> None:
+    def __init__(self, config: DlaConfig, columns: WalkColumns) -> None:
         self.columns, words = columns, word_cycles(config)
         share, capacity = bus_shares(config), port_capacity(config)
         memories = memories_of(config)
@@ -85,9 +82,8 @@ class WalkedStream:
         alone, speeds = share or (1, [1] * TRANSFERRING * len(memories) ** 2)
         speed = alone * SPEED_STEPS if sharing else 1
         most = (columns.cycles + float(columns.reached[-1]) * words) * speed
-        run = (backend if most < LAST_CYCLE else PLAIN).runner(issue.WALK)
-        self._is_compiled = run.is_compiled
-        walk = self._walk = create(Walk, self._is_compiled)
+        self._fits = most < LAST_CYCLE  # in 64 bits
+        walk = self._walk = Walk() if self._fits else plain(Walk)
         walk.sharing, walk.capacity = sharing, capacity
         walk.alone, walk.memory_count, walk.is_pipelined = (
             alone * SPEED_STEPS,
@@ -99,28 +95,32 @@ class WalkedStream:
         for unit, first in enumerate(columns.first):
             walk.units[unit].first = first
         events, operations = len(columns.kinds), len(columns.totals)
-        self._issued, self._ends = self._room(operations), self._room(operations)
-        self._markers = self._room(events)
-        self._blocks = RecordMemory(Block, self._is_compiled)
-        waits_for_all = int(np.count_nonzero(columns.kinds >= issue.IRQ))
-        self._blocks.reserve(events + (UNIT_COUNT - 1) * waits_for_all, 0)  # no more than these
-        memory = {name: self._column(getattr(columns, name)) for name in EVENT_COLUMNS + OPERATION_COLUMNS}
-        memory |= {
-            "speeds": self._column(np.array(speeds) * SPEED_STEPS),
-            "outstanding": self._column(np.array(outstanding)),
+        self._issued, self._ends, self._markers = (
+            np.zeros(size, np.int64) for size in (operations, operations, events)
+        )
+        numbers = {name: getattr(columns, name) for name in EVENT_COLUMNS + OPERATION_COLUMNS}
+        numbers |= {
+            "speeds": np.array(speeds) * SPEED_STEPS,
+            "outstanding": np.array(outstanding),
             "issued": self._issued,
             "ends": self._ends,
             "markers": self._markers,
         }
-        for name, column in memory.items():
-            bind(walk, name, column)
-        bind(walk, "blocks", self._blocks)
-        run(walk, events)
+        waits_for_all = int(np.count_nonzero(columns.kinds >= issue.IRQ))
+        most_blocks = events + (UNIT_COUNT - 1) * waits_for_all
+        self._blocks = np.zeros((most_blocks, len(BLOCK_COLUMNS)), np.int64)
+        if self._fits:
+            for name, array in numbers.items():
+                setattr(walk, name, pointer_to(array))
+            walk.blocks = pointer_to(self._blocks, Block)
+            issue.WALK(walk, events)
+        else:
+            self._walk_with_any_numbers(numbers, events)
         self._word_cycles, self._outstanding = words, outstanding
 
     def times(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """When each operation is issued, starts and ends, by its place."""
-        end, issued, first = _found(self._ends), _found(self._issued), np.array(self.columns.first)
+        end, issued, first = self._ends, self._issued, np.array(self.columns.first)
         begin = issued.copy()
         begin[1:] = np.maximum(issued[1:], end[:-1])
         nothing_before = first[first < len(begin)]
@@ -133,13 +133,13 @@ class WalkedStream:
         issued, begin, end = self.times()
         if self._walk.is_pipelined:
             latency = self._latencies(latency[order.numbers], issued, begin, end)[order.of]
-        blocked, reached = self._blocked(), self.columns.reached
+        blocked, reached = self._blocks[: self._walk.block_count].copy(), self.columns.reached
         word = reached - 1
         word[-1] = reached[-1]
         blocked[:, BLOCK_EVENT] = word[blocked[:, BLOCK_EVENT]]
         return Timeline(
             issued[order.of], begin[order.of], end[order.of], latency,
-            tuple(_found(self._markers)[: self._walk.marker_count].tolist()), blocked,
+            tuple(self._markers[: self._walk.marker_count].tolist()), blocked,
             int(reached[-1]) * self._word_cycles, self.total,
         )  # fmt: skip
 
@@ -168,25 +168,17 @@ class WalkedStream:
             seen[start:stop] = np.maximum(asked + seen[start:stop] - begin[start:stop], 0)
         return seen
 
-    def _blocked(self) -> NDArray[np.int64]:
-        count = self._walk.block_count
-        if self._is_compiled:
-            return self._blocks.array(count)
-        rows = [[min(number, LAST_CYCLE) for number in self._blocks[row].flatten()] for row in range(count)]
-        return np.array(rows, np.int64).reshape(count, len(BLOCK_COLUMNS))
-
-    def _column(self, numbers: NDArray[np.int64]) -> Column:
-        return Column(numbers, self._is_compiled)
-
-    def _room(self, count: int) -> Column:
-        return self._column(np.zeros(count, np.int64))
-
-
-def _found(column: Column) -> NDArray[np.int64]:
-    """The numbers as an array; cycles that no counter can hold become LAST_CYCLE."""
-    if column.address:
-        return column.array
-    try:
-        return np.array(column.numbers, np.int64)
-    except OverflowError:
-        return np.array([min(number, LAST_CYCLE) for number in column.numbers], np.int64)
+    def _walk_with_any_numbers(self, numbers: dict[str, NDArray[np.int64]], events: int) -> None:
+        """In Python alone; cycles that no counter can hold become LAST_CYCLE."""
+        walk: Any = self._walk
+        for name, array in numbers.items():
+            setattr(walk, name, array.tolist())
+        walk.blocks = [plain(Block) for _ in self._blocks]
+        issue.WALK.function(walk, events)
+        for array, found in (
+            (self._issued, walk.issued),
+            (self._ends, walk.ends),
+            (self._markers, walk.markers),
+            (self._blocks, [block.flatten() for block in walk.blocks]),
+        ):
+            array[...] = np.minimum(np.array(found, object).reshape(array.shape), LAST_CYCLE).astype(np.int64)

@@ -8,9 +8,6 @@ from typing import Any
 
 from dlasim.errors import InputError, RunError
 from dlasim.installation import extra_command
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
-from dlasim.sweeps import compiled
 from dlasim.sweeps.evaluate import Entry, Evaluator, code_version
 from dlasim.sweeps.local import Result, Task, chunks
 from dlasim.sweeps.models import Blueprint
@@ -21,12 +18,9 @@ _evaluators: dict[str, Evaluator] = {}  # of this worker process, by the hash of
 
 
 def evaluate_chunk(
-    version: str, name: str, is_compiled: bool, blueprints: Mapping[str, Blueprint], chunk: list[Task]
+    version: str, name: str, blueprints: Mapping[str, Blueprint], chunk: list[Task]
 ) -> list[Entry]:
-    """Runs on a worker: the entries of a chunk, if the worker has the same code as the sweep.
-
-    Where `is_compiled`, the worker compiles the routines for its own CPU.
-    """
+    """Runs on a worker: the entries of a chunk, if the worker has the same code as the sweep."""
     if version != code_version():
         raise InputError(
             f"a worker runs another version of dlasim (code {code_version()}, expected {version}); "
@@ -34,23 +28,15 @@ def evaluate_chunk(
         )
     if name not in _evaluators:
         _evaluators.clear()
-        _evaluators[name] = Evaluator(blueprints, _load() if is_compiled else SHIPPED)
+        _evaluators[name] = Evaluator(blueprints)
     return [_evaluators[name].evaluate(task.model, task.values, task.layers) for task in chunk]
-
-
-def _load() -> Backend:
-    """Machine code for this worker's CPU; without it what ships, or plain Python."""
-    try:
-        return compiled.load(compiled.compile_routines())
-    except RunError:
-        return SHIPPED
 
 
 class Cluster:
     """A cluster, by the address of its scheduler such as tcp://host:8786."""
 
-    def __init__(self, address: str, is_compiled: bool) -> None:
-        self._address, self._is_compiled = address, is_compiled
+    def __init__(self, address: str) -> None:
+        self._address = address
 
     def run(self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
         """Results a chunk at a time, in order of completion."""
@@ -81,9 +67,7 @@ class Cluster:
             chunk = next(todo, None)
             if chunk is None:
                 return None
-            future = client.submit(
-                evaluate_chunk, code_version(), name, self._is_compiled, networks, chunk, pure=False
-            )
+            future = client.submit(evaluate_chunk, code_version(), name, networks, chunk, pure=False)
             sent[future.key] = chunk
             return future
 

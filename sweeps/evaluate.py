@@ -18,8 +18,6 @@ from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError
 from dlasim.fileio import FileStamp, file_stamp
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns, energy_digits
 from dlasim.sim.measured import Measured
 from dlasim.sim.report import SCHEMA, report_of
@@ -102,8 +100,7 @@ class Evaluator:
     sizes.
     """
 
-    def __init__(self, blueprints: Mapping[str, Blueprint], backend: Backend = SHIPPED) -> None:
-        self._backend = backend
+    def __init__(self, blueprints: Mapping[str, Blueprint]) -> None:
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
         self._memory: tuple[Hashable, GroupMemory] = None, GroupMemory()  # of the group of points at hand
         self._enough_sram: OrderedDict[Hashable, tuple[int, Entry, Measured]] = OrderedDict()
@@ -126,9 +123,9 @@ class Evaluator:
     ) -> tuple[int | None, Entry, Measured | None]:
         try:
             if values["host"] == "riscv":
-                return None, prototype_entry(self._networks[model], values, layers, self._backend), None
+                return None, prototype_entry(self._networks[model], values, layers), None
             memory = self._group_memory(sram_group(model, values, layers))
-            return timing_entry(self._networks[model], values, layers, self._backend, memory)
+            return timing_entry(self._networks[model], values, layers, memory)
         except DlasimError as error:
             return None, Entry(REFUSED, str(error)), None
         except (Exception, MemoryError) as error:
@@ -145,13 +142,11 @@ class Evaluator:
         return self._memory[1]
 
 
-def prototype_entry(
-    network: UnplacedNetwork, values: Mapping[str, Any], layers: bool, backend: Backend = SHIPPED
-) -> Entry:
+def prototype_entry(network: UnplacedNetwork, values: Mapping[str, Any], layers: bool) -> Entry:
     """The figures of a network on the board that the values describe."""
     from dlasim.sweeps.prototype import prototype_report  # the emulator is slow to import
 
-    run_report, seconds = prototype_report(network, values, backend)
+    run_report, seconds = prototype_report(network, values)
     return Entry(OK, "", row_figures(run_report, seconds), layer_rows(run_report) if layers else None)
 
 
@@ -159,20 +154,19 @@ def timing_entry(
     network: UnplacedNetwork,
     values: Mapping[str, Any],
     layers: bool,
-    backend: Backend = SHIPPED,
     memory: GroupMemory | None = None,
 ) -> tuple[int | None, Entry, Measured]:
     """The figures of a network on the machine that the values describe, without a host; the SRAM size above
     which the program no longer changes, if it is known; and what was measured."""
     config, options = resolve(values)
     memory = memory or GroupMemory()
-    choice = fastest_plan(network, config, options, backend, memory.plans)
+    choice = fastest_plan(network, config, options, memory.plans)
     known = memory.entries.get(id(choice.plan))
     if known is not None:
         entry, measured = known
         return choice.sufficient_sram_bytes, with_sram(entry, measured, config.sram_bytes), measured
     program = choice.lower(with_constants=False).program
-    measured = Measured(program, config, Simulation(program, config, None, backend).run(), {})
+    measured = Measured(program, config, Simulation(program, config, None).run(), {})
     run_report = report_of(measured)
     entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
     memory.keep(choice.plan, entry, measured)

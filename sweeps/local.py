@@ -16,7 +16,6 @@ from typing import Any
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.processes import clean_environment, interrupts_held, start
-from dlasim.sweeps import compiled
 from dlasim.sweeps.evaluate import FAILED, Entry, Evaluator, sram_group
 from dlasim.sweeps.models import Blueprint
 from dlasim.sweeps.worker import READY
@@ -61,12 +60,9 @@ def chunks(tasks: Iterable[Task]) -> Iterator[list[Task]]:
             yield chunk
 
 
-def run_here(
-    blueprints: Mapping[str, Blueprint], tasks: Iterable[Task], codes: tuple[bytes, ...] = ()
-) -> Iterator[list[Result]]:
-    """One point after the other, in the order of chunks and without other processes; `codes` is the machine
-    code of the routines."""
-    evaluator = Evaluator(blueprints, compiled.load(codes))
+def run_here(blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
+    """One point after the other, in the order of chunks and without other processes."""
+    evaluator = Evaluator(blueprints)
     for task in chain.from_iterable(chunks(tasks)):
         yield [(task, evaluator.evaluate(task.model, task.values, task.layers))]
 
@@ -100,7 +96,7 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self._workers: list[_Worker] = []
-        self._introduction: tuple[Mapping[str, Blueprint], tuple[bytes, ...]] = {}, ()
+        self._blueprints: Mapping[str, Blueprint] = {}
         self._again: deque[list[Task]] = deque()
         self._deaths: dict[int, int] = {}
         try:
@@ -110,12 +106,9 @@ class Workers:
             self.close()
             raise
 
-    def run(
-        self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task], codes: tuple[bytes, ...] = ()
-    ) -> Iterator[list[Result]]:
-        """Results as they come, a chunk at a time; at most a few chunks are under way. `codes` is the machine
-        code of the routines."""
-        self._introduction = blueprints, codes
+    def run(self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
+        """Results as they come, a chunk at a time; at most a few chunks are under way."""
+        self._blueprints = blueprints
         todo = chunks(tasks)
         for worker in self._workers:
             self._send_networks(worker)
@@ -149,7 +142,7 @@ class Workers:
 
     def _send_networks(self, worker: _Worker) -> None:
         with contextlib.suppress(OSError):
-            worker.link.send(self._introduction)
+            worker.link.send(self._blueprints)
 
     def _feed(self, worker: _Worker, todo: Iterator[list[Task]]) -> None:
         while len(worker.chunks) < CHUNKS_AHEAD:

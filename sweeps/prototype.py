@@ -12,8 +12,6 @@ from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.inputs import noise
 from dlasim.isa.program import Program
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.executor import make_executor
 from dlasim.sim.runner import Inference
 from dlasim.sweeps.parameters import resolve
@@ -24,12 +22,10 @@ from dlasim.vp.host_report import report
 _RUNS = 2  # the figures are equal; the first run includes one-time costs, so the faster time counts
 
 
-def prototype_report(
-    network: UnplacedNetwork, values: Mapping[str, Any], backend: Backend = SHIPPED
-) -> tuple[dict[str, Any], float]:
+def prototype_report(network: UnplacedNetwork, values: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
     """The report of one inference, and the seconds that emulating it took, from reset to exit."""
     config, choices = resolve(values)
-    program = lower_for(network, config, choices, backend=backend).program
+    program = lower_for(network, config, choices).program
     options = HostOptions(cpu=values["cpu"])
     prototype = Prototype(program, config, make_executor("auto"), options)
     inputs = noise(program.inputs, seed=0)

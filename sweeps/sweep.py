@@ -12,9 +12,8 @@ from itertools import islice
 from pathlib import Path
 
 from dlasim.dataclass import dataclass
-from dlasim.errors import DlasimError, InputError, RunError, counted, is_interrupt
+from dlasim.errors import DlasimError, InputError, counted, is_interrupt
 from dlasim.fileio import keep_apart
-from dlasim.sweeps import compiled
 from dlasim.sweeps.evaluate import FAILED, OK, REFUSED, Entry
 from dlasim.sweeps.journal import Journal
 from dlasim.sweeps.local import Result, Task, Workers, run_here
@@ -56,7 +55,6 @@ class Outcome:
     statuses: dict[str, int] = field(default_factory=dict)
     first_failure: str = ""
     first_refusal: str = ""
-    not_compiled: str = ""  # why plain Python did all the work, where compiling failed
     seconds: float = 0.0
 
 
@@ -72,7 +70,6 @@ class _Sweep:
         self._layers = study.layers or settings.layers
         self._began = time.perf_counter()
         self._blueprints: dict[str, Blueprint] = {}
-        self._not_compiled = ""
 
     def run(self) -> Outcome:
         settings = self._settings
@@ -137,38 +134,18 @@ class _Sweep:
             return
         with Progress(total, done, self._settings.visible) as progress:
             self._refuse(progress)
-            for results in self._run(workers, progress):
+            for results in self._run(workers):
                 self._keep(results, progress)
                 self._tables.refresh(self._points)
 
-    def _run(self, workers: Workers | None, progress: Progress) -> Iterator[list[Result]]:
+    def _run(self, workers: Workers | None) -> Iterator[list[Result]]:
         """The missing points, on a cluster, in worker processes or here."""
-        processes = 1 if workers is None else workers.count
-        is_compiled = self._is_worth_compiling(processes)
         if self._settings.scheduler is not None:
             from dlasim.sweeps.cluster import Cluster
 
-            return Cluster(self._settings.scheduler, is_compiled).run(self._blueprints, self._tasks())
-        codes = self._compile(progress) if is_compiled else ()
+            return Cluster(self._settings.scheduler).run(self._blueprints, self._tasks())
         run = run_here if workers is None else workers.run
-        return run(self._blueprints, self._tasks(), codes)
-
-    def _is_worth_compiling(self, processes: int) -> bool:
-        nodes = (len(self._blueprints[point.model].network.items) for point in self._points.missing())
-        try:
-            return compiled.is_worth_compiling(compiled.saved_seconds(nodes), processes)
-        except RunError as error:
-            self._not_compiled = str(error)
-            return False
-
-    def _compile(self, progress: Progress) -> tuple[bytes, ...]:
-        """The routines' machine code; none where this machine cannot compile."""
-        try:
-            with progress.status("compiling lowering and timing for this CPU"):
-                return compiled.compile_routines()
-        except RunError as error:
-            self._not_compiled = str(error)
-            return ()
+        return run(self._blueprints, self._tasks())
 
     def _refuse(self, progress: Progress) -> None:
         """Write entries for points whose parameters contradict each other."""
@@ -215,7 +192,6 @@ class _Sweep:
             counts.statuses,
             counts.first.get(FAILED, ""),
             counts.first.get(REFUSED, ""),
-            self._not_compiled,
             time.perf_counter() - self._began,
         )
 

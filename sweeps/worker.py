@@ -14,17 +14,14 @@ READY = "ready"
 
 
 def main(arguments: list[str]) -> None:
-    """Receive the networks and the routines' code, send READY, then evaluate chunks of points until the
-    socket closes."""
+    """Receive the networks, send READY, then evaluate chunks of points until the socket closes."""
     (descriptor,) = arguments
     link: Connection[Any, Any] = Connection(int(descriptor))
-    from dlasim.sweeps import compiled
     from dlasim.sweeps.evaluate import Evaluator
 
     gc.set_threshold(400_000, 50, 50)  # points create hardly any reference cycles
     try:
-        blueprints, codes = link.recv()
-        evaluator = Evaluator(blueprints, compiled.load(codes))
+        evaluator = Evaluator(link.recv())
         link.send(READY)
         while True:
             chunk = link.recv()

@@ -1,38 +1,46 @@
-"""Routines as machine code: to compare them with plain Python, and for tests that make many plans."""
+"""Routines both ways: as plain Python, and as machine code whose calls are counted."""
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
 
-from dlasim.native import library
-from dlasim.native.backend import Backend
 from dlasim.native.routine import Routine
-from dlasim.native.shipped import SHIPPED, is_shipped
-from dlasim.sweeps.compiled import ROUTINES, compile_routines, load
 
 
-def compiled(*routines: Routine) -> tuple[Backend, list[str]]:
-    """A backend that has these routines compiled, and a list that gets the name of each that it calls."""
+@contextmanager
+def in_python(*routines: Routine) -> Iterator[None]:
+    """Inside, these routines run as plain Python."""
+    with _running({each: each.function for each in routines}):
+        yield
+
+
+@contextmanager
+def counted(*routines: Routine) -> Iterator[list[str]]:
+    """Inside, these run as machine code; the list gets the name of each that is called."""
     calls: list[str] = []
 
-    def counted(routine: Routine) -> Callable[..., int]:
-        code, name = _code(routine), routine.unit.name
+    def counting(routine: Routine) -> Callable[..., int]:
+        assert routine.is_compiled, "no machine code"
+        run = routine._run
+        assert run is not None
 
-        def run(*arguments: int) -> int:
-            calls.append(name)
-            return code(*arguments)
+        def call(*arguments: object) -> int:
+            calls.append(routine.unit.name)
+            return run(*arguments)
 
-        return run
+        return call
 
-    return Backend({routine: counted(routine) for routine in routines}), calls
-
-
-@cache
-def machine_code() -> Backend:
-    """Lowering and timing as a sweep runs them: the same figures as plain Python's, sooner."""
-    return SHIPPED if all(map(is_shipped, ROUTINES)) else load(compile_routines())
+    with _running({each: counting(each) for each in routines}):
+        yield calls
 
 
-@cache
-def _code(routine: Routine) -> Callable[..., int]:
-    """Built if this user's cache lacks it."""
-    return library.load(routine.unit).run
+@contextmanager
+def _running(runs: dict[Routine, Callable[..., int]]) -> Iterator[None]:
+    patches = [patch.object(routine, "_run", run) for routine, run in runs.items()]
+    for each in patches:
+        each.start()
+    try:
+        yield
+    finally:
+        for each in patches:
+            each.stop()

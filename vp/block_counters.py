@@ -7,22 +7,22 @@ register, are those of its start, and a block left early is charged for just the
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dlasim.dataclass import dataclass
-from dlasim.native.number_memory import Column
-from dlasim.native.record import layout
-from dlasim.native.storage import RecordView, bind, create
+from dlasim.native.record import SLOT_BYTES, layout
+from dlasim.native.storage import pointer_to
 from dlasim.vp.block_records import (
     CODE_SLOT_BYTES,
     NO_SLOT,
     RING_BLOCKS,
     CodeSlot,
     Counts,
+    FunctionChange,
     SlotTally,
 )
 from dlasim.vp.decode import AlternatingSums, CodeTable
@@ -57,9 +57,9 @@ class BlockCounters:
         slots = len(code.costs) + 1 + _SLOTS_BEYOND
         self._records: npt.NDArray[np.int64] = np.zeros((slots, layout(CodeSlot).slots), np.int64)
         self._tallies: npt.NDArray[np.int64] = np.zeros((slots, layout(SlotTally).slots), np.int64)
-        self.counts = counts = create(Counts, is_compiled=True)
-        bind(counts, "slots", Column(self._records, is_compiled=True))
-        bind(counts, "tallies", Column(self._tallies, is_compiled=True))
+        self.counts = counts = Counts()
+        counts.slots = pointer_to(self._records, CodeSlot)
+        counts.tallies = pointer_to(self._tallies, SlotTally)
         self._slots = len(code.costs)
         self._log: npt.NDArray[np.int64] | None = None
         self._starting = AlternatingSums(np.append(False, code.is_wide[:-1]))
@@ -86,13 +86,13 @@ class BlockCounters:
                 setattr(counts, name, value)
         counts.code_base, counts.code_bytes = self._base, CODE_SLOT_BYTES * self._slots
         counts.open_first = counts.resume_first = NO_SLOT
-        counts.register_address = self.record_address + 8 * layout(Counts).fields["register"].slot
+        counts.register_address = self.record_address + SLOT_BYTES * layout(Counts).fields["register"].slot
         self.plan(0, None, None)
 
     @property
     def record_address(self) -> int:
         """Where the hooks find the counts."""
-        return cast("RecordView", self.counts).address
+        return ctypes.addressof(self.counts)
 
     def plan(self, pending: int, event_cycles: int | None, last_instruction: int | None) -> None:
         """Sets what will stop the CPU: a pending interrupt it accepts, a cycle, an instruction count."""
@@ -211,7 +211,7 @@ class BlockCounters:
     def log_functions(self, functions: Sequence[Function]) -> None:
         """From now on notes every change from one function to another."""
         self._log = np.zeros((_LOG_ENTRIES, 2), np.int64)
-        bind(self.counts, "log", Column(self._log, is_compiled=True))
+        self.counts.log = pointer_to(self._log, FunctionChange)
         self.counts.most_changes = _LOG_ENTRIES
         for number, function in enumerate(functions, 1):
             first = max(0, self._slot(function.address))

@@ -1,28 +1,88 @@
-"""What the emulator calls at the start of every basic block, and before every instruction when debugging: the
-hooks count, and find out when to stop. `native_hooks` compiles these routines.
+"""What the emulator calls: at the start of every basic block, before every instruction when debugging, and
+where it looks up a page. The hooks count, and find out when to stop. `native_hooks` finds their machine code.
 
 They run tens of millions of times a second, so all that is rare is a function of its own (`must_stop`).
 """
 
 from __future__ import annotations
 
-from dlasim.native.routine import foreign, routine
-from dlasim.vp.block_records import NO_SLOT, RING_BLOCKS, STOP_DEADLINE, STOP_DEBUG, Counts
+import ctypes
+
+from dlasim.native.routine import foreign, rare, routine
+from dlasim.vp.block_records import (
+    NO_SLOT,
+    PAGE_BITS,
+    RING_BLOCKS,
+    STOP_DEADLINE,
+    STOP_DEBUG,
+    Counts,
+    PageMap,
+    TlbEntry,
+)
 
 MSTATUS_MIE = 8
-_ONLY_COMPILED = "a function of Unicorn, which only the compiled hooks call"
+_WORD = 0xFFFF_FFFF  # sizes and kinds of access come in 32 bits, with anything above
+_PAGE = -1 << PAGE_BITS
+
+# Of the emulator's interface.
+_FETCH = 18  # UC_MEM_FETCH
+_READ, _WRITE, _EXECUTE = 1, 2, 4
 
 
-@foreign("uc_emu_stop")
-def stop_emulator(engine: int) -> int:
-    """Make the emulator stop before the next instruction."""
-    raise AssertionError(_ONLY_COMPILED)
+@foreign
+def stop_emulator(function: int, engine: int) -> int:
+    """Make the emulator stop before the next instruction, by its function at an address."""
+    return int(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(function)(engine))
 
 
-@foreign("uc_reg_read")
-def read_register(engine: int, register: int, address: int) -> int:
-    """Write a register's value to an address."""
-    raise AssertionError(_ONLY_COMPILED)
+@foreign
+def read_register(function: int, engine: int, register: int, address: int) -> int:
+    """Write a register's value to an address, by the emulator's function."""
+    kinds = [ctypes.c_int64] * 4
+    return int(ctypes.CFUNCTYPE(*kinds)(function)(engine, register, address))
+
+
+@routine
+def block_hook(engine: int, pc: int, size_bytes: int, counts: Counts) -> None:
+    """At the start of a basic block."""
+    begin_block(engine, pc, size_bytes & _WORD, counts, 0, 0)
+
+
+@routine
+def costly_block_hook(engine: int, pc: int, size_bytes: int, counts: Counts) -> None:
+    """Where taken branches cost something."""
+    begin_block(engine, pc, size_bytes & _WORD, counts, 1, 0)
+
+
+@routine
+def logged_block_hook(engine: int, pc: int, size_bytes: int, counts: Counts) -> None:
+    """Where changes of the function are noted."""
+    begin_block(engine, pc, size_bytes & _WORD, counts, 0, 1)
+
+
+@routine
+def costly_logged_block_hook(engine: int, pc: int, size_bytes: int, counts: Counts) -> None:
+    """Both."""
+    begin_block(engine, pc, size_bytes & _WORD, counts, 1, 1)
+
+
+@routine
+def fill_tlb(engine: int, address: int, access: int, entry: TlbEntry, pages: PageMap) -> int:
+    """Addresses are physical; who may do what. Returns 1, for a page that is there.
+
+    Pages of RAM are executable only once something was fetched from them: stores to executable pages take
+    Unicorn's slow path, which looks for code to forget and is ten times slower.
+    """
+    is_fetch = access & _WORD == _FETCH
+    entry.page = address & _PAGE
+    entry.rights = _READ | _EXECUTE if is_fetch else _READ | _WRITE | _EXECUTE
+    offset = address - pages.base
+    if 0 <= offset < pages.size_bytes:
+        if is_fetch:
+            pages.fetched[offset >> PAGE_BITS] = 1
+        is_code = pages.fetched[offset >> PAGE_BITS]
+        entry.rights = _READ | _WRITE | _EXECUTE if is_code else _READ | _WRITE
+    return 1
 
 
 @routine
@@ -92,7 +152,7 @@ def _log_function(counts: Counts) -> None:
         counts.lost_changes += 1
 
 
-@routine
+@rare
 def must_stop(engine: int, counts: Counts) -> int:
     """Stop if a deadline has really come, or an interrupt is pending that the CPU accepts."""
     counts.open_first = NO_SLOT
@@ -101,7 +161,7 @@ def must_stop(engine: int, counts: Counts) -> int:
     is_due = counts.cycles >= counts.event_cycles or counts.instructions >= counts.deadline_instructions
     if is_due or _accepts_interrupt(engine, counts):
         counts.stopped = STOP_DEADLINE
-        stop_emulator(engine)
+        stop_emulator(counts.stop_function, engine)
         return 1
     return 0
 
@@ -116,7 +176,7 @@ def _accepts_interrupt(engine: int, counts: Counts) -> int:
 @routine
 def _register(engine: int, counts: Counts, register: int) -> int:
     counts.register = 0
-    read_register(engine, register, counts.register_address)
+    read_register(counts.read_function, engine, register, counts.register_address)
     return counts.register
 
 
@@ -133,4 +193,4 @@ def begin_instruction(engine: int, pc: int, size_bytes: int, counts: Counts) -> 
     is_known = 0 <= offset < counts.code_bytes
     if counts.is_stepping or (is_known and counts.slots[offset >> 1].is_breakpoint):
         counts.stopped = STOP_DEBUG
-        stop_emulator(engine)
+        stop_emulator(counts.stop_function, engine)

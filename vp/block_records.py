@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dlasim.native.record import Record, Records, array, pointer, record
+from dlasim.native.record import Numbers, Record, Records, array, pointer, record
 
 RING_BLOCKS = 32
 NO_SLOT = -1
 CODE_SLOT_BYTES = 2  # of code, the smallest instruction
+PAGE_BITS = 12
 
 STOP_NONE, STOP_DEADLINE, STOP_DEBUG = range(3)
 
@@ -60,6 +61,8 @@ class Counts(Record):
     mie_id: int = 0
     register: int = 0  # where the emulator writes a register's value
     register_address: int = 0
+    stop_function: int = 0  # addresses of the emulator's functions that stop it and read a register
+    read_function: int = 0
     passes_one: int = 0  # debugging: let the first instruction pass without looking at breakpoints
     is_stepping: int = 0  # debugging: stop at every instruction
     resume_first: int = 0  # debugging: slot where the block starts inside which the CPU goes on, or NO_SLOT
@@ -72,3 +75,20 @@ class Counts(Record):
     tallies: Records[SlotTally] = pointer(SlotTally)
     log: Records[FunctionChange] = pointer(FunctionChange)
     ring: list[int] = array(int, RING_BLOCKS)  # addresses of the last blocks
+
+
+@record
+class TlbEntry(Record):
+    """What the emulator takes for a page: where it is, and who may do what."""
+
+    page: int = 0
+    rights: int = 0
+
+
+@record
+class PageMap(Record):
+    """The pages of RAM: for each whether something was fetched from it."""
+
+    base: int = 0
+    size_bytes: int = 0
+    fetched: Numbers = pointer(int)

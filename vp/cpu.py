@@ -20,16 +20,17 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
+from dlasim.native.storage import pointer_to
 from dlasim.vp import decode
 from dlasim.vp.block_counters import BlockCounters
-from dlasim.vp.block_records import STOP_DEADLINE, STOP_DEBUG, STOP_NONE
+from dlasim.vp.block_records import PAGE_BITS, STOP_DEADLINE, STOP_DEBUG, STOP_NONE, PageMap
 from dlasim.vp.bus import Bus
 from dlasim.vp.counters import Counters
 from dlasim.vp.decode import InstructionClass
 from dlasim.vp.interceptions import Interceptions, is_intercepted
-from dlasim.vp.memories import Bytes, Memory
+from dlasim.vp.memories import Memory
 from dlasim.vp.memory_map import PAGE_BYTES, AddressRange
-from dlasim.vp.native_hooks import compile_hooks
+from dlasim.vp.native_hooks import find_hooks
 from dlasim.vp.traps import (
     BREAKPOINT,
     FETCH_FAULT,
@@ -46,7 +47,6 @@ REGISTERS = 32
 _TRANSLATIONS_BYTES = (1 << 30) + (64 << 20)  # Unicorn's buffer of 1 GiB and what else it allocates
 _MAX_ACCESS_BYTES = 4
 _MAX_KEPT_INTERCEPTIONS = 256  # each costs time in every translation
-_PAGE_FLAGS_AT = 16
 _X0 = riscv_const.UC_RISCV_REG_X0
 _PC = riscv_const.UC_RISCV_REG_PC
 
@@ -95,7 +95,9 @@ class Cpu:
         self._code_as_translated: bytes | None = None
         for memory in memories:
             self._map_memory(memory)
-        self._fetched = _fetched_pages(next(memory for memory in memories if memory.writable))
+        ram = next(memory for memory in memories if memory.writable)
+        self._fetched = np.zeros(-(-ram.data.nbytes >> PAGE_BITS), np.int64)
+        self._pages = PageMap(ram.base, ram.data.nbytes, pointer_to(self._fetched))
         self._places = _places(bus)
         for base, size_bytes in self._places:
             self._map_device(base, size_bytes)
@@ -115,7 +117,7 @@ class Cpu:
         self._failure: BaseException | None = None
         self._passing: int | None = None
         self._has_run = False
-        self._name_registers()
+        self._name_for_hooks()
         self.counters = Counters(self, self._counts, bus)
 
     def fits(self, bus: Bus) -> bool:
@@ -133,7 +135,7 @@ class Cpu:
                 first = self._code.end
             self._forget(first, last)
         # Last, since Unicorn fetches from what it forgets.
-        self._fetched[_PAGE_FLAGS_AT:] = 0
+        self._fetched[:] = 0
         self._engine.ctl(_unicorn.UC_CTL_TLB_FLUSH, _unicorn.UC_CTL_IO_WRITE)
         self._connect(bus)
 
@@ -176,20 +178,21 @@ class Cpu:
         self._failure = self._failure or failure
         self._engine.emu_stop()
 
-    def _name_registers(self) -> None:
-        """Tells the hooks what the emulator calls the registers that they read."""
-        self._counts.counts.mstatus_id = riscv_const.UC_RISCV_REG_MSTATUS
-        self._counts.counts.mie_id = riscv_const.UC_RISCV_REG_MIE
+    def _name_for_hooks(self) -> None:
+        """Tells the hooks the emulator's names of registers, and where its functions are."""
+        counts = self._counts.counts
+        counts.mstatus_id = riscv_const.UC_RISCV_REG_MSTATUS
+        counts.mie_id = riscv_const.UC_RISCV_REG_MIE
+        counts.stop_function = _address(uclib.uc_emu_stop)
+        counts.read_function = _address(uclib.uc_reg_read)
 
     def _install_hooks(self) -> None:
-        self._hooks = compile_hooks(
-            _address(uclib.uc_emu_stop),
-            _address(uclib.uc_reg_read),
+        self._hooks = find_hooks(
             taken_branches_cost=self._counts.taken_branches_cost,
             log_functions=self._counts.logs_functions,
         )
         self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._counts.record_address)
-        self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, self._fetched.ctypes.data)
+        self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, ctypes.addressof(self._pages))
         self._engine.hook_add(_unicorn.UC_HOOK_INTR, self._on_exception)
         self._engine.hook_add(_unicorn.UC_HOOK_EDGE_GENERATED, self._translated)
         # No hook on memory, not even on faults: any makes all stores slow.
@@ -429,13 +432,6 @@ def _check_address_space() -> None:
 def _places(bus: Bus) -> list[tuple[int, int]]:
     """Where devices lie: address and size of each."""
     return [(attachment.base, attachment.size_bytes) for attachment in bus.attachments]
-
-
-def _fetched_pages(ram: Memory) -> Bytes:
-    """What the TLB hook needs: RAM's base and size, then a flag per page."""
-    place = np.array([ram.base, ram.data.nbytes], np.uint64)
-    assert place.nbytes == _PAGE_FLAGS_AT
-    return np.concatenate([place.view(np.uint8), np.zeros(-(-ram.data.nbytes // PAGE_BYTES), np.uint8)])
 
 
 def _address(function: Any) -> int:

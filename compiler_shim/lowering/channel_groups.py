@@ -48,7 +48,7 @@ class ChannelTilings:
     def _find(self) -> list[ChainTiling]:
         problems = self._problems
         channels = problems[0].channels
-        lanes = max([problem.machine_costs.plain.unit.output_lanes for problem in problems])
+        lanes = max([problem.machine_costs.unit.output_lanes for problem in problems])
         layouts = _layouts(tuple([problem.geometry for problem in problems]))
         found = []
         size, parts = smaller_group(channels, 1, lanes, channels, 1)
@@ -71,7 +71,7 @@ def _are_groupable(problems: Sequence[TilingProblem]) -> bool:
     two channels."""
     for number, problem in enumerate(problems):
         node, geometry = problem.node, problem.geometry
-        sizes = geometry.sizes.plain
+        sizes = geometry.sizes
         if sizes.input_count > 1 or node.is_channel_by_channel or sizes.has_matrix:
             return False
         if max(problem.height, problem.width, sizes.input_height, sizes.input_width) > MAX_EXTENT:
@@ -85,7 +85,7 @@ def _are_groupable(problems: Sequence[TilingProblem]) -> bool:
 
 def _sums(number: int, geometry: Geometry) -> bool:
     """Whether a node of a chain sums over the groups."""
-    return number > 0 and bool(geometry.sizes.plain.is_dense)
+    return number > 0 and bool(geometry.sizes.is_dense)
 
 
 def _tile_shape(number: int, geometry: Geometry, size: int) -> TileShape:
@@ -128,12 +128,12 @@ _layouts = lru_cache(maxsize=512)(_GroupLayouts)
 def _estimate(problems: Sequence[TilingProblem], layouts: _GroupLayouts, size: int) -> ChainTiling:
     """Loads, both units and the stores run side by side, once the first group is loaded; the nodes after the
     first compute the last group alone."""
-    layout, costs = layouts[size], problems[0].machine_costs.plain
+    layout, costs = layouts[size], problems[0].machine_costs
     groups, channels = layout.groups, problems[0].channels
     busy = dict.fromkeys(Unit, 0)
     after = crossing = 0
     for number, (problem, tile_shape) in enumerate(zip(problems, layout.tile_shapes, strict=True)):
-        sizes, machine = problem.geometry.sizes.plain, problem.machine_costs.plain
+        sizes, machine = problem.geometry.sizes, problem.machine_costs
         stall, moved = task_traffic(sizes, machine, Tile(*tile_shape))
         taken = (
             work_cycles(sizes, machine, tile_shape.channels, tile_shape.depth) + groups * problem.task_cycles
@@ -192,7 +192,7 @@ def _loads(problems: Sequence[TilingProblem], layout: ChainLayout, costs: Machin
             tensors_wait += times * latency_cycles(costs.bus, input_beats)
         size = problem.geometry.constant_bytes(tile_shape.channels, tile_shape.depth)
         if size:
-            times = 1 if problem.geometry.sizes.plain.table_bytes else layout.groups
+            times = 1 if problem.geometry.sizes.table_bytes else layout.groups
             read += times * size
             times -= costs.assumes_prefetch
             constants += times * beats

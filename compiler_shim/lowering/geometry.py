@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from functools import cache
 from math import gcd, prod
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering import tile_buffers
 from dlasim.compiler_shim.lowering.tile_records import BufferSizes, ChannelGroup, NodeSizes, Tile
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape
 from dlasim.compiler_shim.views import dense_layout
 from dlasim.isa.instructions import BY_MNEMONIC, RECORD_BYTES
-from dlasim.native.record import Record
-from dlasim.native.storage import copy_of
 
 MAX_TASK_CYCLES = 1 << 25  # more than a task besides its work, a result, or a transfer besides its bytes take
 
 Buffers = tuple[tuple[int, int], ...]
-_Kind = TypeVar("_Kind", bound=Record)
 
 
 class InSram(NamedTuple):
@@ -77,23 +74,6 @@ class NodeShape(NamedTuple):
     has_whole_pixels: bool  # no tile may have a part of the channels
     has_matrix: bool
     strides: tuple[Pair, ...]  # of inputs, matrix and output: elements from a pixel and a row to the next
-
-
-class Prepared(Generic[_Kind]):
-    """A read-only record in both forms: a Python object for plain routines, and a packed copy for compiled
-    ones."""
-
-    def __init__(self, plain: _Kind) -> None:
-        self.plain = plain
-        self._compiled: _Kind | None = None
-
-    def record(self, is_compiled: bool) -> _Kind:
-        """For compiled code, or for plain Python."""
-        if not is_compiled:
-            return self.plain
-        if self._compiled is None:
-            self._compiled = copy_of(self.plain, is_compiled)  # whole when others see it: threads lower too
-        return self._compiled
 
 
 class Geometry:
@@ -155,20 +135,20 @@ class Geometry:
             input_element_bytes=shape.in_element_bytes,
             output_element_bytes=shape.out_element_bytes,
         )
-        self.sizes = Prepared(sizes)
+        self.sizes = sizes
         self.written_bytes = prod(out_shape) * sizes.output_bytes  # to system memory
         self.most = _most(sizes, prod(in_shape) * shape.in_element_bytes)
 
     def constant_bytes(self, channels: int, depth: int) -> int:
         """Bytes of the weights, records and table of a group of output channels, as they are packed."""
-        return tile_buffers.constant_bytes(self.sizes.plain, channels, depth)
+        return tile_buffers.constant_bytes(self.sizes, channels, depth)
 
     def buffers(self, tile_shape: TileShape) -> Buffers:
         """Sizes and copies of all buffers: of each input, the constants, the accumulator and the output."""
         group, listed = ChannelGroup(), BufferSizes()
         tile = Tile(*tile_shape)
-        tile_buffers.describe_group(self.sizes.plain, tile_shape.channels, tile_shape.depth, group)
-        tile_buffers.list_buffers(self.sizes.plain, group, tile, listed)
+        tile_buffers.describe_group(self.sizes, tile_shape.channels, tile_shape.depth, group)
+        tile_buffers.list_buffers(self.sizes, group, tile, listed)
         return self.as_buffers(listed)
 
     def as_buffers(self, listed: BufferSizes) -> Buffers:

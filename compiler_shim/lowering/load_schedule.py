@@ -37,11 +37,7 @@ def plan_loads(schedule: LoadSchedule, reserve: int) -> int:
 
 
 _LOWERING = "dlasim.compiler_shim.lowering"
-LOADS = Routine(
-    plan_loads,
-    "loads",
-    (__name__, *(f"{_LOWERING}.{name}" for name in ("prefetch_addresses", "load_records", "tile_buffers"))),
-)
+LOADS = Routine(plan_loads, "loads")
 
 
 @routine

@@ -33,8 +33,6 @@ from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 
 MAX_TILES = 1 << 20
@@ -70,10 +68,9 @@ def emit(
     plan: SramPlan,
     sufficient_sram_bytes: int | None,
     with_constants: bool = True,
-    backend: Backend = SHIPPED,
 ) -> Lowered:
     """The program of a plan; without constants it serves for timing only."""
-    return _Lowering(network, config, plan, sufficient_sram_bytes, with_constants, backend).run()
+    return _Lowering(network, config, plan, sufficient_sram_bytes, with_constants).run()
 
 
 class _Lowering:
@@ -84,7 +81,6 @@ class _Lowering:
         plan: SramPlan,
         sufficient_sram_bytes: int | None,
         with_constants: bool,
-        backend: Backend,
     ) -> None:
         self._network, self._config, self._sram = network, config, plan
         self._sufficient_sram_bytes = sufficient_sram_bytes
@@ -95,7 +91,7 @@ class _Lowering:
         self._system = self._plan_system()
         self._pool = ConstantPool()
         self._with_constants = with_constants
-        self._emitter = Emitter(network, self._pool, self._config.fingerprint, with_constants, backend)
+        self._emitter = Emitter(network, self._pool, self._config.fingerprint, with_constants)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []

@@ -13,8 +13,6 @@ from dlasim.compiler_shim.lowering.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiling import CostAssumption, Finder, MachineModel, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 
 
@@ -34,7 +32,6 @@ class Policy:
 
     config: DlaConfig
     options: CompileOptions
-    backend: Backend = SHIPPED
     assumption: CostAssumption = CostAssumption.NO_OVERLAP
     by_groups: bool = True  # of channels, in chains
     machine: MachineModel = field(init=False)
@@ -49,8 +46,8 @@ class Policy:
         self.machine = MachineModel(self.config, self.assumption)
         # Nothing comes before the first node.
         self.first_machine = MachineModel(self.config, min(self.assumption, CostAssumption.OVERLAP))
-        self._finder = Finder(self.backend, by_channels=self.options.tiling != "auto")
-        self._stripes = StripeFinder(self.machine, self.backend)
+        self._finder = Finder(by_channels=self.options.tiling != "auto")
+        self._stripes = StripeFinder(self.machine)
 
     @property
     def keeps_tensors(self) -> bool:

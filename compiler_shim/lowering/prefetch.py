@@ -24,11 +24,8 @@ from dlasim.compiler_shim.lowering.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.packed_segments import PackedPlan, PackedSegment
 from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, Prefetch, PrefetchPlan, SramPlan
 from dlasim.compiler_shim.lowering.tiling import MachineModel
-from dlasim.native.backend import Backend
-from dlasim.native.number_memory import NumberMemory
 from dlasim.native.record import layout
-from dlasim.native.shipped import SHIPPED
-from dlasim.native.storage import RecordMemory, bind, create
+from dlasim.native.storage import Memory, filled_memory
 
 _START = layout(TimedPiece).fields["start"].slot
 _MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
@@ -39,12 +36,11 @@ def add_prefetches(
     machine: MachineModel,
     computing: Mapping[int, float] | None = None,
     reserves: Sequence[int] = (1,),
-    backend: Backend = SHIPPED,
 ) -> list[SramPlan]:
     """The plan with prefetches; `computing` are the cycles of the nodes by step, if they have been timed. For
     each of the reserves: so many times what is needed may be prefetched."""
     segments, limit = plan.segments(machine, computing), plan.plan.sram_bytes
-    found = plan_prefetches(segments, limit, machine.queue_depth, reserves, backend)
+    found = plan_prefetches(segments, limit, machine.queue_depth, reserves)
     return [replace(plan.plan, prefetches=prefetches) for prefetches in found]
 
 
@@ -53,7 +49,6 @@ def plan_prefetches(
     limit: int,
     queue_depth: int,
     reserves: Sequence[int] = (1,),
-    backend: Backend = SHIPPED,
 ) -> list[PrefetchPlan]:
     """The loads that segments make for later tasks in an SRAM of `limit` bytes, on a machine whose units have
     queues of such a depth; for each of the reserves."""
@@ -61,10 +56,9 @@ def plan_prefetches(
     pieces = sum([each.pieces for segment in segments for each in segment.constants])
     if not pieces or max(reserves) * cycles >= _MAX_CYCLES:
         return [NO_PREFETCHES for _ in reserves]
-    run = backend.runner(LOADS)
-    schedule, memories = _describe(segments, limit, queue_depth, run.is_compiled)
+    schedule, memories = _describe(segments, limit, queue_depth)
     return [
-        _list_loads(segments, schedule, memories) if run(schedule, reserve) else NO_PREFETCHES
+        _list_loads(segments, schedule, memories) if LOADS(schedule, reserve) else NO_PREFETCHES
         for reserve in reserves
     ]
 
@@ -72,42 +66,43 @@ def plan_prefetches(
 class _Memories:
     """What a schedule points at."""
 
-    def __init__(self, is_compiled: bool) -> None:
-        self.segments = RecordMemory(TimedSegment, is_compiled)
-        self.constants = RecordMemory(TimedConstants, is_compiled)
-        self.pieces = RecordMemory(TimedPiece, is_compiled)
-        self.freed = RecordMemory(FreedRange, is_compiled)
-        self.range_starts, self.range_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
-        self.range_owners = NumberMemory(is_compiled)
-        self.order, self.live = NumberMemory(is_compiled), NumberMemory(is_compiled)
-        self.ends = NumberMemory(is_compiled)
-        self._busy = [NumberMemory(is_compiled) for _ in range(2)]
-        self._blocked = [NumberMemory(is_compiled) for _ in range(2)]
-
-    def reserve(self, ranges: int, pieces: int) -> None:
-        """Make room for what the routine writes."""
-        self.pieces.reserve(pieces, 0)
-        self.freed.reserve(ranges + pieces, 0)
-        for memory in (self.order, self.live):
-            memory.reserve(pieces, 0)
-        for memory in (*self._busy, *self._blocked):
-            memory.reserve(ranges + pieces + 1, 0)
+    def __init__(
+        self,
+        segments: list[TimedSegment],
+        constants: list[TimedConstants],
+        gaps: list[allocation.Gap],
+        owners: list[int],
+        pieces: int,
+    ) -> None:
+        self.segments, self.constants = (
+            filled_memory(TimedSegment, segments),
+            filled_memory(TimedConstants, constants),
+        )
+        self.range_starts, self.range_ends, self.range_owners = (Memory(int) for _ in range(3))
+        for memory, numbers in (
+            (self.range_starts, [start for start, _ in gaps]),
+            (self.range_ends, [end for _, end in gaps]),
+            (self.range_owners, owners),
+        ):
+            memory.write(0, numbers)
+        self.pieces, self.freed = Memory(TimedPiece, pieces), Memory(FreedRange, len(gaps) + pieces)
+        self.order, self.live = Memory(int, pieces), Memory(int, pieces)
 
     def bind(self, schedule: LoadSchedule) -> None:
         """Let a schedule point at it."""
         for name, memory in vars(self).items():
-            if not name.startswith("_"):
-                bind(schedule, name, memory)
-        for ranges, (starts, ends) in ((schedule.busy, self._busy), (schedule.blocked, self._blocked)):
-            bind(ranges, "starts", starts)
-            bind(ranges, "ends", ends)
+            setattr(schedule, name, memory.pointer)
+        most_ranges = len(self.freed) + 1
+        for ranges in (schedule.busy, schedule.blocked):
+            ranges.starts, ranges.ends = Memory(int, most_ranges).pointer, Memory(int, most_ranges).pointer
+        schedule.ends = Memory(int, schedule.last + 1).pointer
 
 
 def _describe(
-    packed: Sequence[PackedSegment], limit: int, queue_depth: int, is_compiled: bool
+    packed: Sequence[PackedSegment], limit: int, queue_depth: int
 ) -> tuple[LoadSchedule, _Memories]:
     """What the routine reads of segments."""
-    schedule, memories = create(LoadSchedule, is_compiled), _Memories(is_compiled)
+    schedule = LoadSchedule()
     segments, constants = list[TimedSegment](), list[TimedConstants]()
     gaps, owners = list[allocation.Gap](), list[int]()
     following = zip(_backlogs(packed, limit), _next_tensors(packed), strict=True)
@@ -138,15 +133,9 @@ def _describe(
             constants.append(TimedConstants(number, each.pieces, tasks, each.piece_bytes, cycles, again))
         gaps += segment.occupied
         owners += [owner_of.get(gap, NONE) for gap in segment.occupied]
-    memories.segments.put(segments)
-    memories.constants.put(constants)
-    memories.range_starts.put(0, [start for start, _ in gaps])
-    memories.range_ends.put(0, [end for _, end in gaps])
-    memories.range_owners.put(0, owners)
     schedule.segment_count, schedule.piece_count = len(segments), sum([each.pieces for each in constants])
     schedule.limit, schedule.queue_depth, schedule.last = limit, queue_depth, max(queue_depth, 2) - 1
-    memories.ends.reserve(schedule.last + 1, 0)
-    memories.reserve(len(gaps), schedule.piece_count)
+    memories = _Memories(segments, constants, gaps, owners, schedule.piece_count)
     memories.bind(schedule)
     return schedule, memories
 

@@ -67,20 +67,7 @@ def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, 
     return found.tasks
 
 
-SEARCH = Routine(
-    search,
-    "search",
-    (
-        __name__,
-        "dlasim.compiler_shim.lowering.tile_buffers",
-        "dlasim.compiler_shim.lowering.tile_costs",
-        "dlasim.compiler_shim.lowering.tile_records",
-        "dlasim.compiler_shim.lowering.transfers",
-        "dlasim.isa.instructions",
-        "dlasim.isa.registers",
-        "dlasim.sim.formulas",
-    ),
-)
+SEARCH = Routine(search, "search")
 
 
 @routine

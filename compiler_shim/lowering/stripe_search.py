@@ -259,16 +259,4 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
     return busiest + store, read + written, tensors + waits
 
 
-STRIPES = Routine(
-    cut_stripes,
-    "stripes",
-    (
-        __name__,
-        "dlasim.compiler_shim.lowering.tile_buffers",
-        "dlasim.compiler_shim.lowering.tile_costs",
-        "dlasim.compiler_shim.lowering.tile_records",
-        "dlasim.compiler_shim.lowering.transfers",
-        "dlasim.isa.instructions",
-        "dlasim.sim.formulas",
-    ),
-)
+STRIPES = Routine(cut_stripes, "stripes")

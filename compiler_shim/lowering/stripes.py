@@ -15,19 +15,17 @@ from dlasim.compiler_shim.lowering.geometry import Buffers, Geometry, TileShape
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES, StripeSearch, begin_stripe, end_stripe
 from dlasim.compiler_shim.lowering.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiling import MachineModel, TilingProblem
-from dlasim.native.backend import PLAIN, Backend, Runner
-from dlasim.native.shipped import SHIPPED
-from dlasim.native.storage import create, point, write_first
+from dlasim.native.storage import plain, point, write_first
 
 
 def make_schedule(links: Sequence[tuple[Geometry, int]], rows: int) -> Schedule:
     """The stripes of a chain whose last node computes `rows` rows in each; of each node its geometry, and its
     rows of padding at the top."""
-    chain = create(StripeSearch, is_compiled=False)
+    chain = StripeSearch()
     chain.count = len(links)
     nodes = [chain.nodes[number] for number in range(chain.count)]
     for node, (geometry, pad) in zip(nodes, links, strict=True):
-        point(node, "sizes", geometry.sizes.plain)
+        point(node, "sizes", geometry.sizes)
         node.pad = pad
     stripes = []
     for end in range(rows, links[-1][0].height + rows, rows):
@@ -38,29 +36,24 @@ def make_schedule(links: Sequence[tuple[Geometry, int]], rows: int) -> Schedule:
 
 
 class StripeFinder:
-    """Finds stripes of chains on a machine, by compiled code where the backend has it and its numbers
-    suffice."""
+    """Finds stripes of chains on a machine; by Python alone where 64 bits do not suffice."""
 
-    def __init__(self, machine: MachineModel, backend: Backend = SHIPPED) -> None:
-        self._machine = machine
-        self._plain, self._fastest = self._prepared(PLAIN), self._prepared(backend)
-
-    def _prepared(self, backend: Backend) -> tuple[Runner, StripeSearch]:
-        run = backend.runner(STRIPES)
-        search = create(StripeSearch, run.is_compiled)
-        search.copy_cycles = self._machine.copy_task_cycles
-        search.copier.assign(self._machine.copier)
-        return run, search
+    def __init__(self, machine: MachineModel) -> None:
+        self._plain, self._search = plain(StripeSearch), StripeSearch()
+        for search in (self._plain, self._search):
+            search.copy_cycles = machine.copy_task_cycles
+            search.copier.assign(machine.copier)
 
     def find(self, problems: Sequence[TilingProblem], is_moderate: bool, budget: int) -> StripeSearch:
         """The cheapest that fit: in the fewest stripes, or in more as long as that helps."""
-        run, search = self._fastest if is_moderate else self._plain
+        search = self._search if is_moderate else self._plain
         search.count = len(problems)
-        if run.is_compiled:  # its nodes come first
+        if is_moderate:  # its nodes come first
             write_first(search, [number for problem in problems for number in problem.chain_numbers])
+            STRIPES(search, budget)
         else:
             _describe(search, problems)
-        run(search, budget)
+            STRIPES.function(search, budget)
         return search
 
 
@@ -87,11 +80,11 @@ class StripeTilings:
 
 
 def _describe(search: StripeSearch, problems: Sequence[TilingProblem]) -> None:
-    """What a search in plain Python reads of a chain."""
+    """What a search by Python alone reads of a chain."""
     for number, problem in enumerate(problems):
         node = search.nodes[number]
-        point(node, "sizes", problem.geometry.sizes.plain)
-        point(node, "costs", problem.machine_costs.plain)
+        point(node, "sizes", problem.geometry.sizes)
+        point(node, "costs", problem.machine_costs)
         node.pad = problem.node.pad[0]
         node.work_cycles, node.task_cycles = problem.work_cycles, problem.task_cycles
 

@@ -7,6 +7,7 @@ stores overlap where buffers are double.
 
 from __future__ import annotations
 
+from ctypes import addressof
 from enum import IntEnum
 from functools import cached_property
 
@@ -16,7 +17,6 @@ from dlasim.compiler_shim.lowering.geometry import (
     Buffers,
     Geometry,
     InSram,
-    Prepared,
     TileShape,
     geometries_of,
 )
@@ -34,14 +34,12 @@ from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
-from dlasim.native.backend import PLAIN, Backend
 from dlasim.native.record import layout
-from dlasim.native.storage import address_of, create
+from dlasim.native.storage import plain
 from dlasim.sim import cost, formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.memory_timing import memories_of
 
-PreparedCosts = Prepared[MachineCosts]
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates
 WORDS_PER_CHANNEL = 5  # command words for each channel after the first
 
@@ -87,7 +85,7 @@ class MachineModel:
         self.is_one_memory = len(memories_of(config)) == 1
         self.word_cycles, self.queue_depth = cost.word_cycles(self._timed), cost.queue_depth(self._timed)
         self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
-        self._costs: dict[tuple[str, bool, int], PreparedCosts] = {}
+        self._costs: dict[tuple[str, bool, int], MachineCosts] = {}
         ports = 4 if self.copier.port_rate else 1  # operands that may cross the SRAM's ports
         memories = self.bus, self.constants
         dearest_byte = max(
@@ -95,12 +93,12 @@ class MachineModel:
         )  # in a run of its own
         self.most_cycles_per_byte = ports * dearest_byte * max(1, *(memory.alone for memory in memories))
 
-    def costs(self, node: DlaNode) -> PreparedCosts:
+    def costs(self, node: DlaNode) -> MachineCosts:
         """What the routines read of it for nodes like this."""
         kind = (node.mnemonic, node.is_channel_by_channel, node.fields.get("mode", 0))
         found = self._costs.get(kind)
         if found is None:
-            found = self._costs[kind] = Prepared(self._costs_of(node))
+            found = self._costs[kind] = self._costs_of(node)
         return found
 
     def load_cycles(self, size_bytes: int) -> int:
@@ -145,9 +143,7 @@ class MachineModel:
 class TilingProblem:
     """One node on one machine, with its tensors in SRAM or in memory."""
 
-    def __init__(
-        self, node: DlaNode, machine: MachineModel, costs: PreparedCosts, geometry: Geometry
-    ) -> None:
+    def __init__(self, node: DlaNode, machine: MachineModel, costs: MachineCosts, geometry: Geometry) -> None:
         self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
@@ -165,7 +161,7 @@ class TilingProblem:
     @cached_property
     def work_cycles(self) -> int:
         """Cycles of pure work."""
-        sizes, machine = self.geometry.sizes.plain, self.machine_costs.plain
+        sizes, machine = self.geometry.sizes, self.machine_costs
         return tile_costs.work_cycles(sizes, machine, self.channels, self.depth)
 
     @property
@@ -186,13 +182,13 @@ class TilingProblem:
     @cached_property
     def task_cycles(self) -> int:
         """Cycles that a task on all channels takes besides its work."""
-        return tile_costs.task_cycles(self.machine_costs.plain, self.channels)
+        return tile_costs.task_cycles(self.machine_costs, self.channels)
 
     @cached_property
     def most_cycles_of_stripe(self) -> int:
         """An upper bound of every number that the search for stripes computes for one stripe of a row, except
         work."""
-        sizes, unit = self.geometry.sizes.plain, self.machine_costs.plain.unit
+        sizes, unit = self.geometry.sizes, self.machine_costs.unit
         results = self.height * self.width * self.channels
         rows = self.height * sizes.kernel_height  # of the input, as often as they are read
         taken = rows * sizes.input_width * (self.depth + self.channels) * self.channels
@@ -202,9 +198,9 @@ class TilingProblem:
 
     @cached_property
     def chain_numbers(self) -> tuple[int, ...]:
-        """The slots of its `ChainNode`, for compiled code."""
-        sizes, costs = self.geometry.sizes.record(True), self.machine_costs.record(True)
-        known = address_of(sizes), address_of(costs), self.node.pad[0], self.work_cycles, self.task_cycles
+        """The slots of its `ChainNode`."""
+        sizes, costs = addressof(self.geometry.sizes), addressof(self.machine_costs)
+        known = sizes, costs, self.node.pad[0], self.work_cycles, self.task_cycles
         return known + (0,) * (layout(ChainNode).slots - len(known))
 
     def tiles(self, tiling: Tiling) -> int:
@@ -229,7 +225,7 @@ class TilingProblem:
         key = tile_shape, machine
         if key not in self._tensor_cycles:
             sizes, _, group, tile = self._tiles(tile_shape)
-            costs = machine.costs(self.node).plain
+            costs = machine.costs(self.node)
             self._tensor_cycles[key] = tile_costs.tensor_load_cycles(sizes, costs, group, tile)
         return self._tensor_cycles[key]
 
@@ -249,9 +245,9 @@ class TilingProblem:
 
     def _tiles(self, tile_shape: TileShape) -> tuple[NodeSizes, MachineCosts, ChannelGroup, Tile]:
         """Tiles of a shape, as the routines read them."""
-        sizes, group = self.geometry.sizes.plain, ChannelGroup()
+        sizes, group = self.geometry.sizes, ChannelGroup()
         describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
-        return sizes, self.machine_costs.plain, group, Tile(*tile_shape)
+        return sizes, self.machine_costs, group, Tile(*tile_shape)
 
     def compute_cycles(self, tasks: int) -> int:
         """About the cycles of all computations in this many tasks."""
@@ -259,7 +255,7 @@ class TilingProblem:
 
     @cached_property
     def _least_cycles(self) -> int:
-        return tile_costs.least_cycles(self.geometry.sizes.plain, self.machine_costs.plain)
+        return tile_costs.least_cycles(self.geometry.sizes, self.machine_costs)
 
     def on(self, machine: MachineModel) -> TilingProblem:
         """The same on another machine; the last one that was asked for is kept."""
@@ -301,26 +297,19 @@ class TilingProblems(dict[InSram, TilingProblem]):
 
 
 class Finder:
-    """Finds tilings, by compiled code where the backend has it and its numbers suffice."""
+    """Finds tilings; by Python alone where 64 bits do not suffice."""
 
-    def __init__(self, backend: Backend, by_channels: bool) -> None:
+    def __init__(self, by_channels: bool) -> None:
         self._by_channels = int(by_channels)
-        plain, fastest = PLAIN.runner(search.SEARCH), backend.runner(search.SEARCH)
-        self._plain = plain, create(Search, plain.is_compiled)
-        self._fastest = fastest, create(Search, fastest.is_compiled)
+        self._found, self._plain = Search(), plain(Search)
 
     def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
         """The cheapest tiling within `budget` bytes, None where not even the smallest fits; and the budget
         above which nothing changes."""
-        geometry = problem.geometry
-        run, found = self._fastest if problem.is_moderate else self._plain
-        tasks = run(
-            geometry.sizes.record(run.is_compiled),
-            problem.machine_costs.record(run.is_compiled),
-            found,
-            budget,
-            self._by_channels,
-        )
+        geometry, is_moderate = problem.geometry, problem.is_moderate
+        found = self._found if is_moderate else self._plain
+        run = search.SEARCH if is_moderate else search.SEARCH.function
+        tasks = run(geometry.sizes, problem.machine_costs, found, budget, self._by_channels)
         if not tasks:
             return None, found.sufficient_bytes
         rows, columns, channels, depth, outer, is_double = found.best.flatten()

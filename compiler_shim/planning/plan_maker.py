@@ -18,7 +18,6 @@ from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, Ti
 from dlasim.compiler_shim.planning.worse_machines import worst_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import fully_timed
 from dlasim.sim.duration import program_cycles
@@ -58,10 +57,8 @@ class PlanMemory:
 class PlanMaker:
     """Makes plans for a machine, and remembers them for others that differ only in their SRAM."""
 
-    def __init__(
-        self, config: DlaConfig, options: CompileOptions, backend: Backend, memory: PlanMemory
-    ) -> None:
-        self.config, self.options, self.backend, self.memory = config, options, backend, memory
+    def __init__(self, config: DlaConfig, options: CompileOptions, memory: PlanMemory) -> None:
+        self.config, self.options, self.memory = config, options, memory
         self.timed_machine = fully_timed(config)
         if memory.machine is None:
             memory.machine = config.replace(sram_bytes=MAX_SRAM)
@@ -114,7 +111,7 @@ class PlanMaker:
         reserves: Sequence[int] = (1,),
     ) -> list[SramPlan]:
         """A plan with prefetches by the times of a machine, for each of the reserves."""
-        return add_prefetches(plan, self.costs_on(machine), computing, reserves, self.backend)
+        return add_prefetches(plan, self.costs_on(machine), computing, reserves)
 
     def planner(self, kind: PlanKind) -> SramPlanner:
         """Plans the SRAM of a kind's network."""
@@ -131,7 +128,7 @@ class PlanMaker:
         known, key = self.memory.policies, (machine, tiling, assumption, by_groups)
         if key not in known:
             options = replace(self.options, tiling=tiling)
-            known[key] = Policy(machine, options, self.backend, assumption, by_groups)
+            known[key] = Policy(machine, options, assumption, by_groups)
         return known[key]
 
     def time_all(self, candidates: Iterable[PlanCandidate]) -> tuple[list[Timed], list[InputError]]:
@@ -155,13 +152,11 @@ class PlanMaker:
         cycles = memory.timed.get(commands)
         if cycles is None:
             lowered = self.emit(candidate, False)
-            cycles = memory.timed[commands] = program_cycles(
-                lowered.program, self.timed_machine, self.backend
-            )
+            cycles = memory.timed[commands] = program_cycles(lowered.program, self.timed_machine)
         memory.cycles[plan] = cycles
         return cycles, lowered
 
     def emit(self, candidate: PlanCandidate, with_constants: bool) -> Lowered:
         """The program of a candidate."""
         network, sufficient = candidate.kind.network, self.sufficient_sram_bytes
-        return emit(network, self.config, candidate.plan, sufficient, with_constants, self.backend)
+        return emit(network, self.config, candidate.plan, sufficient, with_constants)

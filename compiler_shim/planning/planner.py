@@ -36,7 +36,6 @@ from dlasim.compiler_shim.planning.worse_machines import (
     worst_machine,
 )
 from dlasim.errors import InputError
-from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 
 SIMPLE_TILING_RATIO = 1.2  # the paper's tiling is tried where its estimate is within this of the other
@@ -57,11 +56,10 @@ def fastest_plan(
     network: UnplacedNetwork,
     config: DlaConfig,
     options: CompileOptions,
-    backend: Backend,
     memory: PlanMemory | None = None,
 ) -> ChosenPlan:
     """The fastest of the plans for a network on a machine."""
-    maker = PlanMaker(config, options, backend, memory or PlanMemory())
+    maker = PlanMaker(config, options, memory or PlanMemory())
     return _PlanSearch(network, maker).run()
 
 

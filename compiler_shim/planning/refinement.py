@@ -172,7 +172,7 @@ class Refinement:
     def _ends(self, candidate: PlanCandidate, lowered: Lowered | None) -> NDArray[np.int64]:
         """When the computations of each layer end."""
         program = self._program(candidate, lowered)
-        return computation_ends(program, self._maker.timed_machine, self._maker.backend)
+        return computation_ends(program, self._maker.timed_machine)
 
     def _program(self, candidate: PlanCandidate, lowered: Lowered | None) -> Program:
         """A candidate's program, if it was made for timing, else made now."""
@@ -213,7 +213,7 @@ class Refinement:
         The cycles of a layer are divided among its steps in proportion to their estimates.
         """
         machine, plan = self._maker.cost_machine, candidate.plan
-        cycles, least = computation_cycles(program, self._maker.timed_machine, self._maker.backend)
+        cycles, least = computation_cycles(program, self._maker.timed_machine)
         shares, sums = dict[int, int](), defaultdict[int, int](int)
         for step, problem in plan.problems.items():
             shares[step] = problem.on(machine).compute_cycles(plan.tilings[step].tasks)

@@ -9,22 +9,23 @@ import dataclasses
 import json
 
 from dlasim.cli.health import Compiled
-from dlasim.native.library import find_code
-from dlasim.native.shipped import is_shipped
-from dlasim.sim.kernels.loader import best_kind, find_kernels, kernel_unit
-from dlasim.sweeps.compiled import ROUTINES
+from dlasim.machine_code import units_here
+from dlasim.native.library import is_built
+from dlasim.native.unit import Unit
 
 
 def compiled_code() -> list[Compiled]:
-    """The engine's kernels and every routine."""
-    kernels = kernel_unit(kind := best_kind())
-    builder = "the first `dlasim run` builds it"
-    found = [Compiled(kernels.name, "computes layers", find_kernels(kind) is not None, builder)]
-    builder = "the first sweep of many points builds it"
-    for each in ROUTINES:
-        is_there = is_shipped(each) or find_code(each.unit) is not None
-        found.append(Compiled(each.unit.name, "makes plans faster", is_there, builder))
-    return found
+    """Every routine, every hook, and the engine's kernels."""
+    return [
+        Compiled(unit.title, _purpose(unit), is_built(unit), "the next run builds it")
+        for unit in units_here()
+    ]
+
+
+def _purpose(unit: Unit) -> str:
+    if unit.kind:
+        return "computes layers"
+    return "runs the board" if unit.module.startswith("dlasim.vp.") else "makes plans faster"
 
 
 def main(_: list[str]) -> None:

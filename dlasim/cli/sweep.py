@@ -210,5 +210,3 @@ def _print_outcome(study: Study, outcome: Outcome) -> None:
     best = f"the {shown_of_each(models)} with the fewest cycles{' of each model' if models > 1 else ''} above"
     shown = f", {best}" if outcome.points > SHOWN_POINTS else ""
     say(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)
-    if outcome.not_compiled:
-        say(f"{outcome.not_compiled}; plain Python was used instead, which is slower", err=True)

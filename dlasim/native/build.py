@@ -1,11 +1,11 @@
-"""Compiles a unit to an object file: numba lowers kernels, `translate` routines; LLVM optimizes the whole.
+"""Compiles a unit to an object file: the translator lowers it to LLVM's language, which LLVM optimizes.
 
-Runs in a process of its own, so that processes that run the code never import numba, and so that numba can be
-told to leave the optimizing to us without touching its other users.
+For this computer that happens in a process of its own: those that run the code need not load LLVM.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import threading
@@ -18,16 +18,24 @@ import llvmlite.binding as llvm
 
 from dlasim.errors import DlasimError
 from dlasim.native import target
-from dlasim.native.compilation_unit import CompilationUnit
-from dlasim.native.object_file import SYMBOL, seal
+from dlasim.native.levels import level_named
+from dlasim.native.object_file import seal
+from dlasim.native.sources import digest_of, source_files
 from dlasim.native.translator import translate
+from dlasim.native.unit import Unit
 
 
-def build_object(module: str, function: str, kind: str, cpu: target.Target) -> bytes:
-    """Machine code of a function for a CPU. Kernels look at the CPU when they are imported, so that a process
-    builds for one."""
-    with _building_for(cpu):
-        return _build_object(module, function, kind)
+def target_of(unit: Unit) -> target.Target:
+    """The CPU that a unit is compiled for. Kernels look at it when they are imported, so that a process
+    builds them for one."""
+    return level_named(unit.level).target if unit.level else target.host().for_kind(unit.kind)
+
+
+def lower(unit: Unit) -> str:
+    """A unit in LLVM's language, before it is optimized: what its sources mean, without their words."""
+    with _building_for(target_of(unit)):
+        module: Any = import_module(unit.module)
+        return translate(getattr(module, unit.function), unit.symbol)
 
 
 @contextmanager
@@ -39,55 +47,48 @@ def _building_for(cpu: target.Target) -> Iterator[None]:
         target.host = real
 
 
-def _build_object(module: str, function: str, kind: str) -> bytes:
-    lowered = llvm.parse_assembly(_lowered(module, function, kind))
-    for each in lowered.functions:
-        if not each.is_declaration and each.name != SYMBOL:
-            each.linkage = "internal"
-    machine = target.machine()
-    speed = 3 if kind else 2  # routines have no inner loops that would gain by more
+def meaning_of(text: str) -> str:
+    """Hash of a unit in LLVM's language: other comments and docstrings give the same."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def compile_text(text: str, machine: llvm.TargetMachine, is_kernel: bool) -> bytes:
+    """The object file of a unit."""
+    lowered = llvm.parse_assembly(text)
+    lowered.triple, lowered.data_layout = machine.triple, str(machine.target_data)
+    speed = 3 if is_kernel else 2  # routines have no inner loops that would gain by more
     options = llvm.create_pipeline_tuning_options(speed_level=speed)
-    options.loop_vectorization = True
+    options.loop_vectorization = is_kernel
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(lowered, builder)
     code: bytes = machine.emit_object(lowered)
     return code
 
 
-def _lowered(module_name: str, name: str, kind: str) -> str:
-    """The function and what it calls in LLVM's language, the one entry named SYMBOL."""
-    module: Any = import_module(module_name)
-    entry = getattr(module, name)
-    if not kind:
-        return translate(entry, SYMBOL)
-    entry.compile(module.SIGNATURE)
-    (signature,) = entry.signatures
-    symbol = entry.overloads[signature].fndesc.llvm_func_name
-    text: str = entry.inspect_llvm(signature)
-    return text.replace(f"@{symbol}(", f"@{SYMBOL}(")
-
-
-def sealed_object(module: str, function: str, kind: str, digest: str, sources: list[str]) -> bytes:
-    """The file of a unit, which must have that digest."""
-    code = build_object(module, function, kind, target.host().for_kind(kind))
-    if digest != CompilationUnit("", module, function, 0, tuple(sources), kind).digest:
-        raise DlasimError("its sources have changed meanwhile")
-    return seal(code)
+def build_object(unit: Unit, shipped_meaning: str = "") -> bytes:
+    """Code for this computer; none where what ships means the same."""
+    text = lower(unit)
+    if meaning_of(text) == shipped_meaning:
+        return b""
+    return compile_text(text, target.machine(target_of(unit)), bool(unit.kind))
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file of a unit to standard output; what goes wrong is one line."""
+    """Write a unit's file for the cache to standard output; what goes wrong is one line."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    module, function, kind, digest, *sources = arguments
+    *fields, digest, shipped_meaning = arguments
     output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever numba prints must not come between
+    os.dup2(2, 1)  # whatever LLVM prints must not come between
     try:
-        data = sealed_object(module, function, kind, digest, sources)
-    except Exception as error:  # numba and LLVM raise what they like, over many lines
+        unit = Unit(*fields)
+        code = build_object(unit, shipped_meaning)
+        if digest_of(source_files(unit.module)) != digest:
+            raise DlasimError("its sources have changed meanwhile")
+    except Exception as error:  # LLVM raises what it likes, over many lines
         print(_in_one_line(error), file=sys.stderr)
         return 1
     with output:
-        output.write(data)
+        output.write(seal(code))
     return 0
 
 

@@ -1,7 +1,7 @@
 """Expressions of routines in LLVM's language; what every part of a function under translation shares.
 
 Every number is a 64-bit integer, every record and array a pointer to such with what it points at, a tuple its
-numbers. Division rounds down as in Python; by zero it gives 0, since nothing can be raised. What a routine
+parts. Division rounds down as in Python; by zero it gives 0, since nothing can be raised. What a routine
 must not use is refused by line.
 """
 
@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from types import FunctionType
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from dlasim.native.record import Array, is_record, layout, slots_of
-from dlasim.native.routine import is_routine
+from dlasim.native.record import Array, Integer, is_record, layout, slots_of
+from dlasim.native.routine import (
+    VECTOR,
+    RoutineError,
+    TupleKind,
+    is_foreign,
+    is_intrinsic,
+    is_named_tuple,
+    is_routine,
+)
 
 NUMBER, FLAG = ir.IntType(64), ir.IntType(1)
 MEMORY = NUMBER.as_pointer()
@@ -29,7 +38,7 @@ _OPERATIONS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 _SMALLER = {min: "<", max: ">"}
 
-NUMBERS = Array(int, is_pointer=True)
+LANES = ir.VectorType(ir.IntType(32), 16)  # what a `Vector` is
 
 Value = Any  # an ir.Value of a number, a TypedPointer, or a list of them for a tuple
 
@@ -41,15 +50,50 @@ class TypedPointer(NamedTuple):
     kind: Any
 
 
-class RoutineSignature(NamedTuple):
-    """What a routine takes and returns: `int`, None, a record's class, an array, or a number of numbers."""
+class Parts(list[Any]):
+    """The values of a tuple, which a NamedTuple names."""
 
-    parameters: list[Any]
-    returned: Any
+    def __init__(self, values: Iterable[Value], names: type | None = None) -> None:
+        super().__init__(values)
+        self.names = names
 
 
-def _pointer_or_value(value: Value) -> ir.Value:
-    return value.pointer if isinstance(value, TypedPointer) else value
+def kind_of_value(value: Value) -> Any:
+    """What a parameter that takes a value has to be."""
+    if isinstance(value, Parts):
+        return TupleKind(value.names, tuple(map(kind_of_value, value)))
+    if isinstance(value, TypedPointer):
+        return value.kind
+    return VECTOR if value.type == LANES else int
+
+
+def llvm_type(kind: Any) -> ir.Type:
+    """The type of a parameter, or of what a routine returns."""
+    if isinstance(kind, TupleKind):
+        return ir.LiteralStructType([llvm_type(part) for part in kind.parts])
+    return NUMBER if kind is int else LANES if kind is VECTOR else MEMORY
+
+
+def pack_value(builder: ir.IRBuilder, value: Value) -> ir.Value:
+    """A value as functions take it."""
+    if isinstance(value, TypedPointer):
+        return value.pointer
+    if not isinstance(value, Parts):
+        return value
+    struct: ir.Value = ir.Constant(llvm_type(kind_of_value(value)), ir.Undefined)
+    for number, part in enumerate(value):
+        struct = builder.insert_value(struct, pack_value(builder, part), number)
+    return struct
+
+
+def unpack_value(builder: ir.IRBuilder, given: ir.Value, kind: Any) -> Value:
+    """A value of a kind, as a function got it."""
+    if isinstance(kind, TupleKind):
+        parts = enumerate(kind.parts)
+        return Parts(
+            [unpack_value(builder, builder.extract_value(given, n), part) for n, part in parts], kind.names
+        )
+    return given if kind in (int, VECTOR) or kind is None else TypedPointer(given, kind)
 
 
 def constant(number: int) -> ir.Constant:
@@ -58,18 +102,15 @@ def constant(number: int) -> ir.Constant:
     return ir.Constant(NUMBER, int(number))
 
 
-class RoutineError(Exception):
-    """A routine uses what no routine may; the message says which, where and what."""
-
-
 class Expressions:
-    """The values in one function; `ask` gives the function of a routine that it calls, and its signature."""
+    """The values in one function; `ask` gives the function of a routine for arguments of some kinds, and the
+    kind of what it returns; None where it does not take them."""
 
     def __init__(
         self,
         python: Callable[..., Any],
         function: ir.Function,
-        ask: Callable[[Callable[..., Any]], tuple[ir.Function, RoutineSignature]],
+        ask: Callable[[Callable[..., Any], tuple[Any, ...]], tuple[ir.Function, Any] | None],
     ) -> None:
         assert isinstance(python, FunctionType)
         self._python, self._function, self._ask = python, function, ask
@@ -101,18 +142,23 @@ class Expressions:
         match node:
             case ast.Name(id=name) if name in self._variables:
                 return self._read(self._variables[name])
-            case ast.Attribute(value=whole) if self._is_local(whole):
-                return self._load(self._field(node))
+            case ast.Attribute(value=whole, attr=name) if self._is_local(whole):
+                value = self._value(whole)
+                if isinstance(value, Parts) and name in getattr(value.names, "_fields", ()):
+                    return value[value.names._fields.index(name)]  # type: ignore[union-attr]
+                return self._load(self._field(node, value))
             case ast.Constant() | ast.Name() | ast.Attribute():
                 return self._known(node)
             case ast.Tuple(elts=parts):
-                return [self._value(part) for part in parts]
+                return Parts([self._value(part) for part in parts])
             case ast.Subscript(value=whole, slice=place):
                 values = self._value(whole)
                 if isinstance(values, TypedPointer):
                     return self._load(self._element(node, values, place))
                 match place:
-                    case ast.Constant(value=int(number)) if isinstance(values, list) and number < len(values):
+                    case ast.Constant(value=int(number)) if isinstance(values, Parts) and number < len(
+                        values
+                    ):
                         return values[number]
                 raise self._refuse(node)
             case ast.BinOp(left=left, op=op, right=right):
@@ -160,9 +206,13 @@ class Expressions:
                 values = [self._value(each) for each in (left, *comparators)]
                 truth = None
                 for number, how in enumerate(map(type, ops)):
-                    if how not in _COMPARISONS:
+                    one, other = values[number : number + 2]
+                    if how is ast.In and isinstance(other, Parts):
+                        holds = reduce(builder.or_, [self._compare("==", one, each) for each in other])
+                    elif how in _COMPARISONS:
+                        holds = self._compare(_COMPARISONS[how], one, other)
+                    else:
                         raise self._refuse(node)
-                    holds = self._compare(_COMPARISONS[how], values[number], values[number + 1])
                     truth = holds if truth is None else builder.and_(truth, holds)
                 return truth
             case _:
@@ -181,9 +231,10 @@ class Expressions:
         if isinstance(one, TypedPointer):
             assert one.kind == other.kind, "one type"
             return TypedPointer(self._merge([(value.pointer, block) for value, block in found]), one.kind)
-        if isinstance(one, list):
+        if isinstance(one, Parts):
             assert len(one) == len(other), "one type"
-            return [self._merge([(value[n], block) for value, block in found]) for n in range(len(one))]
+            merged = [self._merge([(value[n], block) for value, block in found]) for n in range(len(one))]
+            return Parts(merged, one.names)
         return self._merge(found)
 
     def _merge(self, values: list[tuple[ir.Value, ir.Block]]) -> ir.Value:
@@ -194,7 +245,7 @@ class Expressions:
 
     def _compare(self, how: str, one: Value, other: Value) -> ir.Value:
         """Numbers, or tuples: by the first numbers that differ."""
-        if not isinstance(one, list):
+        if not isinstance(one, Parts):
             return self._builder.icmp_signed(how, one, other)
         *rest, (last, opposite) = zip(one, other, strict=True)
         truth = self._builder.icmp_signed(how, last, opposite)
@@ -235,17 +286,23 @@ class Expressions:
             for other in others:
                 best = builder.select(builder.icmp_signed(_SMALLER[called], other, best), other, best)
             return best
-        if not is_routine(called):
+        if is_named_tuple(called) and len(arguments) == len(called._fields):
+            return Parts(arguments, called)
+        if is_intrinsic(called):
+            return called(builder, *arguments)
+        if is_foreign(called):
+            return self._call_foreign(*arguments)
+        asked = self._ask(called, tuple(map(kind_of_value, arguments))) if is_routine(called) else None
+        if asked is None:
             raise self._refuse(node)
-        function, signature = self._ask(called)
-        if [
-            value.kind if isinstance(value, TypedPointer) else int for value in arguments
-        ] != signature.parameters:
-            raise self._refuse(node)
-        given = builder.call(function, [_pointer_or_value(value) for value in arguments])
-        if isinstance(given.type, ir.LiteralStructType):
-            return [builder.extract_value(given, number) for number in range(len(given.type.elements))]
-        return TypedPointer(given, signature.returned) if given.type == MEMORY else given
+        function, kind = asked
+        given = builder.call(function, [pack_value(builder, value) for value in arguments])
+        return unpack_value(builder, given, kind)
+
+    def _call_foreign(self, address: ir.Value, *arguments: ir.Value) -> ir.Value:
+        """A function that takes numbers and gives one."""
+        kind = ir.FunctionType(NUMBER, [NUMBER] * len(arguments))
+        return self._builder.call(self._builder.inttoptr(address, kind.as_pointer()), arguments)
 
     def _method(self, node: ast.AST, name: str, one: Value, other: Value) -> Value:
         """`assign` and `equals` of records: slot by slot."""
@@ -272,8 +329,8 @@ class Expressions:
 
     def _read(self, place: Value) -> Value:
         """What a variable holds."""
-        if isinstance(place, list):
-            return [self._builder.load(each) for each in place]
+        if isinstance(place, Parts):
+            return Parts([self._read(each) for each in place], place.names)
         if isinstance(place, TypedPointer):
             return TypedPointer(self._builder.load(place.pointer), place.kind)
         return self._builder.load(place)
@@ -282,13 +339,15 @@ class Expressions:
         """What is at a place: a number is read; a record and an array are where they are."""
         if place.kind is int:
             return self._builder.load(place.pointer)
+        if isinstance(place.kind, Integer):
+            narrow = self._builder.load(place.pointer)
+            return (self._builder.sext if place.kind.is_signed else self._builder.zext)(narrow, NUMBER)
         if isinstance(place.kind, Array) and place.kind.is_pointer:
             return TypedPointer(self._builder.inttoptr(self._builder.load(place.pointer), MEMORY), place.kind)
         return place
 
-    def _field(self, node: ast.Attribute) -> TypedPointer:
+    def _field(self, node: ast.Attribute, whole: Value) -> TypedPointer:
         """Where a field of a record is."""
-        whole = self._value(node.value)
         if not isinstance(whole, TypedPointer) or not is_record(whole.kind):
             raise self._refuse(node)
         found = layout(whole.kind).fields.get(node.attr)
@@ -300,8 +359,11 @@ class Expressions:
         """Where an element of an array is."""
         if not isinstance(whole.kind, Array):
             raise self._refuse(node)
-        element = whole.kind.element
-        number, slots = self._value(place), slots_of(element)
+        element, number = whole.kind.element, self._value(place)
+        if isinstance(element, Integer):
+            first = self._builder.bitcast(whole.pointer, ir.IntType(element.bits).as_pointer())
+            return TypedPointer(self._builder.gep(first, [number]), element)
+        slots = slots_of(element)
         at = number if slots == 1 else self._builder.mul(number, constant(slots))
         return TypedPointer(self._builder.gep(whole.pointer, [at]), element)
 
@@ -311,7 +373,7 @@ class Expressions:
         if isinstance(known, int):
             return constant(known)
         if isinstance(known, tuple) and all(isinstance(number, int) for number in known):
-            return [constant(number) for number in known]
+            return Parts([constant(number) for number in known])
         raise self._refuse(node)
 
     def _resolve(self, node: ast.expr) -> Any:

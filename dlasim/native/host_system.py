@@ -5,6 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from abc import ABC, abstractmethod
+from functools import cache
+
+from dlasim.dataclass import dataclass
+
+_LINUX_NAMES = {
+    "sahf": "lahf_lm", "sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "bmi": "bmi1", "lzcnt": "abm",
+    "avxvnni": "avx_vnni", "avx512vnni": "avx512_vnni", "neon": "asimd",
+}  # fmt: skip
+_MAX_BYTES = 1 << 14  # of which the first CPU of many takes less
 
 
 class CpuFeatures(ABC):
@@ -22,6 +31,30 @@ class CpuFeatures(ABC):
         return self.has("avx512vnni") or self.has("avxvnni")
 
 
-def is_x86_linux() -> bool:
-    """Whether this is a system that machine code ships for."""
-    return sys.platform == "linux" and os.uname().machine == "x86_64" and sys.maxsize > 1 << 32
+@dataclass(frozen=True, slots=True)
+class LinuxCpu(CpuFeatures):
+    """A CPU as Linux knows it, which is asked in place of LLVM: that takes long to load."""
+
+    flags: frozenset[str]
+
+    def has(self, feature: str) -> bool:
+        """Whether the CPU has a feature, by LLVM's name."""
+        return _LINUX_NAMES.get(feature, feature) in self.flags
+
+
+def platform_name() -> str:
+    """The system and the instruction set of this process."""
+    machine = os.uname().machine
+    return f"{machine}-{sys.platform}" if sys.maxsize > 1 << 32 else f"{machine}-{sys.platform}-32"
+
+
+@cache
+def this_cpu() -> LinuxCpu | None:
+    """The CPU that runs this; None where Linux does not tell."""
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            lines = file.read(_MAX_BYTES).decode(errors="replace").splitlines()
+    except OSError:
+        return None
+    flags = [line.partition(":")[2] for line in lines if line.startswith(("flags", "Features"))]
+    return LinuxCpu(frozenset(flags[0].split())) if flags else None

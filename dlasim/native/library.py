@@ -1,109 +1,121 @@
-"""Compiled units: found in the cache or built, loaded, and called. Loading needs llvmlite alone."""
+"""Finds machine code: what ships, else what the cache has, else what is compiled now, in another process."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
-from typing import IO
-
-import llvmlite.binding as llvm
+import sys
+from collections.abc import Iterator
+from typing import IO, Any
 
 from dlasim.cache import open_cache
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
-from dlasim.native import target
-from dlasim.native.backend import Backend
-from dlasim.native.compilation_unit import CompilationUnit
-from dlasim.native.machine_function import MachineFunction
-from dlasim.native.object_file import SYMBOL, unseal
-from dlasim.native.routine import Routine
+from dlasim.native.object_file import unseal
+from dlasim.native.shipped import find_shipped, find_symbol, shipped_meaning
+from dlasim.native.sources import digest_of, source_files
+from dlasim.native.unit import STARTED, Unit
 from dlasim.processes import clean_environment, start
 
-
-class Library(MachineFunction):
-    """A unit's function in this process."""
-
-    def __init__(self, code: bytes, arguments: int) -> None:
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
-        self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
-        super().__init__(self._engine.get_function_address(SYMBOL), arguments)
+_engines: list[Any] = []  # which keep the code alive that was loaded from the cache
+_reasons: list[str] = []  # why there is no machine code, which is said once
 
 
-def load(unit: CompilationUnit) -> Library:
-    """A unit's function, built if nobody on this machine has yet."""
-    return Library(find_code(unit) or build(unit), unit.arguments)
+def find_function(unit: Unit) -> int | None:
+    """The address of a unit's code. None where there is none: the first time, a line says so."""
+    try:
+        return find_shipped(unit) or _load(unit)
+    except (RunError, ImportError, OSError, RuntimeError) as error:  # a broken llvmlite or LLVM, for one
+        if not _reasons:
+            print(f"dlasim runs without machine code, slowly: {_one_line(error)}", file=sys.stderr)
+        _reasons.append(str(error))
+        return None
 
 
-def compile_routines(routines: Sequence[Routine]) -> tuple[bytes, ...]:
-    """The code of routines, built where the cache lacks it; a RunError says why that failed."""
-    for each in routines:
-        if each.has_changed:  # what is compiled now is not what this process has imported
-            raise RunError(f"cannot compile {each.unit.name}: its sources have changed since dlasim started")
-    return tuple(build_all(each.unit for each in routines))
+def is_built(unit: Unit) -> bool:
+    """Whether a unit's code is there, without compiling it."""
+    return find_shipped(unit) is not None or find_code(unit) is not None
 
 
-def load_backend(routines: Sequence[Routine], codes: Sequence[bytes]) -> Backend:
-    """A backend that runs routines with this code."""
-    loaded = [Library(code, each.unit.arguments).run for each, code in zip(routines, codes, strict=True)]
-    return Backend(dict(zip(routines, loaded, strict=True)))
+def _load(unit: Unit) -> int | None:
+    """The address of code in the cache, or of shipped code that means the same."""
+    code = find_code(unit)
+    if code is None:
+        code = build(unit)
+    return _loaded(code, unit.symbol) if code else find_symbol(unit)
 
 
-def find_code(unit: CompilationUnit) -> bytes | None:
-    """A unit's code if the cache has it."""
+def _loaded(code: bytes, symbol: str) -> int:
+    """The address of a function of an object that has been loaded by LLVM."""
+    import llvmlite.binding as llvm
+
+    from dlasim.native import target
+
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine(target.host()))
+    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _engines.append(engine)
+    address: int = engine.get_function_address(symbol)
+    return address
+
+
+def file_name(unit: Unit) -> str:
+    """A unit's file in the cache: another one for everything that the code depends on, so that a stale object
+    is never found, wherever the sources come from."""
+    from importlib import metadata
+
+    from dlasim.native import target
+
+    digest = digest_of((*source_files(unit.module), *source_files("dlasim.native.build")))
+    made_by = (metadata.version("llvmlite"), repr(target.host()), shipped_meaning(unit), repr(unit))
+    return f"{unit.title}-{hashlib.sha256(repr((digest, made_by)).encode()).hexdigest()[:20]}.o"
+
+
+def find_code(unit: Unit) -> bytes | None:
+    """A unit's code if the cache has it; empty where it is known to be what ships."""
     try:
         with open_cache() as cache:
-            return unseal(cache.read(unit.file))
+            return unseal(cache.read(file_name(unit)))
     except RunError:
         return None  # no folder for a cache, so nothing in it
 
 
-def build(unit: CompilationUnit) -> bytes:
-    """A unit's code."""
-    return build_all([unit])[0]
+def build(unit: Unit) -> bytes:
+    """A unit's code, compiled in a process of its own if the cache lacks it, and kept where possible. Of
+    processes that want the same unit, one compiles it and the others wait."""
+    try:
+        cache = open_cache()
+    except RunError:
+        return _compile(unit)[0]
+    with cache, cache.lock():
+        name = file_name(unit)
+        code = unseal(cache.read(name))
+        if code is None:
+            code, data = _compile(unit)
+            with contextlib.suppress(OSError):  # a full disk, for one: the next run builds it again
+                cache.write(name, data)
+        cache.prune()
+    return code
 
 
-def build_all(wanted: Iterable[CompilationUnit]) -> list[bytes]:
-    """The code of units. What the cache lacks is compiled, in a process for each, and kept where possible.
-
-    Of processes that want the same unit, one compiles it and the others wait.
-    """
-    units = list(wanted)
-    found = {unit: find_code(unit) for unit in units}
-    if None in found.values():
-        try:
-            cache = open_cache()
-        except RunError:
-            found |= {unit: code for unit, (code, _) in _compile(_missing(found)).items()}
-        else:
-            with cache, cache.lock():
-                found = {unit: unseal(cache.read(unit.file)) for unit in units}
-                for unit, (code, data) in _compile(_missing(found)).items():
-                    found[unit] = code
-                    with contextlib.suppress(OSError):  # a full disk, for one: the next run builds it again
-                        cache.write(unit.file, data)
-                cache.prune()
-    return [code for code in map(found.get, units) if code is not None]
-
-
-def _missing(found: dict[CompilationUnit, bytes | None]) -> list[CompilationUnit]:
-    return [unit for unit, code in found.items() if code is None]
-
-
-def _compile(units: list[CompilationUnit]) -> dict[CompilationUnit, tuple[bytes, bytes]]:
-    """The code of each unit, and its file; the processes run at the same time and end with this function."""
-    with contextlib.ExitStack() as stack:
-        builds = [stack.enter_context(_start_build(unit)) for unit in units]
-        return {each.unit: each.result() for each in builds}
+def _compile(unit: Unit) -> tuple[bytes, bytes]:
+    """A unit's code, and its file. A RunError says why it failed."""
+    files = source_files(unit.module)
+    if any(file.stat().st_ctime > STARTED for file in files):
+        raise RunError(f"cannot compile {unit.title}: its sources have changed since dlasim started")
+    if sys.stderr.isatty() and unit.kind:
+        print("compiling the fast engine for this CPU, once …", file=sys.stderr)
+    with _start_build(unit, digest_of(files)) as build:
+        return build.result()
 
 
 @dataclass(frozen=True, slots=True)
 class _Build:
     """A process that compiles a unit, and the file that holds what it writes to standard error."""
 
-    unit: CompilationUnit
+    unit: Unit
     process: subprocess.Popen[bytes]
     messages: IO[bytes]
 
@@ -113,7 +125,7 @@ class _Build:
         data = self.process.stdout.read()
         code = unseal(data)
         if self.process.wait() or code is None:
-            raise RunError(f"cannot compile {self.unit.name}: {self._last_message()}")
+            raise RunError(f"cannot compile {self.unit.title}: {self._last_message()}")
         return code, data
 
     def _last_message(self) -> str:
@@ -123,16 +135,15 @@ class _Build:
 
 
 @contextlib.contextmanager
-def _start_build(unit: CompilationUnit) -> Iterator[_Build]:
+def _start_build(unit: Unit, digest: str) -> Iterator[_Build]:
     """Start a build; it ends when the context is left, and with this process."""
-    # A user's settings for numba are for the user's own functions.
-    kept = {name: value for name, value in clean_environment().items() if not name.startswith("NUMBA_")}
+    fields = unit.name, unit.module, unit.function, unit.kind, unit.level
     with (
         open(os.memfd_create("messages"), "w+b") as messages,  # not a pipe, which could fill up unread
         start(
             "dlasim.native.build",
-            *(unit.module, unit.function, unit.kind, unit.digest, *unit.sources),
-            environment=kept | {"NUMBA_OPT": "0"},
+            *(*fields, digest, shipped_meaning(unit)),
+            environment=clean_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=messages,
@@ -143,3 +154,7 @@ def _start_build(unit: CompilationUnit) -> Iterator[_Build]:
             yield _Build(unit, process, messages)
         finally:
             process.kill()
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

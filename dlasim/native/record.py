@@ -1,4 +1,4 @@
-"""Records of routines: integer fields and fixed-size members, as plain objects or as machine memory.
+"""Records of routines: C structures of 64-bit integers, which plain Python and machine code share.
 
     @record
     class Box(Record):
@@ -11,22 +11,31 @@
         addresses: list[int] = array(int, 2)
         words: Numbers = pointer(int)
 
-Plain Python works on ordinary objects. Compiled code works on slots of 64 bits: an integer takes one, members
-and arrays lie inside the record, a pointer takes one slot that holds an address. `storage` makes either kind
-of record; Python reads and writes both by the same names.
+An integer takes a slot of 64 bits, members and arrays lie inside the record, and a pointer takes a slot that
+holds an address. `ctypes` gives Python the same fields by the same names. `storage.plain` makes an object
+with these fields for numbers that do not fit in 64 bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import field, fields
+import ctypes
+from collections.abc import Sequence
+from functools import cached_property
+from struct import Struct
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast, dataclass_transform
-
-from dlasim.dataclass import dataclass
 
 _Class = TypeVar("_Class")
 _Element_co = TypeVar("_Element_co", covariant=True)
 _LAYOUT = "__layout__"
+SLOT_BYTES = 8
+
+
+class Numbers(Protocol):
+    """An array of integers as a routine sees it."""
+
+    def __getitem__(self, place: int, /) -> int: ...
+
+    def __setitem__(self, place: int, number: int, /) -> None: ...
 
 
 class Records(Protocol[_Element_co]):
@@ -35,10 +44,17 @@ class Records(Protocol[_Element_co]):
     def __getitem__(self, place: int, /) -> _Element_co: ...
 
 
+class Integer(NamedTuple):
+    """A number in memory that is narrower than a slot."""
+
+    bits: int
+    is_signed: bool = True
+
+
 class Array(NamedTuple):
     """Numbers, or records of one class, behind each other; a pointer leads to any number of them."""
 
-    element: type
+    element: Any
     length: int = 0
     is_pointer: bool = False
 
@@ -50,40 +66,79 @@ class RecordField(NamedTuple):
     kind: Any
 
 
-class RecordLayout(NamedTuple):
+class RecordLayout:
     """The fields of a record by name, and its slots."""
 
-    fields: dict[str, RecordField]
-    slots: int
+    def __init__(self, kinds: dict[str, Any]) -> None:
+        self.fields, self.slots = dict[str, RecordField](), 0
+        for name, kind in kinds.items():
+            self.fields[name] = RecordField(self.slots, kind)
+            self.slots += slots_of(kind)
+
+    @cached_property
+    def packing(self) -> Struct:
+        """Reads and writes all slots at once."""
+        return Struct(f"{self.slots}q")
+
+
+class _Member(NamedTuple):
+    """What stands in a class for a field that is not a number."""
+
+    kind: Any
 
 
 def member(kind: type) -> Any:
     """A record within a record."""
-    return field(default_factory=kind, metadata={"kind": kind})
+    return _Member(kind)
 
 
 def array(element: type, length: int) -> Any:
     """So many numbers, or records, within a record."""
-    make = (lambda: [0] * length) if element is int else (lambda: [element() for _ in range(length)])
-    return field(default_factory=make, metadata={"kind": Array(element, length)})
+    return _Member(Array(element, length))
 
 
 def pointer(element: type) -> Any:
     """Numbers or records elsewhere, as many as there may be."""
-    return field(default=None, metadata={"kind": Array(element, is_pointer=True)})
+    return _Member(Array(element, is_pointer=True))
+
+
+def c_type(kind: Any) -> Any:
+    """The type by which `ctypes` knows what a field holds."""
+    if kind is int:
+        return ctypes.c_int64
+    if isinstance(kind, Array):
+        element = c_type(kind.element)
+        return ctypes.POINTER(element) if kind.is_pointer else element * kind.length
+    return kind
 
 
 @dataclass_transform()
 def record(cls: type[_Class]) -> type[_Class]:
-    """Makes a class a record: every field has a default, and all is zero in a new one."""
-    made = dataclass(slots=True, eq=False)(cls)
-    found, slot = {}, 0
-    for each in fields(made):  # type: ignore[arg-type]
-        kind = each.metadata.get("kind", int)
-        found[each.name] = RecordField(slot, kind)
-        slot += slots_of(kind)
-    setattr(made, _LAYOUT, RecordLayout(found, slot))
-    return made
+    """Makes a class a record; each field has a default."""
+    defaults = {name: vars(cls)[name] for name in cls.__annotations__}
+    kinds = {name: each.kind if isinstance(each, _Member) else int for name, each in defaults.items()}
+    members = {name: value for name, value in vars(cls).items() if name not in kinds and name != "__dict__"}
+    members |= {
+        "__slots__": (),
+        _LAYOUT: RecordLayout(kinds),
+        "_fields_": [(name, c_type(kind)) for name, kind in kinds.items()],
+    }
+    others = {name: value for name, value in defaults.items() if isinstance(value, int) and value}
+    if others:
+        members["__init__"] = _init(list(kinds), others)
+    made: Any = type(cls)
+    return cast("type[_Class]", made(cls.__name__, cls.__bases__, members))
+
+
+def _init(names: list[str], defaults: dict[str, int]) -> Any:
+    """Sets what is given, and the other fields to defaults where these are not 0."""
+
+    def __init__(self: Any, *numbers: Any, **named: Any) -> None:  # noqa: N807
+        given = names[: len(numbers)]
+        missing = {name: value for name, value in defaults.items() if name not in given}
+        ctypes.Structure.__init__(self, *numbers, **missing | named)
+
+    return __init__
 
 
 def layout(kind: type) -> RecordLayout:
@@ -105,72 +160,23 @@ def slots_of(kind: Any) -> int:
     return layout(kind).slots
 
 
-def _spell_out(cls: type) -> None:
-    """Gives a class the methods of `Record`, field by field; one with pointers has none."""
-    found = layout(cls).fields
-    if any(isinstance(kind, Array) and kind.is_pointer for _, kind in found.values()):
-        raise AssertionError("a record with pointers is neither copied nor compared")
-    copies, same = [], []
-    for name, (_, kind) in found.items():
-        mine, other = f"self.{name}", f"other.{name}"
-        if kind is int:
-            copies.append(f"{mine} = {other}")
-            same.append(f"{mine} == {other}")
-        elif not isinstance(kind, Array):
-            copies.append(f"{mine}.assign({other})")
-            same.append(f"{mine}.equals({other})")
-        elif kind.element is int:
-            copies.append(f"{mine}[:] = {other}")
-            same.append(f"list({mine}) == list({other})")
-        else:
-            copies.append(f"for one, two in zip({mine}, {other}): one.assign(two)")
-            same.append(f"all(one.equals(two) for one, two in zip({mine}, {other}))")
-    body = "\n    ".join(copies)
-    _define(cls, "assign", f"def assign(self, other):\n    {body}")
-    _define(cls, "equals", f"def equals(self, other):\n    return {' and '.join(same)}")
-    _define(cls, "flatten", f"def flatten(self):\n    return [{', '.join(_slot_names('self', cls))}]")
-
-
-def _slot_names(whole: str, kind: Any) -> list[str]:
-    """How Python spells each slot of a record, or of an array within it."""
-    if kind is int:
-        return [whole]
-    if not isinstance(kind, Array):
-        fields = layout(kind).fields.items()
-        return [name for field, (_, what) in fields for name in _slot_names(f"{whole}.{field}", what)]
-    elements = range(kind.length)
-    return [name for place in elements for name in _slot_names(f"{whole}[{place}]", kind.element)]
-
-
-def _define(cls: type, name: str, source: str) -> None:
-    made: dict[str, Callable[..., Any]] = {}
-    exec(compile(source, f"<{cls.__name__}.{name}>", "exec"), made)  # as dataclasses make __init__
-    setattr(cls, name, made[name])
-
-
-class Record:
-    """A record's methods. Each class gets its own, spelled out, when one of them is first called: few of the
-    records of a process are ever copied."""
+class Record(ctypes.Structure):
+    """A record's methods. One with pointers is neither copied nor compared."""
 
     __slots__ = ()
 
     def assign(self, other: Self) -> None:
         """Take over all numbers of another record of this class."""
-        _spell_out(type(self))
-        self.assign(other)
+        self.unflatten(other.flatten())
 
     def equals(self, other: Self) -> bool:
         """Whether all numbers are those of another record of this class."""
-        _spell_out(type(self))
-        return self.equals(other)
+        return self.flatten() == other.flatten()
 
     def flatten(self) -> list[int]:
         """The numbers by slot."""
-        _spell_out(type(self))
-        return self.flatten()
+        return list(layout(type(self)).packing.unpack(self))
 
     def unflatten(self, numbers: Sequence[int]) -> None:
         """Take over all numbers by slot."""
-        slots = ", ".join(_slot_names("self", type(self)))
-        _define(type(self), "unflatten", f"def unflatten(self, numbers):\n    [{slots}] = numbers")
-        self.unflatten(numbers)
+        layout(type(self)).packing.pack_into(self, 0, *numbers)

@@ -1,4 +1,4 @@
-"""What the host's CPU offers, LLVM's code generator for it, and the shape of the kernels that suits it."""
+"""What a CPU offers, LLVM's code generator for it, and the shape of the kernels that suits it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from dlasim.native.host_system import CpuFeatures
+from dlasim.native.levels import Platform
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Target(CpuFeatures):
 
 @cache
 def host() -> Target:
-    """The CPU that runs this."""
+    """The CPU that runs this, or that a build is for."""
     is_x86 = llvm.get_process_triple().startswith(("x86_64", "i686"))
     return describe(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), is_x86)
 
@@ -51,16 +52,19 @@ def describe(cpu: str, features: str, is_x86: bool) -> Target:
     return Target(cpu, features, pixels, vectors, is_x86)
 
 
-def machine() -> llvm.TargetMachine:
-    """LLVM's code generator for this host."""
-    initialize()
-    cpu = host()
+def machine(cpu: Target) -> llvm.TargetMachine:
+    """LLVM's code generator for a CPU, for code that is loaded into this process."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         cpu=cpu.cpu, features=cpu.features, opt=3, jit=True, codemodel="jitdefault"
     )
 
 
-def initialize() -> None:
-    """Make LLVM know this host."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+def library_machine(platform: Platform, cpu: str, features: str) -> llvm.TargetMachine:
+    """LLVM's code generator for a shared library, which may be for another system than this."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(platform.triple).create_target_machine(
+        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small"
+    )

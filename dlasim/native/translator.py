@@ -7,99 +7,105 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 from dlasim.native.expressions import (
     MEMORY,
     NUMBER,
-    NUMBERS,
     Expressions,
-    RoutineError,
-    RoutineSignature,
+    Parts,
     TypedPointer,
     Value,
     constant,
+    llvm_type,
+    pack_value,
+    unpack_value,
 )
-from dlasim.native.record import Array, is_record
-from dlasim.native.routine import foreign_symbol
+from dlasim.native.record import Array, Integer
+from dlasim.native.routine import ANY, TupleKind, attributes, kind_of
 
-_STATUS = ir.IntType(32)
 _Loop = tuple[ir.Block, ir.Block]  # where `continue` goes, and `break`
 
 
+class _Signature(NamedTuple):
+    """What a routine takes and returns: `int`, None, a record's class, an array, a vector, as many numbers as
+    a tuple has, or ANY for a pointer as the caller has it."""
+
+    parameters: tuple[Any, ...]
+    returned: Any
+
+
 def translate(entry: Callable[..., Any], symbol: str) -> str:
-    """A routine and all that it calls, to be called as `symbol` in numba's way: where the result goes, where
-    an exception would go, then the arguments."""
+    """A routine and all that it calls; others call it as `symbol`, like a function of C."""
     unit = TranslationUnit()
-    function, _ = unit.function(entry)
-    kinds = (MEMORY, MEMORY, *function.function_type.args)
-    wrapper = ir.Function(unit.module, ir.FunctionType(_STATUS, kinds), symbol)
-    builder = ir.IRBuilder(wrapper.append_basic_block())
-    builder.store(builder.call(function, wrapper.args[2:]), wrapper.args[0])
-    builder.ret(ir.Constant(_STATUS, 0))
+    unit.add(entry, _parse(entry), _signature(entry, _parse(entry)), symbol)
     return str(unit.module)
 
 
 class TranslationUnit:
-    """Routines that are translated into one module, each when it is first asked for."""
+    """Routines that are translated into one module, each when it is first asked for with such arguments."""
 
     def __init__(self) -> None:
         self.module = ir.Module()
-        self._functions: dict[Any, tuple[ir.Function, RoutineSignature]] = {}
+        self._functions: dict[Any, tuple[ir.Function, Any]] = {}
+        self._known: dict[Any, tuple[ast.FunctionDef, _Signature]] = {}
 
-    def function(self, python: Callable[..., Any]) -> tuple[ir.Function, RoutineSignature]:
-        """A routine's function, translated when it is first asked for, and its signature."""
-        found = self._functions.get(python)
+    def ask(self, python: Callable[..., Any], kinds: tuple[Any, ...]) -> tuple[ir.Function, Any] | None:
+        """The function for arguments of some kinds, and the kind that it returns; None if it does not take
+        them."""
+        if python not in self._known:
+            tree = _parse(python)
+            self._known[python] = tree, _signature(python, tree)
+        tree, signature = self._known[python]
+        if len(kinds) != len(signature.parameters) or not all(map(_takes, signature.parameters, kinds)):
+            return None
+        found = self._functions.get((python, kinds))
         if found is None:
-            lines, first = inspect.getsourcelines(python)
-            tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
-            assert isinstance(tree, ast.FunctionDef)
-            ast.increment_lineno(tree, first - 1)
-            names = python.__globals__
-            kinds = [_kind(argument.annotation, names) for argument in tree.args.args]
-            signature = RoutineSignature(kinds, _returned(tree.returns, names))
-            made = ir.FunctionType(_returned_type(signature.returned), [_type(kind) for kind in kinds])
-            symbol = foreign_symbol(python)
-            function = ir.Function(self.module, made, symbol or f"{python.__module__}.{python.__name__}")
-            found = self._functions[python] = function, signature
-            if symbol is None:
-                _Body(self, python, function, tree, signature).translate()
+            function = self.add(python, tree, signature._replace(parameters=kinds), "")
+            found = self._functions[python, kinds] = function, signature.returned
         return found
 
-
-def _kind(annotation: ast.expr | None, names: dict[str, Any]) -> Any:
-    """What a parameter's annotation stands for: `int`, a record's class, or an array."""
-    name = ast.unparse(annotation).strip("'\"") if annotation else ""
-    if name in ("int", "bool"):
-        return int
-    if name == "Numbers":
-        return NUMBERS
-    first, *rest = name.split(".")
-    found = reduce(lambda whole, part: getattr(whole, part, None), rest, names.get(first))
-    if is_record(found):
-        return found
-    raise RoutineError(f"a routine takes and gives `int`, `Numbers` and records, not `{name}`")
-
-
-def _returned(annotation: ast.expr | None, names: dict[str, Any]) -> Any:
-    """What a routine returns: nothing, what it may take, or a tuple of as many numbers."""
-    name = ast.unparse(annotation).strip("'\"") if annotation else ""
-    if name.startswith("tuple["):
-        return (int,) * name.count("int")
-    return None if name == "None" else _kind(annotation, names)
+    def add(
+        self, python: Callable[..., Any], tree: ast.FunctionDef, signature: _Signature, symbol: str
+    ) -> ir.Function:
+        """Translate a routine, which only the others see where it has no symbol."""
+        returned = ir.VoidType() if signature.returned is None else llvm_type(signature.returned)
+        made = ir.FunctionType(returned, list(map(llvm_type, signature.parameters)))
+        name = symbol or self.module.get_unique_name(f"{python.__module__}.{python.__name__}")
+        function = ir.Function(self.module, made, name)
+        function.linkage = "" if symbol else "internal"
+        for attribute in attributes(python):
+            function.attributes.add(attribute)
+        _Body(self, python, function, tree, signature).translate()
+        return function
 
 
-def _type(kind: Any) -> ir.Type:
-    return NUMBER if kind is int else MEMORY
+def _takes(kind: Any, given: Any) -> bool:
+    """Whether a parameter takes a value. What is in a named tuple may be of any kind."""
+    if isinstance(kind, TupleKind) and kind.names:
+        return isinstance(given, TupleKind) and given.names is kind.names
+    return isinstance(given, Array) if kind is ANY else given == kind
 
 
-def _returned_type(kind: Any) -> ir.Type:
-    if isinstance(kind, tuple) and not isinstance(kind, Array):
-        return ir.LiteralStructType([NUMBER] * len(kind))
-    return ir.VoidType() if kind is None else _type(kind)
+def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
+    lines, first = inspect.getsourcelines(python)
+    tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    ast.increment_lineno(tree, first - 1)
+    return tree
+
+
+def _signature(python: Callable[..., Any], tree: ast.FunctionDef) -> _Signature:
+    names = python.__globals__
+    kinds = [kind_of(_text(argument.annotation), names) for argument in tree.args.args]
+    returned = _text(tree.returns)
+    return _Signature(tuple(kinds), None if returned == "None" else kind_of(returned, names))
+
+
+def _text(annotation: ast.expr | None) -> str:
+    return ast.unparse(annotation).strip("'\"") if annotation else ""
 
 
 def _descends(bounds: list[ast.expr]) -> bool:
@@ -116,9 +122,9 @@ class _Body(Expressions):
         python: Callable[..., Any],
         function: ir.Function,
         tree: ast.FunctionDef,
-        signature: RoutineSignature,
+        signature: _Signature,
     ) -> None:
-        super().__init__(python, function, unit.function)
+        super().__init__(python, function, unit.ask)
         self._tree, self._signature = tree, signature
         self._loops: list[_Loop] = []
 
@@ -126,7 +132,7 @@ class _Body(Expressions):
         """The whole body."""
         kinds = self._signature.parameters
         for argument, value, kind in zip(self._tree.args.args, self._function.args, kinds, strict=True):
-            self._set(argument.arg, value if kind is int else TypedPointer(value, kind))
+            self._set(argument.arg, unpack_value(self._builder, value, kind))
         self._run(self._tree.body)
         if not self._is_over:
             if isinstance(self._function.function_type.return_type, ir.VoidType):
@@ -176,10 +182,10 @@ class _Body(Expressions):
             case ast.Name(id=name):
                 self._set(name, value)
             case ast.Attribute() if self._is_local(target.value):
-                self._store(target, value, self._field(target))
+                self._store(target, value, self._field(target, self._value(target.value)))
             case ast.Subscript(value=whole, slice=place) if self._is_local(whole):
                 self._store(target, value, self._element(target, self._value(whole), place))
-            case ast.Tuple(elts=targets) if isinstance(value, list) and len(value) == len(targets):
+            case ast.Tuple(elts=targets) if isinstance(value, Parts) and len(value) == len(targets):
                 for each, part in zip(targets, value, strict=True):
                     self._assign(each, part)
             case _:
@@ -187,8 +193,11 @@ class _Body(Expressions):
 
     def _store(self, target: ast.expr, value: Value, place: TypedPointer) -> None:
         """A number into a record or an array; records are copied by `assign`."""
-        if place.kind is not int or isinstance(value, list | TypedPointer):
+        is_number = place.kind is int or isinstance(place.kind, Integer)
+        if not is_number or isinstance(value, Parts | TypedPointer):
             raise self._refuse(target)
+        if place.kind is not int:
+            value = self._builder.trunc(value, ir.IntType(place.kind.bits))
         self._builder.store(value, place.pointer)
 
     def _set(self, name: str, value: Value) -> None:
@@ -199,14 +208,14 @@ class _Body(Expressions):
         self._keep(self._variables[name], value)
 
     def _room(self, value: Value) -> Value:
-        if isinstance(value, list):
-            return [self._room(part) for part in value]
+        if isinstance(value, Parts):
+            return Parts([self._room(part) for part in value], value.names)
         if isinstance(value, TypedPointer):
             return TypedPointer(self._builder.alloca(MEMORY), value.kind)
-        return self._builder.alloca(NUMBER)
+        return self._builder.alloca(value.type)
 
     def _keep(self, room: Value, value: Value) -> None:
-        if isinstance(value, list):
+        if isinstance(value, Parts):
             for each, part in zip(room, value, strict=True):
                 self._keep(each, part)
         elif isinstance(value, TypedPointer):
@@ -216,14 +225,7 @@ class _Body(Expressions):
             self._builder.store(value, room)
 
     def _return(self, value: Value) -> None:
-        if isinstance(value, TypedPointer):
-            value = value.pointer
-        if isinstance(value, list):
-            struct: ir.Value = ir.Constant(self._function.function_type.return_type, ir.Undefined)
-            for number, part in enumerate(value):
-                struct = self._builder.insert_value(struct, part, number)
-            value = struct
-        self._builder.ret(value)
+        self._builder.ret(pack_value(self._builder, value))
 
     def _while(
         self, truth: Callable[[], ir.Value], run: Callable[[], None], advance: Callable[[], None]
@@ -265,7 +267,7 @@ class _Body(Expressions):
                 )
             case _:
                 values = self._value(iterated)
-                if not isinstance(values, list):
+                if not isinstance(values, Parts):
                     raise self._refuse(iterated)
                 after = self._function.append_basic_block()
                 for value in values:

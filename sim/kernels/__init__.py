@@ -1,4 +1,4 @@
-"""The fast engine: compiled kernels equal to the readable engine bit for bit; importing loads no numba."""
+"""The fast engine: compiled kernels equal to the readable engine bit for bit; importing loads no compiler."""
 
 from dlasim.sim.kernels.engine import Engine, PreparedStream
 

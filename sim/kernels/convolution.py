@@ -7,6 +7,7 @@ the sum of an output's weights; in - IN_ZP as a short otherwise.
 
 from __future__ import annotations
 
+from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.native.target import host
 from dlasim.sim.kernels.dot import (
     GROUP_BYTES,
@@ -39,7 +40,6 @@ from dlasim.sim.kernels.input_view import (
     WEIGHT_ZP,
     geometry,
 )
-from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
 from dlasim.sim.kernels.memory_access import (
     shifted,
     table_at,
@@ -59,7 +59,7 @@ SMALL_PIXELS = 4
 UNPACKED_PIXELS = 2
 
 
-@kernel
+@routine
 def stage_input(row: Pointer, sram: Pointer, stage: Pointer, height: Number, width: Number) -> None:
     """The padded input as [height][width][channel] of staged values."""
     offset = 128 if IS_QUAD else -row[IN_ZP]
@@ -108,7 +108,7 @@ def stage_run(
                 stage[at + i * channels + c] = sram[source + i * pixel + c] + offset
 
 
-@kernel
+@routine
 def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV, OP_CONV_RELU, OP_MAT_MUL. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)

@@ -6,6 +6,7 @@ edge and no load is partial. The zero point is folded into what the sums start f
 
 from __future__ import annotations
 
+from dlasim.native.routine import Number, Pointer, Vector, routine
 from dlasim.sim.kernels.dot import multiply_add
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
@@ -39,7 +40,6 @@ from dlasim.sim.kernels.input_view import (
     WEIGHT_ADDR,
     WEIGHT_ZP,
 )
-from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     get8,
@@ -64,7 +64,7 @@ SPAN = 64  # pixels of one tile
 BAND_BYTES = 1 << 16  # of staged input: what the caches hold next to everything else
 
 
-@kernel
+@routine
 def stage_row(
     row: Pointer, sram: Pointer, stage: Pointer, at: Number, y: Number, width: Number, pixel_bytes: Number
 ) -> None:
@@ -92,7 +92,7 @@ def stage_row(
                 put8(stage, at + (first + x) * pixel_bytes + c, get8(sram, source + x * step + c // factor))
 
 
-@kernel
+@routine
 def depth_span9(
     stage: Pointer,
     at: Number,
@@ -100,7 +100,7 @@ def depth_span9(
     turns: Number,
     places: Pointer,
     weights: Pointer,
-    start: Number,
+    start: Vector,
     tile: Pointer,
 ) -> None:
     """`turns` pixels of nine taps: places and weights stay in registers."""
@@ -124,7 +124,7 @@ def depth_span9(
         at += step
 
 
-@kernel
+@routine
 def depth_span(
     stage: Pointer,
     at: Number,
@@ -133,7 +133,7 @@ def depth_span(
     places: Pointer,
     taps: Number,
     weights: Pointer,
-    start: Number,
+    start: Vector,
     tile: Pointer,
 ) -> None:
     """`turns` pixels of any number of taps."""
@@ -146,7 +146,7 @@ def depth_span(
         at += step
 
 
-@kernel
+@routine
 def depth_weights(row: Pointer, sram: Pointer, taps: Number, weights: Pointer, constants: Pointer) -> None:
     """Per sixteen channels the weights of each tap, a vector each, and what the sums start from."""
     outputs = row[OUT_CHANNELS]
@@ -165,7 +165,7 @@ def depth_weights(row: Pointer, sram: Pointer, taps: Number, weights: Pointer, c
         store32(here, START, start)
 
 
-@kernel
+@routine
 def depth_band(
     row: Pointer,
     sram: Pointer,
@@ -209,7 +209,7 @@ def depth_band(
         finish(row, sram, tile, 1, 0, filled, at, outs, accs, constants_here, block * LANES)
 
 
-@kernel
+@routine
 def depthwise(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_DEPTH_CONV. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w = row[KERNEL_H], row[KERNEL_W]

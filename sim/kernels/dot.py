@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
-from numba import types
 
+from dlasim.native.expressions import TypedPointer
+from dlasim.native.routine import intrinsic
 from dlasim.native.target import host
-from dlasim.sim.kernels.jit import intrinsic, literal_intrinsic
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED, add_products, pairs
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
     call_llvm,
-    lanes,
     place,
     splat_constant,
     splat_value,
+    typed,
 )
 
 GROUP_BYTES = 4
@@ -72,110 +70,102 @@ class _Loop:
         return results
 
 
-@literal_intrinsic
+@intrinsic
 def dot_tile(
-    typing: Any, pixels: Any, vectors: Any, stage: Any, places: Any, taps: Any, tap_count: Any, groups: Any,
-    packed: Any, starts: Any, tile: Any,
-) -> Any:  # fmt: skip
+    builder: ir.IRBuilder,
+    pixels: ir.Constant,
+    vectors: ir.Constant,
+    stage_at: ir.Value,
+    places_at: ir.Value,
+    taps_at: ir.Value,
+    tap_count: ir.Value,
+    groups: ir.Value,
+    packed_at: ir.Value,
+    starts_at: ir.Value,
+    tile_at: ir.Value,
+) -> None:
     """tile[pixel][channel] = starts[channel] + sums over taps and groups, for pixels x (vectors x 16).
 
     `places` holds the offset of each pixel in `stage`, `taps` that of each tap from there, in bytes;
     `packed` the weights as [tap][group][channel] groups.
     """
-    rows, columns = pixels.literal_value, vectors.literal_value
-    table = types.CPointer(types.int32)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        stage_at, places_at, taps_at, tap_count, groups, packed_at, starts_at, tile_at = args[2:]
-        origins = [_load_index(builder, places_at, _index(i)) for i in range(rows)]
-        first = [_load(builder, starts_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
-        weights_at = place(builder, packed_at, _index(0), _I8)
-        outer = _Loop(builder, tap_count, [*(first * rows), weights_at])
-        tap = _load_index(builder, taps_at, outer.number)
-        corners = [place(builder, stage_at, builder.add(origin, tap), _I8) for origin in origins]
-        inner = _Loop(builder, groups, outer.values)
-        *sums, weights_at = inner.values
-        weights = [_load(builder, weights_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
-        step = builder.shl(inner.number, _index(2))
-        for i, corner in enumerate(corners):
-            group = splat_value(builder, _load(builder, corner, step, _I32, 1), _SUMS)
-            for v in range(columns):
-                sums[i * columns + v] = add_products(builder, sums[i * columns + v], group, weights[v])
-        weights_at = place(builder, weights_at, _index(columns * BYTES32), _I8)
-        *sums, _ = outer.close(inner.close([*sums, weights_at]))
-        for number, value in enumerate(sums):
-            builder.store(value, place(builder, tile_at, _index(number * BYTES32), _SUMS), align=4)
-        return context.get_dummy_value()
-
-    pointers = (stage, table, table, types.int64, types.int64, packed, table, table)
-    return types.void(pixels, vectors, *pointers), generate
+    rows, columns = pixels.constant, vectors.constant
+    origins = [_load_index(builder, places_at, _index(i)) for i in range(rows)]
+    first = [_load(builder, starts_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+    weights_at = place(builder, packed_at, _index(0), _I8)
+    outer = _Loop(builder, tap_count, [*(first * rows), weights_at])
+    tap = _load_index(builder, taps_at, outer.number)
+    corners = [place(builder, stage_at, builder.add(origin, tap), _I8) for origin in origins]
+    inner = _Loop(builder, groups, outer.values)
+    *sums, weights_at = inner.values
+    weights = [_load(builder, weights_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+    step = builder.shl(inner.number, _index(2))
+    for i, corner in enumerate(corners):
+        group = splat_value(builder, _load(builder, corner, step, _I32, 1), _SUMS)
+        for v in range(columns):
+            sums[i * columns + v] = add_products(builder, sums[i * columns + v], group, weights[v])
+    weights_at = place(builder, weights_at, _index(columns * BYTES32), _I8)
+    *sums, _ = outer.close(inner.close([*sums, weights_at]))
+    for number, value in enumerate(sums):
+        builder.store(value, place(builder, tile_at, _index(number * BYTES32), _SUMS), align=4)
 
 
-@literal_intrinsic
+@intrinsic
 def dot_rows(
-    typing: Any,
-    rows: Any,
-    stage: Any,
-    stage_offset: Any,
-    weights: Any,
-    offsets: Any,
-    turns: Any,
-    offset: Any,
-    sums: Any,
-) -> Any:
+    builder: ir.IRBuilder,
+    rows: ir.Constant,
+    stage_at: ir.Value,
+    stage_offset: ir.Value,
+    weights_at: ir.Value,
+    offsets_at: ir.Value,
+    turns: ir.Value,
+    offset: ir.Value,
+    sums_at: ir.Value,
+) -> None:
     """Sums of products of one staged patch with several rows of weights as they lie in SRAM.
 
     sums[row] adds up `turns` x 64 bytes of the patch; where the input is staged with an offset (uint8),
     `offset` times the sum of the weights is taken off again.
     """
-    count = rows.literal_value
-    table = types.CPointer(types.int32)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _, stage_at, stage_offset, weights_at, offsets_at, turns, offset, sums_at = args
-        patch_at = place(builder, stage_at, stage_offset, _I8)
-        rows_at = [
-            place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(count)
-        ]
-        loop = _Loop(builder, turns, [splat_constant(0)] * (2 * count))
-        totals = list(loop.values)
-        patch = _load(builder, patch_at, builder.shl(loop.number, _index(6)), _SUMS, 1)
-        for i, row in enumerate(rows_at):
-            weights_here = _load_weights(builder, row, loop.number)
-            totals[i] = add_products(builder, totals[i], patch, weights_here)
-            if IS_QUAD:
-                ones = splat_constant(0x01010101)
-                totals[count + i] = add_products(builder, totals[count + i], ones, weights_here)
-        totals = loop.close(totals)
-        factor = splat_value(builder, builder.trunc(offset, _I32), _SUMS)
-        for i in range(count):
-            value = builder.sub(totals[i], builder.mul(factor, totals[count + i]))
-            total = call_llvm(builder, f"llvm.vector.reduce.add.v{LANES}i32", _I32, [value])
-            builder.store(total, place(builder, sums_at, _index(4 * i), _I32), align=4)
-        return context.get_dummy_value()
-
-    return types.void(rows, stage, types.int64, weights, table, types.int64, types.int64, table), generate
+    count = rows.constant
+    patch_at = place(builder, stage_at, stage_offset, _I8)
+    rows_at = [
+        place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(count)
+    ]
+    loop = _Loop(builder, turns, [splat_constant(0)] * (2 * count))
+    totals = list(loop.values)
+    patch = _load(builder, patch_at, builder.shl(loop.number, _index(6)), _SUMS, 1)
+    for i, row in enumerate(rows_at):
+        weights_here = _load_weights(builder, row, loop.number)
+        totals[i] = add_products(builder, totals[i], patch, weights_here)
+        if IS_QUAD:
+            ones = splat_constant(0x01010101)
+            totals[count + i] = add_products(builder, totals[count + i], ones, weights_here)
+    totals = loop.close(totals)
+    factor = splat_value(builder, builder.trunc(offset, _I32), _SUMS)
+    for i in range(count):
+        value = builder.sub(totals[i], builder.mul(factor, totals[count + i]))
+        total = call_llvm(builder, f"llvm.vector.reduce.add.v{LANES}i32", _I32, [value])
+        builder.store(total, place(builder, sums_at, _index(4 * i), _I32), align=4)
 
 
 @intrinsic
 def transpose_groups(
-    typing: Any, weights: Any, offsets: Any, packed: Any, packed_offset: Any, packed_stride: Any
-) -> Any:
+    builder: ir.IRBuilder,
+    weights_at: ir.Value,
+    offsets_at: ir.Value,
+    packed_at: ir.Value,
+    packed_offset: ir.Value,
+    packed_stride: ir.Value,
+) -> None:
     """Sixteen groups of each of sixteen rows of weights, to [group][row]."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        weights_at, offsets_at, packed_at, packed_offset, packed_stride = args
-        rows_at = [
-            place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(LANES)
-        ]
-        rows = [_load_weights(builder, row, _index(0)) for row in rows_at]
-        for i, row in enumerate(_transposed(builder, rows)):
-            offset = builder.add(packed_offset, builder.mul(packed_stride, _index(i)))
-            builder.store(row, place(builder, packed_at, offset, _SUMS), align=4)
-        return context.get_dummy_value()
-
-    table = types.CPointer(types.int32)
-    return types.void(weights, table, packed, types.int64, types.int64), generate
+    rows_at = [
+        place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(LANES)
+    ]
+    rows = [_load_weights(builder, row, _index(0)) for row in rows_at]
+    for i, row in enumerate(_transposed(builder, rows)):
+        offset = builder.add(packed_offset, builder.mul(packed_stride, _index(i)))
+        builder.store(row, place(builder, packed_at, offset, _SUMS), align=4)
 
 
 def _load_weights(builder: ir.IRBuilder, row: ir.Value, turn: ir.Value) -> ir.Value:
@@ -202,33 +192,20 @@ def _transposed(builder: ir.IRBuilder, rows: Values) -> Values:
 
 
 @intrinsic
-def stage_at(typing: Any, pointer: Any, offset: Any) -> Any:
+def stage_at(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> TypedPointer:
     """Memory for staged values, `offset` bytes beyond the pointer."""
-    stage = types.CPointer(STAGED)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(place(builder, args[0], args[1], _I8), context.get_value_type(stage))
-
-    return stage(pointer, types.int64), generate
+    return typed(builder, place(builder, pointer, offset, _I8), STAGED)
 
 
 @intrinsic
-def dot_groups(typing: Any, total: Any, inputs: Any, weights: Any) -> Any:
+def dot_groups(builder: ir.IRBuilder, total: ir.Value, inputs: ir.Value, weights: ir.Value) -> ir.Value:
     """total + the products of groups, lane by lane."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return add_products(builder, *args)
-
-    return lanes(lanes, lanes, lanes), generate
+    return add_products(builder, total, inputs, weights)
 
 
 @intrinsic
-def multiply_add(typing: Any, total: Any, inputs: Any, weights: Any) -> Any:
+def multiply_add(builder: ir.IRBuilder, total: ir.Value, inputs: ir.Value, weights: ir.Value) -> ir.Value:
     """total + inputs * weights, of lanes that hold shorts; the weights' upper halves are zero."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        if host().has("avx512vnni"):
-            return call_llvm(builder, "llvm.x86.avx512.vpdpwssd.512", _SUMS, args)
-        return pairs(builder, *args)
-
-    return lanes(lanes, lanes, lanes), generate
+    if host().has("avx512vnni"):
+        return call_llvm(builder, "llvm.x86.avx512.vpdpwssd.512", _SUMS, [total, inputs, weights])
+    return pairs(builder, total, inputs, weights)

@@ -6,9 +6,10 @@ touch it: whoever prepares the rows sees to that.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from dlasim.isa.instructions import Quant, ShiftMode
+from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.kernels.finish import (
     ACT_MAX,
     ACT_MIN,
@@ -37,7 +38,6 @@ from dlasim.sim.kernels.finish import (
     put_scale,
 )
 from dlasim.sim.kernels.input_view import IN_ADDR, IN_PIXEL, IN_ROW, IN_ZP
-from dlasim.sim.kernels.jit import Number, Pointer, Vector, inlined, kernel
 from dlasim.sim.kernels.memory_access import (
     get8,
     load32,
@@ -73,8 +73,19 @@ _CHANNEL, _LEFT, _ROUND = int(Quant.CHANNEL), int(ShiftMode.LEFT), int(ShiftMode
 TABLE_SIZE = 256
 
 
+class Scale(NamedTuple):
+    """A multiplier and a shift, as `requantize` takes them."""
+
+    left: Vector
+    least: Vector
+    multiplier: Vector
+    right: Vector
+
+
 @inlined
-def extents(row: Pointer, in_element: Number, in2_element: Number, out_element: Number) -> Any:
+def extents(
+    row: Pointer, in_element: Number, in2_element: Number, out_element: Number
+) -> tuple[int, int, int]:
     """(rows, pixels, channels) after joining what is dense in all operands; element 0: no such operand."""
     height, width, channels = row[OUT_H], row[OUT_W], row[OUT_CHANNELS]
     if (
@@ -93,23 +104,23 @@ def extents(row: Pointer, in_element: Number, in2_element: Number, out_element: 
 
 
 @inlined
-def scale(constants: Pointer, multiplier: Number, shift: Number) -> Any:
-    """A scale for all lanes: (left, least, multiplier, right)."""
+def scale(constants: Pointer, multiplier: Number, shift: Number) -> Scale:
+    """A scale for all lanes."""
     for lane in range(LANES):
         put_scale(constants, lane, multiplier, shift)
-    return (
+    return Scale(
         load32(constants, LEFT), load32(constants, LEAST),
         load32(constants, MULTIPLIER), load32(constants, RIGHT),
     )  # fmt: skip
 
 
 @inlined
-def rescale(value: Vector, by: Vector) -> Vector:
+def rescale(value: Vector, by: Scale) -> Vector:
     """`requantize` with what `scale` gave."""
-    return requantize(value, by[0], by[1], by[2], by[3])
+    return requantize(value, by.left, by.least, by.multiplier, by.right)
 
 
-@kernel
+@routine
 def binary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_E_ADD, OP_E_SUB, OP_E_MUL, OP_C_MIN, OP_C_MAX."""
     if capacity < CONSTANT_BYTES:
@@ -146,7 +157,7 @@ def binary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Nu
     return 0
 
 
-@kernel
+@routine
 def fill_table(row: Pointer, sram: Pointer, table: Pointer, constants: Pointer) -> None:
     """The 256 results of a unary instruction, by the unsigned value of the input's byte."""
     which = row[OPCODE]
@@ -171,7 +182,7 @@ def fill_table(row: Pointer, sram: Pointer, table: Pointer, constants: Pointer) 
             put8(table, i, get8(sram, row[LUT_ADDR] + ((i + 128) & 255)))
 
 
-@kernel
+@routine
 def unary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_ACT_RELU, OP_ACT_LRELU, OP_ACT_LUT, OP_E_ABS: a byte has 256 values, so each is a table."""
     if capacity < TABLE_SIZE + CONSTANT_BYTES:
@@ -187,7 +198,7 @@ def unary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Num
     return 0
 
 
-@kernel
+@routine
 def binary32(row: Pointer, sram: Pointer) -> Number:
     """OP_E32_ADD, OP_E32_SHIFT."""
     sums, mode, amount = row[OPCODE] == _ADD32, row[MODE], splat(row[SHIFT_AMOUNT])
@@ -213,7 +224,7 @@ def binary32(row: Pointer, sram: Pointer) -> Number:
     return 0
 
 
-@kernel
+@routine
 def requant(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_REQUANT: a column of sixteen channels after the other where each has its own scale."""
     if capacity < CONSTANT_BYTES:
@@ -241,7 +252,7 @@ def requant(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Nu
     return 0
 
 
-@kernel
+@routine
 def fill(row: Pointer, sram: Pointer) -> Number:
     """OP_FILL."""
     height, width, channels = extents(row, 0, 0, 1)

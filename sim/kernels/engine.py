@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.registers import REGION_COUNT
-from dlasim.native.machine_function import MachineFunction
 from dlasim.sim.kernels.hazards import needs_reference
-from dlasim.sim.kernels.loader import best_kind, load_library
+from dlasim.sim.kernels.loader import best_kind, load_kernels
 from dlasim.sim.kernels.operation_rows import ROW_LENGTH, Rows, batch_rows, column, opcode, operation_batch
 from dlasim.sim.operation import Operation
 from dlasim.sim.reference import execute as execute_reference
@@ -30,7 +29,7 @@ class Engine:
 
     def __init__(self, kind: str | None = None) -> None:
         """`kind` is `vnni` or `portable`; by default the faster that the CPU has."""
-        self._library: MachineFunction = load_library(kind or best_kind())
+        self._run = load_kernels(kind or best_kind())
         self._state = np.zeros(1, np.int64)
         self._state_address = address_of(self._state)
         self._reserve(_FIRST_ARENA_BYTES)
@@ -53,7 +52,7 @@ class Engine:
     def run_rows(self, rows: int, first: int, last: int, sram: int, regions: int) -> int:
         """Run rows, all by address, until one that the kernels do not do; returns its number, or `last`."""
         while True:
-            first = self._library.run(
+            first = self._run(
                 rows, first, last, sram, regions, self._arena_address, self._capacity,
                 self._state_address,
             )  # fmt: skip

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from numba import types
-
+from dlasim.native.routine import Bytes, Number, Numbers, Pointer, routine
 from dlasim.sim.kernels.convolution import convolve
 from dlasim.sim.kernels.depthwise import depthwise
 from dlasim.sim.kernels.elementwise import binary8, binary32, fill, requant, unary8
 from dlasim.sim.kernels.finish import OPCODE
-from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.memory_access import shifted
 from dlasim.sim.kernels.operation_rows import ROW_LENGTH, opcode
 from dlasim.sim.kernels.pooling import pool
@@ -29,7 +27,7 @@ _SOFTMAX = opcode("OP_SOFTMAX")
 UNKNOWN = -1
 
 
-@kernel
+@routine
 def execute(row: Pointer, sram: Pointer, regions: Pointer, arena: Pointer, capacity: Number) -> Number:
     """One operation. Returns 0, or the bytes of arena that it needs, or UNKNOWN; then nothing was done."""
     which = row[OPCODE]
@@ -58,16 +56,16 @@ def execute(row: Pointer, sram: Pointer, regions: Pointer, arena: Pointer, capac
     return UNKNOWN
 
 
-@kernel
+@routine
 def run(
-    rows: Pointer,
+    rows: Numbers,
     first: Number,
     last: Number,
-    sram: Pointer,
-    regions: Pointer,
-    arena: Pointer,
+    sram: Bytes,
+    regions: Numbers,
+    arena: Bytes,
     capacity: Number,
-    state: Pointer,
+    state: Numbers,
 ) -> Number:
     """Rows `first` to `last`. Returns how far it came; state[0] tells why it stopped before `last`."""
     for number in range(first, last):
@@ -77,7 +75,3 @@ def run(
             state[0] = stopped
             return number
     return last
-
-
-_WORDS, _DATA = types.CPointer(types.int64), types.CPointer(types.int8)
-SIGNATURE = (_WORDS, types.int64, types.int64, _DATA, _WORDS, _DATA, types.int64, _WORDS)  # of `run`

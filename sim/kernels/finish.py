@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.isa.instructions import RECORD_BYTES, Init, Out, Quant
-from dlasim.sim.kernels.jit import Number, Pointer, Vector, inlined, kernel
+from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.kernels.memory_access import (
     get32,
     load8,
@@ -96,7 +96,7 @@ def put_scale(constants: Pointer, lane: Number, multiplier: Number, shift: Numbe
     constants[lane + RIGHT // 4] = max(-shift, 0)
 
 
-@kernel
+@routine
 def channel_constants(row: Pointer, sram: Pointer, channel: Number, constants: Pointer) -> None:
     """The biases and scales of sixteen channels; those beyond the last repeat it."""
     last = row[OUT_CHANNELS] - 1
@@ -111,7 +111,7 @@ def channel_constants(row: Pointer, sram: Pointer, channel: Number, constants: P
             put_scale(constants, lane, multiplier, shift)
 
 
-@kernel
+@routine
 def place_outputs(row: Pointer, outs: Pointer, accs: Pointer) -> None:
     """For each pixel its offset in OUT, and in ACC where that is read."""
     at = 0
@@ -127,7 +127,7 @@ def place_outputs(row: Pointer, outs: Pointer, accs: Pointer) -> None:
         at += width
 
 
-@kernel
+@routine
 def finish(
     row: Pointer,
     sram: Pointer,

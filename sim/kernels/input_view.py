@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from dlasim.native.routine import Pointer, inlined
 from dlasim.sim.kernels.finish import OPCODE
-from dlasim.sim.kernels.jit import Pointer, inlined
 from dlasim.sim.kernels.operation_rows import column, opcode
 
 IN_H, IN_W, IN_CHANNELS = (column(name) for name in ("IN_SIZE.0", "IN_SIZE.1", "IN_CHANNELS"))
@@ -20,7 +18,7 @@ MAT_MUL = opcode("OP_MAT_MUL")
 
 
 @inlined
-def geometry(row: Pointer) -> Any:
+def geometry(row: Pointer) -> tuple[int, int, int, int, int, int, int, int]:
     """(kernel, stride, dilation, pad) by height and width; a matrix product is a 1x1 convolution."""
     if row[OPCODE] == MAT_MUL:
         return (1, 1, 1, 1, 1, 1, 0, 0)

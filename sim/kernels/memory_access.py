@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
-from numba import types
 
-from dlasim.sim.kernels.jit import intrinsic
-from dlasim.sim.kernels.vectors import LANES, call_llvm, lanes, place, splat_value
+from dlasim.native.expressions import MEMORY, TypedPointer
+from dlasim.native.record import Integer
+from dlasim.native.routine import intrinsic
+from dlasim.sim.kernels.vectors import LANES, call_llvm, place, splat_value, typed
 
 _I1, _I8, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 _LANES8, _LANES32 = ir.VectorType(_I8, LANES), ir.VectorType(_I32, LANES)
@@ -34,179 +33,117 @@ def _masked_store(builder: ir.IRBuilder, value: ir.Value, pointer: ir.Value, cou
 
 
 @intrinsic
-def load8(typing: Any, pointer: Any, offset: Any) -> Any:
+def load8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
     """Sixteen int8, sign-extended."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = place(builder, args[0], args[1], _LANES8)
-        return builder.sext(builder.load(address, align=1), _LANES32)
-
-    return lanes(pointer, types.int64), generate
+    address = place(builder, pointer, offset, _LANES8)
+    return builder.sext(builder.load(address, align=1), _LANES32)
 
 
 @intrinsic
-def load8_some(typing: Any, pointer: Any, offset: Any, count: Any) -> Any:
+def load8_some(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, count: ir.Value) -> ir.Value:
     """The first `count` of sixteen int8, sign-extended; zeros beyond, where memory is not touched."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = place(builder, args[0], args[1], _LANES8)
-        return builder.sext(_masked_load(builder, address, args[2], _LANES8), _LANES32)
-
-    return lanes(pointer, types.int64, types.int64), generate
+    address = place(builder, pointer, offset, _LANES8)
+    return builder.sext(_masked_load(builder, address, count, _LANES8), _LANES32)
 
 
 @intrinsic
-def load32(typing: Any, pointer: Any, offset: Any) -> Any:
+def load32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
     """Sixteen int32."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(place(builder, args[0], args[1], _LANES32), align=4)
-
-    return lanes(pointer, types.int64), generate
+    return builder.load(place(builder, pointer, offset, _LANES32), align=4)
 
 
 @intrinsic
-def load32_some(typing: Any, pointer: Any, offset: Any, count: Any) -> Any:
+def load32_some(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, count: ir.Value) -> ir.Value:
     """The first `count` of sixteen int32; zeros beyond, where memory is not touched."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _masked_load(builder, place(builder, args[0], args[1], _LANES32), args[2], _LANES32)
-
-    return lanes(pointer, types.int64, types.int64), generate
+    return _masked_load(builder, place(builder, pointer, offset, _LANES32), count, _LANES32)
 
 
 @intrinsic
-def store8(typing: Any, pointer: Any, offset: Any, value: Any) -> Any:
+def store8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
     """The low bytes of all lanes."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = place(builder, args[0], args[1], _LANES8)
-        builder.store(builder.trunc(args[2], _LANES8), address, align=1)
-        return context.get_dummy_value()
-
-    return types.void(pointer, types.int64, lanes), generate
+    address = place(builder, pointer, offset, _LANES8)
+    builder.store(builder.trunc(value, _LANES8), address, align=1)
 
 
 @intrinsic
-def store8_some(typing: Any, pointer: Any, offset: Any, value: Any, count: Any) -> Any:
+def store8_some(
+    builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value, count: ir.Value
+) -> None:
     """The low bytes of the first `count` lanes."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = place(builder, args[0], args[1], _LANES8)
-        _masked_store(builder, builder.trunc(args[2], _LANES8), address, args[3])
-        return context.get_dummy_value()
-
-    return types.void(pointer, types.int64, lanes, types.int64), generate
+    address = place(builder, pointer, offset, _LANES8)
+    _masked_store(builder, builder.trunc(value, _LANES8), address, count)
 
 
 @intrinsic
-def store32(typing: Any, pointer: Any, offset: Any, value: Any) -> Any:
+def store32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
     """All lanes."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(args[2], place(builder, args[0], args[1], _LANES32), align=4)
-        return context.get_dummy_value()
-
-    return types.void(pointer, types.int64, lanes), generate
+    builder.store(value, place(builder, pointer, offset, _LANES32), align=4)
 
 
 @intrinsic
-def store32_some(typing: Any, pointer: Any, offset: Any, value: Any, count: Any) -> Any:
+def store32_some(
+    builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value, count: ir.Value
+) -> None:
     """The first `count` lanes."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _masked_store(builder, args[2], place(builder, args[0], args[1], _LANES32), args[3])
-        return context.get_dummy_value()
-
-    return types.void(pointer, types.int64, lanes, types.int64), generate
+    _masked_store(builder, value, place(builder, pointer, offset, _LANES32), count)
 
 
 @intrinsic
-def get32(typing: Any, pointer: Any, offset: Any) -> Any:
+def get32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
     """One int32."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.sext(builder.load(place(builder, args[0], args[1], _I32), align=1), _I64)
-
-    return types.int64(pointer, types.int64), generate
+    return builder.sext(builder.load(place(builder, pointer, offset, _I32), align=1), _I64)
 
 
 @intrinsic
-def put32(typing: Any, pointer: Any, offset: Any, value: Any) -> Any:
+def put32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
     """Write the low 32 bits of an integer."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(builder.trunc(args[2], _I32), place(builder, args[0], args[1], _I32), align=1)
-        return context.get_dummy_value()
-
-    return types.void(pointer, types.int64, types.int64), generate
+    builder.store(builder.trunc(value, _I32), place(builder, pointer, offset, _I32), align=1)
 
 
 @intrinsic
-def get8(typing: Any, pointer: Any, offset: Any) -> Any:
+def get8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
     """One int8."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.sext(builder.load(place(builder, args[0], args[1], _I8)), _I64)
-
-    return types.int64(pointer, types.int64), generate
+    return builder.sext(builder.load(place(builder, pointer, offset, _I8)), _I64)
 
 
 @intrinsic
-def put8(typing: Any, pointer: Any, offset: Any, value: Any) -> Any:
+def put8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
     """Write the low byte of an integer."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(builder.trunc(args[2], _I8), place(builder, args[0], args[1], _I8))
-        return context.get_dummy_value()
-
-    return types.void(pointer, types.int64, types.int64), generate
+    builder.store(builder.trunc(value, _I8), place(builder, pointer, offset, _I8))
 
 
 @intrinsic
-def shifted(typing: Any, pointer: Any, offset: Any) -> Any:
+def shifted(builder: ir.IRBuilder, pointer: TypedPointer, offset: ir.Value) -> TypedPointer:
     """The pointer, `offset` bytes further."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(place(builder, args[0], args[1], _I8), args[0].type)
-
-    return pointer(pointer, types.int64), generate
+    return pointer._replace(pointer=builder.bitcast(place(builder, pointer, offset, _I8), MEMORY))
 
 
 @intrinsic
-def table_at(typing: Any, pointer: Any, offset: Any) -> Any:
+def table_at(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> TypedPointer:
     """The int32 that lie `offset` bytes beyond the pointer."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return place(builder, args[0], args[1], _I32)
-
-    return types.CPointer(types.int32)(pointer, types.int64), generate
+    return typed(builder, place(builder, pointer, offset, _I32), Integer(32))
 
 
 @intrinsic
-def pointer_at(typing: Any, address: Any) -> Any:
+def pointer_at(builder: ir.IRBuilder, address: ir.Value) -> TypedPointer:
     """The bytes at an address that the host passed as a number."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], _I8.as_pointer())
-
-    return types.CPointer(types.int8)(types.int64), generate
+    return typed(builder, builder.inttoptr(address, _I8.as_pointer()), Integer(8))
 
 
 @intrinsic
 def copy_bytes(
-    typing: Any, target: Any, target_offset: Any, source: Any, source_offset: Any, size: Any
-) -> Any:
+    builder: ir.IRBuilder,
+    target: ir.Value,
+    target_offset: ir.Value,
+    source: ir.Value,
+    source_offset: ir.Value,
+    size: ir.Value,
+) -> None:
     """memcpy."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        to, source_place = place(builder, args[0], args[1], _I8), place(builder, args[2], args[3], _I8)
-        call_llvm(
-            builder,
-            "llvm.memcpy.p0.p0.i64",
-            ir.VoidType(),
-            [to, source_place, args[4], ir.Constant(_I1, 0)],
-        )
-        return context.get_dummy_value()
-
-    return types.void(target, types.int64, source, types.int64, types.int64), generate
+    to, source_place = place(builder, target, target_offset, _I8), place(builder, source, source_offset, _I8)
+    call_llvm(
+        builder,
+        "llvm.memcpy.p0.p0.i64",
+        ir.VoidType(),
+        [to, source_place, size, ir.Constant(_I1, 0)],
+    )

@@ -9,8 +9,8 @@ addresses and layouts are the same.
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
 
+from dlasim.native.record import Integer
 from dlasim.native.target import host
 from dlasim.sim.kernels.vectors import (
     LANES,
@@ -23,8 +23,8 @@ _SUMS = ir.VectorType(_I32, LANES)
 Values = list[ir.Value]
 
 IS_QUAD = host().has_vnni  # whether groups are four bytes rather than two shorts
-STAGED = types.uint8 if IS_QUAD else types.int16  # the type of a staged input
-STAGED_BYTES = STAGED.bitwidth // 8
+STAGED = Integer(8, is_signed=False) if IS_QUAD else Integer(16)  # the type of a staged input
+STAGED_BYTES = STAGED.bits // 8
 
 
 def _split(builder: ir.IRBuilder, width: int, name: str, arguments: Values) -> ir.Value:

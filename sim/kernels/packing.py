@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.kernels.dot import (
     GROUP_BYTES,
     dot_groups,
@@ -15,7 +16,6 @@ from dlasim.sim.kernels.input_view import (
     IN_ZP,
     WEIGHT_ADDR,
 )
-from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
 from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     load32,
@@ -35,7 +35,7 @@ from dlasim.sim.kernels.vectors import (
 _ONES = 0x01010101  # a group of four ones
 
 
-@kernel
+@routine
 def pack_rows(
     sram: Pointer,
     rows: Pointer,
@@ -62,7 +62,7 @@ def pack_rows(
         transpose_groups(scratch, scratch_rows, packed, at, stride)
 
 
-@kernel
+@routine
 def pack_block(
     row: Pointer,
     sram: Pointer,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dlasim.isa.instructions import PoolMode
+from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.kernels.finish import (
     ACT_MAX,
     ACT_MIN,
@@ -41,7 +40,6 @@ from dlasim.sim.kernels.input_view import (
     STRIDE_H,
     STRIDE_W,
 )
-from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
 from dlasim.sim.kernels.memory_access import load32, table_at
 from dlasim.sim.kernels.operation_rows import column
 from dlasim.sim.kernels.vectors import (
@@ -61,14 +59,14 @@ _LOWEST = -128
 
 
 @inlined
-def valid_taps(start: Number, dilation: Number, taps: Number, size: Number) -> Any:
+def valid_taps(start: Number, dilation: Number, taps: Number, size: Number) -> tuple[int, int]:
     """(first, last): the taps inside the input, of those at start, start + dilation, ..."""
     first = (-start + dilation - 1) // dilation if start < 0 else 0
     last = (size - 1 - start) // dilation + 1 if start < size else 0
     return first, min(taps, last)
 
 
-@kernel
+@routine
 def pool(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_POOL. Returns 0, or the bytes of arena that it needs."""
     needed = 8 * 4 * LANES

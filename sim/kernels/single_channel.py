@@ -8,6 +8,7 @@ neighbouring outputs meet neighbouring bytes whatever the stride and the dilatio
 from __future__ import annotations
 
 from dlasim.isa.instructions import Init, Out
+from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.kernels.dot import multiply_add
 from dlasim.sim.kernels.finish import (
     ACC_ADDR,
@@ -45,7 +46,6 @@ from dlasim.sim.kernels.input_view import (
     WEIGHT_ZP,
     geometry,
 )
-from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.memory_access import (
     get8,
     get32,
@@ -71,7 +71,7 @@ from dlasim.sim.kernels.vectors import (
 _PARTIAL, _WIDE = int(Init.PARTIAL), int(Out.INT32)
 
 
-@kernel
+@routine
 def gather_plane(row: Pointer, sram: Pointer, plane: Pointer, height: Number, span: Number) -> None:
     """[row][column modulo stride][column / stride], `span` bytes each."""
     _, _, _, stride, _, _, top, left = geometry(row)
@@ -98,7 +98,7 @@ def gather_plane(row: Pointer, sram: Pointer, plane: Pointer, height: Number, sp
                 put8(plane, to + i, outside)
 
 
-@kernel
+@routine
 def convolve_single_channel(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV of one input and one output channel. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.kernels.elementwise import LUT_ADDR
 from dlasim.sim.kernels.finish import OUT_ADDR, OUT_CHANNELS, OUT_H, OUT_PIXEL, OUT_ROW, OUT_W
 from dlasim.sim.kernels.input_view import IN_ADDR, IN_PIXEL, IN_ROW
-from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
 from dlasim.sim.kernels.memory_access import get8, get32, put8
 
 _INT32_MAX = (1 << 31) - 1
@@ -35,7 +35,7 @@ def _reciprocal(normalized: Number) -> Number:
     return min(guess << 1, _INT32_MAX)
 
 
-@kernel
+@routine
 def normalize(sram: Pointer, source: Number, target: Number, channels: Number, table: Number) -> None:
     """The channels of one pixel."""
     greatest = get8(sram, source)
@@ -55,7 +55,7 @@ def normalize(sram: Pointer, source: Number, target: Number, channels: Number, t
         put8(sram, target + c, min(max(result, -128), 127))
 
 
-@kernel
+@routine
 def softmax(row: Pointer, sram: Pointer) -> Number:
     """OP_SOFTMAX."""
     for y in range(row[OUT_H]):

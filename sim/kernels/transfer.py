@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dlasim.isa.registers import Region
-from dlasim.sim.kernels.jit import Number, Pointer, kernel
+from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     get8,
@@ -27,54 +29,47 @@ _SHORT = 16  # bytes that are quicker to move one by one than to call memcpy for
 REGIONS = len(Region)
 
 
-@kernel
-def copy_box(
-    source: Number,
-    source_at: Number,
-    source_run: Number,
-    source_plane: Number,
-    target: Pointer,
-    target_at: Number,
-    target_run: Number,
-    target_plane: Number,
-    size: Number,
-    runs: Number,
-    planes: Number,
-) -> None:
+class Side(NamedTuple):
+    """One side of a box: its memory, where its first run begins, and how far runs and planes are apart."""
+
+    memory: Pointer
+    first: Number
+    run: Number
+    plane: Number
+
+
+@routine
+def copy_box(source: Side, target: Side, size: Number, runs: Number, planes: Number) -> None:
     """`planes` x `runs` runs of `size` bytes; what is dense on both sides moves in one go."""
-    if source_run == size and target_run == size:
+    if source.run == size and target.run == size:
         size, runs = size * runs, 1
-        if source_plane == size and target_plane == size:
+        if source.plane == size and target.plane == size:
             size, planes = size * planes, 1
     for plane in range(planes):
-        here, there = source_at + plane * source_plane, target_at + plane * target_plane
+        here, there = source.first + plane * source.plane, target.first + plane * target.plane
         for _ in range(runs):
             if size <= _SHORT:
                 for i in range(size):
-                    put8(target, there + i, get8(source, here + i))
+                    put8(target.memory, there + i, get8(source.memory, here + i))
             else:
-                copy_bytes(target, there, source, here, size)
-            here += source_run
-            there += target_run
+                copy_bytes(target.memory, there, source.memory, here, size)
+            here += source.run
+            there += target.run
 
 
-@kernel
+@routine
 def dma_read(row: Pointer, sram: Pointer, regions: Pointer) -> Number:
     """OP_DMA_READ."""
-    copy_box(
-        pointer_at(regions[row[IN_REGION]]), row[IN_OFFSET], row[IN_RUN], row[IN_PLANE],
-        sram, row[IN_SRAM], row[IN_RUN_SRAM], row[IN_PLANE_SRAM],
-        row[IN_BYTES], row[IN_RUNS], row[IN_PLANES],
-    )  # fmt: skip
+    source = Side(pointer_at(regions[row[IN_REGION]]), row[IN_OFFSET], row[IN_RUN], row[IN_PLANE])
+    target = Side(sram, row[IN_SRAM], row[IN_RUN_SRAM], row[IN_PLANE_SRAM])
+    copy_box(source, target, row[IN_BYTES], row[IN_RUNS], row[IN_PLANES])
     return 0
 
 
-@kernel
+@routine
 def dma_write(row: Pointer, sram: Pointer, regions: Pointer) -> Number:
     """OP_DMA_WRITE."""
-    copy_box(
-        sram, row[OUT_SRAM], row[OUT_RUN_SRAM], row[OUT_PLANE_SRAM],
-        pointer_at(regions[row[OUT_REGION]]), row[OUT_OFFSET], row[OUT_RUN], row[OUT_PLANE],
-        row[OUT_BYTES], row[OUT_RUNS], row[OUT_PLANES],
-    )  # fmt: skip
+    source = Side(sram, row[OUT_SRAM], row[OUT_RUN_SRAM], row[OUT_PLANE_SRAM])
+    target = Side(pointer_at(regions[row[OUT_REGION]]), row[OUT_OFFSET], row[OUT_RUN], row[OUT_PLANE])
+    copy_box(source, target, row[OUT_BYTES], row[OUT_RUNS], row[OUT_PLANES])
     return 0

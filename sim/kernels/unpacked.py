@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.kernels.dot import (
     dot_rows,
     stage_at,
@@ -31,7 +32,6 @@ from dlasim.sim.kernels.input_view import (
     WEIGHT_ZP,
     geometry,
 )
-from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     put32,
@@ -48,7 +48,7 @@ from dlasim.sim.kernels.weight_offset import run_offset
 ROWS = 4  # rows of weights that one pass over a patch multiplies
 
 
-@kernel
+@routine
 def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, at: Number, y: Number, x: Number) -> None:
     """The window of one output pixel as one run from `at` on, in the order of the weights."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left = geometry(row)
@@ -70,7 +70,7 @@ def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, at: Number, y: Numb
             at += channels
 
 
-@kernel
+@routine
 def convolve_unpacked(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """Few output pixels, as in fully connected layers: weights are used once, so where they lie.
 

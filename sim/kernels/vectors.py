@@ -1,4 +1,4 @@
-"""Sixteen int32 lanes as one value in numba: loads, stores, arithmetic and the requantization, in LLVM IR.
+"""Sixteen int32 lanes as one value: loads, stores, arithmetic and the requantization, in LLVM IR.
 
 LLVM splits the vectors into what the machine has. Addresses are a pointer and an offset in bytes, of any
 alignment. Nothing here knows an instruction.
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.extending import models, register_model
 
-from dlasim.sim.kernels.jit import intrinsic
+from dlasim.native.expressions import MEMORY, TypedPointer
+from dlasim.native.record import Array, Integer
+from dlasim.native.routine import intrinsic
 
 LANES = 16
 BYTES32 = 4 * LANES
@@ -24,30 +24,17 @@ _HALF64 = ir.VectorType(_I64, LANES // 2)
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 
 
-class Lanes(types.Type):  # type: ignore[misc]
-    """The numba type of sixteen int32."""
-
-    def __init__(self) -> None:
-        super().__init__("int32x16")
-
-
-lanes = Lanes()
-
-
-@register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, numba_type: Any) -> None:
-        super().__init__(manager, numba_type, _LANES32)
-
-
 def splat_constant(value: int, vector: ir.VectorType = _LANES32) -> ir.Constant:
     """A vector of equal constants."""
     return ir.Constant(vector, [value] * vector.count)
 
 
-def place(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, kind: ir.Type) -> ir.Value:
+def place(
+    builder: ir.IRBuilder, pointer: ir.Value | TypedPointer, offset: ir.Value, kind: ir.Type
+) -> ir.Value:
     """The address `offset` bytes beyond `pointer`, as a pointer to `kind`."""
-    raw = builder.bitcast(pointer, _I8.as_pointer())
+    address = pointer.pointer if isinstance(pointer, TypedPointer) else pointer
+    raw = builder.bitcast(address, _I8.as_pointer())
     return builder.bitcast(builder.gep(raw, [offset]), kind.as_pointer())
 
 
@@ -67,23 +54,18 @@ def call_llvm(builder: ir.IRBuilder, name: str, result: ir.Type, arguments: list
 
 
 @intrinsic
-def splat(typing: Any, value: Any) -> Any:
+def splat(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     """All lanes the low 32 bits of an integer."""
+    return splat_value(builder, builder.trunc(value, _I32), _LANES32)
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return splat_value(builder, builder.trunc(args[0], _I32), _LANES32)
 
-    return lanes(types.int64), generate
+def typed(builder: ir.IRBuilder, pointer: ir.Value, element: Integer) -> TypedPointer:
+    """A pointer to numbers of a type."""
+    return TypedPointer(builder.bitcast(pointer, MEMORY), Array(element, is_pointer=True))
 
 
 def _binary(build: Callable[[Any, Any, Any], Any]) -> Any:
-    def typed(typing: Any, left: Any, right: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return build(builder, args[0], args[1])
-
-        return lanes(lanes, lanes), generate
-
-    return intrinsic(typed)
+    return intrinsic(lambda builder, left, right: build(builder, left, right))
 
 
 def _choose(relation: str) -> Callable[[Any, Any, Any], Any]:
@@ -101,68 +83,57 @@ shift_right = _binary(lambda b, left, right: b.ashr(left, right))
 
 
 @intrinsic
-def where_negative(typing: Any, value: Any, yes: Any, no: Any) -> Any:
+def where_negative(builder: ir.IRBuilder, value: ir.Value, yes: ir.Value, no: ir.Value) -> ir.Value:
     """`yes` in the lanes where the value is below zero, `no` in the others."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.select(builder.icmp_signed("<", args[0], splat_constant(0)), args[1], args[2])
-
-    return lanes(lanes, lanes, lanes), generate
+    return builder.select(builder.icmp_signed("<", value, splat_constant(0)), yes, no)
 
 
 @intrinsic
-def shift_right_rounded(typing: Any, value: Any, amount: Any) -> Any:
+def shift_right_rounded(builder: ir.IRBuilder, value: ir.Value, amount: ir.Value) -> ir.Value:
     """value / 2^amount (above 0), halves away from zero, without losing the carry of value + half."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value, amount = args
-        half = builder.lshr(builder.shl(splat_constant(1), amount), splat_constant(1))
-        negative = builder.ashr(value, splat_constant(31))
-        moved = builder.add(value, builder.add(half, negative))
-        below, above = builder.ashr(moved, amount), builder.lshr(moved, amount)
-        return builder.select(builder.icmp_signed("<", value, splat_constant(0)), below, above)
-
-    return lanes(lanes, lanes), generate
+    half = builder.lshr(builder.shl(splat_constant(1), amount), splat_constant(1))
+    negative = builder.ashr(value, splat_constant(31))
+    moved = builder.add(value, builder.add(half, negative))
+    below, above = builder.ashr(moved, amount), builder.lshr(moved, amount)
+    return builder.select(builder.icmp_signed("<", value, splat_constant(0)), below, above)
 
 
 @intrinsic
-def divide_rounded(typing: Any, value: Any, divisor: Any) -> Any:
+def divide_rounded(builder: ir.IRBuilder, value: ir.Value, divisor: ir.Value) -> ir.Value:
     """value / divisor (above 0), halves away from zero; doubles hold all of it exactly."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = builder.sitofp(args[0], _DOUBLES)
-        divisor = splat_value(builder, builder.sitofp(args[1], ir.DoubleType()), _DOUBLES)
-        magnitude = call_llvm(builder, f"llvm.fabs.v{LANES}f64", _DOUBLES, [value])
-        twice = builder.fadd(divisor, divisor)
-        quotient = builder.fdiv(builder.fadd(builder.fadd(magnitude, magnitude), divisor), twice)
-        whole = builder.fptosi(quotient, _LANES32)
-        negative = builder.icmp_signed("<", args[0], splat_constant(0))
-        return builder.select(negative, builder.neg(whole), whole)
-
-    return lanes(lanes, types.int64), generate
+    dividend = builder.sitofp(value, _DOUBLES)
+    divisor = splat_value(builder, builder.sitofp(divisor, ir.DoubleType()), _DOUBLES)
+    magnitude = call_llvm(builder, f"llvm.fabs.v{LANES}f64", _DOUBLES, [dividend])
+    twice = builder.fadd(divisor, divisor)
+    quotient = builder.fdiv(builder.fadd(builder.fadd(magnitude, magnitude), divisor), twice)
+    whole = builder.fptosi(quotient, _LANES32)
+    negative = builder.icmp_signed("<", value, splat_constant(0))
+    return builder.select(negative, builder.neg(whole), whole)
 
 
 @intrinsic
-def requantize(typing: Any, value: Any, left: Any, least: Any, multiplier: Any, right: Any) -> Any:
+def requantize(
+    builder: ir.IRBuilder,
+    value: ir.Value,
+    left: ir.Value,
+    least: ir.Value,
+    multiplier: ir.Value,
+    right: ir.Value,
+) -> ir.Value:
     """`numerics.requant` with the shift taken apart: by `left`, then by `right`.
 
     `least` is the smallest shifted value to multiply: one above the smallest int32 where the multiplier is
     the smallest int32 too, which makes that product saturate. The two roundings, y = (x*m + 2^30) >> 31 and
     (y + half - (y < 0)) >> right, are one shift of a 64-bit number, even and odd lanes apart.
     """
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value, left, least, multiplier, right = args
-        value = builder.shl(value, left)
-        value = builder.select(builder.icmp_signed(">", value, least), value, least)
-        even = _scaled(builder, *(_even(builder, v) for v in (value, multiplier, right)))
-        odd = _scaled(builder, *(_odd(builder, v) for v in (value, multiplier, right)))
-        mixed = [lane + (LANES - 1 if lane % 2 else 0) for lane in range(LANES)]
-        return builder.shuffle_vector(
-            builder.bitcast(even, _LANES32), builder.bitcast(odd, _LANES32), ir.Constant(_LANES32, mixed)
-        )
-
-    return lanes(lanes, lanes, lanes, lanes, lanes), generate
+    value = builder.shl(value, left)
+    value = builder.select(builder.icmp_signed(">", value, least), value, least)
+    even = _scaled(builder, *(_even(builder, v) for v in (value, multiplier, right)))
+    odd = _scaled(builder, *(_odd(builder, v) for v in (value, multiplier, right)))
+    mixed = [lane + (LANES - 1 if lane % 2 else 0) for lane in range(LANES)]
+    return builder.shuffle_vector(
+        builder.bitcast(even, _LANES32), builder.bitcast(odd, _LANES32), ir.Constant(_LANES32, mixed)
+    )
 
 
 def _even(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:

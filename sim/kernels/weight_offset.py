@@ -7,8 +7,8 @@ The second sum is the same for all outputs of a pixel, so weights stay bytes and
 
 from __future__ import annotations
 
+from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.kernels.input_view import IN_ZP, WEIGHT_ZP
-from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
 from dlasim.sim.kernels.memory_access import load32, store32
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.vectors import BYTES32, splat, subtract
@@ -25,7 +25,7 @@ def run_offset(row: Pointer, stage: Pointer, place: Number, count: Number) -> Nu
     return row[WEIGHT_ZP] * (total - staged_offset * count)
 
 
-@kernel
+@routine
 def window_offset(
     row: Pointer, stage: Pointer, place: Number, tap_places: Pointer, taps: Number, run: Number
 ) -> Number:
@@ -36,7 +36,7 @@ def window_offset(
     return total
 
 
-@kernel
+@routine
 def offset_tile(
     tile: Pointer, columns: Number, first: Number, last: Number, offsets: Pointer, at: Number
 ) -> None:

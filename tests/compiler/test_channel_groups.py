@@ -19,13 +19,13 @@ from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies.builder import NetworkBuilder
 from dlasim.isa.instructions import Unit
-from dlasim.native.backend import PLAIN
-from dlasim.native.shipped import SHIPPED
+from dlasim.machine_code import ROUTINES
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.duration import program_cycles
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation
 from dlasim.verification import verify
+from tests.compiled import in_python
 from tests.compiler.cases import run_case, striped_case
 
 KIB = 1 << 10
@@ -122,9 +122,9 @@ def test_random_networks_are_bit_exact(first, tmp_path, prefer_groups):
 def test_compiled_and_plain_emission_write_the_same(make, tmp_path, prefer_groups, monkeypatch):
     network = load_model(write(make, tmp_path))
     options = CompileOptions(place="dla")
-    programs = [
-        lower_for(network, SLOW_BUS, options, backend=backend).program for backend in (PLAIN, SHIPPED)
-    ]
+    programs = [lower_for(network, SLOW_BUS, options).program]
+    with in_python(*ROUTINES):
+        programs.append(lower_for(network, SLOW_BUS, options).program)
     monkeypatch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
     programs.append(lower_for(network, SLOW_BUS, options).program)
     assert prefer_groups

@@ -15,10 +15,9 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.planning import plan_maker
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
-from dlasim.native.backend import PLAIN, Backend
-from dlasim.native.number_memory import NumberMemory
+from dlasim.native.storage import Memory
 from dlasim.sim.config import DlaConfig
-from tests.compiled import compiled
+from tests.compiled import counted, in_python
 from tests.compiler.cases import Case, random_case, striped_case, write_model
 
 SEEDS = 24
@@ -57,9 +56,10 @@ def test_both_ways_write_the_same(make: Any, plans: Plans) -> None:
     for seed in range(1000, 1000 + SEEDS):
         case, plain = make(seed), None
         for arguments in plans.of(case):
-            plain = _emitted(arguments, PLAIN)
-            backend, calls = compiled(EMIT)
-            assert_same(plain, _emitted(arguments, backend), case)
+            with in_python(EMIT):
+                plain = _emitted(arguments)
+            with counted(EMIT) as calls:
+                assert_same(plain, _emitted(arguments), case)
             if plain is not None:
                 assert calls or not plain.streams  # all may be on the CPU
         words += 0 if plain is None else len(plain.commands)
@@ -71,14 +71,15 @@ def test_both_ways_write_the_same(make: Any, plans: Plans) -> None:
 def test_tiles_at_a_time_are_no_matter(
     make: Any, way: str, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    backend = PLAIN if way == "plain" else compiled(EMIT)[0]
+    if way == "plain":
+        monkeypatch.setattr(EMIT, "_run", EMIT.function)
     for seed in range(1000, 1000 + SEEDS // 4):
         case = make(seed)
         for arguments in plans.of(case)[-1:]:
-            whole = _emitted(arguments, backend)
+            whole = _emitted(arguments)
             with monkeypatch.context() as patch:
                 patch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
-                pieces = _emitted(arguments, backend)
+                pieces = _emitted(arguments)
             assert_same(whole, pieces, case)
 
 
@@ -88,8 +89,8 @@ def test_a_stream_is_one_call_unless_operands_are_constants(make: Any, plans: Pl
     for seed in range(1000, 1000 + SEEDS):
         for arguments in plans.of(make(seed))[-1:]:
             network, plan = arguments[0], arguments[2]
-            backend, calls = compiled(EMIT)
-            program = _emitted(arguments, backend)
+            with counted(EMIT) as calls:
+                program = _emitted(arguments)
             if program is not None:
                 nodes = [network.nodes[step] for step in plan.tilings]
                 operands = {resolve_alias(network, each) for node in nodes for each in node.inputs}
@@ -100,13 +101,13 @@ def test_a_stream_is_one_call_unless_operands_are_constants(make: Any, plans: Pl
 
 
 def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, real = [0], NumberMemory.reserve
+    asked, real = [0], Memory.reserve
 
-    def reserve(memory: NumberMemory, size: int, used: int) -> None:
+    def reserve(memory: Memory[Any], size: int, used: int) -> None:
         asked.append(size)
         real(memory, size, used)
 
-    monkeypatch.setattr(NumberMemory, "reserve", reserve)
+    monkeypatch.setattr(Memory, "reserve", reserve)
     monkeypatch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
     case = Case(0, 2, machine={"sram_bytes": 2_000}, options={"place": "dla"})
     program = _lower(case, tmp_path)
@@ -124,10 +125,10 @@ def assert_same(one: Program | None, other: Program | None, case: Case) -> None:
         assert (one.streams, one.steps, one.tensors) == (other.streams, other.steps, other.tensors)
 
 
-def _emitted(arguments: Arguments, backend: Backend) -> Program | None:
+def _emitted(arguments: Arguments) -> Program | None:
     """The program of a plan; None where it is refused."""
     try:
-        return emit(*arguments, with_constants=True, backend=backend).program
+        return emit(*arguments, with_constants=True).program
     except InputError:
         return None
 

@@ -27,9 +27,8 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
 from dlasim.isa.instructions import Unit
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.machine_code import ROUTINES
 from dlasim.native.routine import is_routine
-from dlasim.native.shipped import SHIPPED
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.operation import reset_file
@@ -64,10 +63,8 @@ def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, UnplacedNetw
     return found
 
 
-def lower_all(
-    network: UnplacedNetwork, config: DlaConfig, backend: Backend = SHIPPED, **options: str
-) -> Lowered:
-    policy = Policy(config, CompileOptions(**{"place": "dla", **options}), backend)
+def lower_all(network: UnplacedNetwork, config: DlaConfig, **options: str) -> Lowered:
+    policy = Policy(config, CompileOptions(**{"place": "dla", **options}))
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     return emit(placed, config, plan, None, with_constants=False)
@@ -76,7 +73,7 @@ def lower_all(
 def plans(lowered: Lowered, config: DlaConfig) -> list[Plan]:
     program = lowered.program
     streams = (program.commands[each.first_word : each.first_word + each.words] for each in program.streams)
-    return [plan_stream(config, words, reset_file(), backend=PLAIN) for words in streams]
+    return [plan_stream(config, words, reset_file()) for words in streams]
 
 
 def machine_cycles(lowered: Lowered, config: DlaConfig) -> int:
@@ -180,7 +177,7 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
     for step, tiling in planned.tilings.items():
         if tiling.tasks == 1:
             problem = planned.problems[step]
-            sizes, machine = problem.geometry.sizes.plain, problem.machine_costs.plain
+            sizes, machine = problem.geometry.sizes, problem.machine_costs
             tile, group = Tile(*tiling.tile_shape), ChannelGroup()
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
             expected = (
@@ -217,7 +214,7 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
             loaded = sum(found[network.nodes[step].layer][3] for step in chain.steps)
             assert chain.tensor_cycles + fixed == loaded
             checked["groups" if chain.groups else "stripes"] += 1
-        if chain.groups and not last.geometry.sizes.plain.is_dense:
+        if chain.groups and not last.geometry.sizes.is_dense:
             stored = chain.groups * last.store_beats(planned.tilings[chain.steps[-1]].tile_shape)
             assert stored == found[last.node.layer][4]
     assert checked["stripes"] > 4
@@ -249,6 +246,8 @@ def changed(number: object) -> object:
 
 def change(formula: FunctionType, patch: pytest.MonkeyPatch) -> None:
     """Let a formula give another result, for all who imported it."""
+    for each in ROUTINES:
+        patch.setattr(each, "_run", each.function)
     original = FunctionType(formula.__code__, formula.__globals__)
     names = ", ".join(inspect.signature(formula).parameters)
     scope: dict[str, FunctionType] = {}
@@ -273,12 +272,12 @@ def test_machine_and_compiler_use_the_same_formula(
     if formula in (formulas.block_outputs, formulas.lines_under):
         config = config.replace(mac_handover="blocks", accumulators=8)
     network = networks[ATTENTION if formula.__name__.startswith("row_") else "resnet8"]
-    lowered = lower_all(network, config, PLAIN, fusion="requant")
+    lowered = lower_all(network, config, fusion="requant")
     before = lowered.estimated_cycles, machine_cycles(lowered, config)
     change(formula, monkeypatch)
     with np.errstate(divide="ignore"):  # a changed formula may divide by 0
         after = (
-            lower_all(network, config, PLAIN, fusion="requant").estimated_cycles,
+            lower_all(network, config, fusion="requant").estimated_cycles,
             machine_cycles(lowered, config),
         )
     assert after[0] != before[0], "the estimate has a formula of its own"
@@ -306,7 +305,7 @@ def test_stripes_use_the_formulas(
 
 
 def _chain_cycles(network: UnplacedNetwork, config: DlaConfig) -> list[int]:
-    policy = Policy(config, CompileOptions(place="dla"), PLAIN)
+    policy = Policy(config, CompileOptions(place="dla"))
     placed: PlacedNetwork = place(network, policy)
     planned = SramPlanner(placed, policy).plan(config.sram_bytes)
     assert planned.chains

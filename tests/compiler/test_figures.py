@@ -12,7 +12,6 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import KIB
-from tests.compiled import machine_code
 
 NETWORKS = ("autoencoder", "ds_cnn", "mnist", "resnet8", "mobilenet_v1", "mobilenet_v2")
 MACHINES = {
@@ -28,9 +27,8 @@ COLUMNS = ("words", "dla", "stall", "conv", "depth", "requant", "read", "written
 
 
 def row(network, config, options):
-    backend = machine_code()
-    program = lower_for(network, config, options, False, backend).program
-    found = report(program, config, Simulation(program, config, None, backend).run())
+    program = lower_for(network, config, options, False).program
+    found = report(program, config, Simulation(program, config, None).run())
     cycles, moved = found["cycles"], found["dma_bytes"]
     kinds = (cycles["by_kind"].get(kind, 0) for kind in ("CONV", "DEPTH", "REQUANT"))
     figures = (len(program.commands), cycles["dla"], cycles["stall"], *kinds)

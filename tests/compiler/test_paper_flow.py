@@ -22,7 +22,6 @@ from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import KIB, MIB
 from dlasim.verification import verify
-from tests.compiled import machine_code
 
 PAPER = {"fusion": "none", "tiling": "output-channel"}
 # As published with the plain model, in millions.
@@ -65,13 +64,13 @@ def networks(files):
 def reported(networks):
     """The report of a network on a machine, made once. As in a sweep, machines that differ only in their SRAM
     share what has been found."""
-    memories, backend = defaultdict(PlanMemory), machine_code()
+    memories = defaultdict(PlanMemory)
 
     @cache
     def made(name, config, options):
         memory = memories[name, config.replace(sram_bytes=MIB), options]
-        lowered = lower_for(networks(name), config, options, False, backend, memory)
-        inference = Simulation(lowered.program, config, None, backend).run()
+        lowered = lower_for(networks(name), config, options, False, memory)
+        inference = Simulation(lowered.program, config, None).run()
         return report(lowered.program, config, inference)
 
     return lambda name, config, **options: made(name, config, CompileOptions(**options))

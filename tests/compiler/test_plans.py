@@ -26,7 +26,6 @@ from dlasim.sim.lower_bound import find_bound
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import KIB
-from tests.compiled import machine_code
 from tests.compiler.cases import lower_with_enough, random_case, write_model
 from tests.keras_networks import keras_network
 
@@ -47,9 +46,8 @@ def built_in(folder, name, **arguments):
 
 def cycles(network, config, memory=None, **options):
     """The cycles of the chosen program."""
-    backend = machine_code()
-    program = lower_for(network, config, CompileOptions(**options), False, backend, memory).program
-    return program_cycles(program, config, backend)
+    program = lower_for(network, config, CompileOptions(**options), False, memory).program
+    return program_cycles(program, config)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -90,7 +88,7 @@ def test_a_plan_does_not_depend_on_what_was_planned_before(name, machine, sizes,
         for size in ordered:
             here = config.replace(sram_bytes=size * KIB)
             together, alone = (
-                lower_for(network, here, CompileOptions(), False, machine_code(), memory).program
+                lower_for(network, here, CompileOptions(), False, memory).program
                 for memory in (shared, PlanMemory())
             )
             np.testing.assert_array_equal(together.commands, alone.commands)
@@ -197,7 +195,7 @@ def test_plans_are_close_to_the_bound(name, size_kib, most, tmp_path):
 def test_a_large_network_in_little_sram_is_close_to_the_bound(tmp_path):
     # The plan for half the bandwidth; 1.1001 without it.
     network, config = built_in(tmp_path, "mobilenet_v2"), DlaConfig().replace(sram_bytes=64 * KIB)
-    program = lower_for(network, config, CompileOptions(), False, machine_code()).program
+    program = lower_for(network, config, CompileOptions(), False).program
     assert program_cycles(program, config) <= 1.10 * find_bound(config, program.work).cycles
 
 

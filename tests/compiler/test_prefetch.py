@@ -10,6 +10,7 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.lowering.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.packed_segments import Constants, PackedPlan, PackedSegment
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.prefetch import add_prefetches, plan_prefetches
@@ -20,12 +21,12 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.compiler_shim.topologies.builder import NetworkBuilder
 from dlasim.errors import InputError
-from dlasim.native.backend import PLAIN
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.lower_bound import find_bound
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation
 from dlasim.verification import verify
+from tests.compiled import in_python
 from tests.compiler.cases import random_case, write_model
 
 KIB = 1 << 10
@@ -151,7 +152,8 @@ def test_places_of_random_segments():
         segments = random_segments(rng, limit)
         reserve, depth = int(rng.integers(1, 3)), int(rng.integers(1, 8))
         found = plan_prefetches(segments, limit, depth, (reserve, 1, reserve))
-        assert found == plan_prefetches(segments, limit, depth, (reserve, 1, reserve), PLAIN)
+        with in_python(LOADS):
+            assert found == plan_prefetches(segments, limit, depth, (reserve, 1, reserve))
         prefetches = found[0]
         assert found[2] == prefetches  # nothing stays of what was planned before
         seen["pieces"] += check_places(segments, prefetches, limit)

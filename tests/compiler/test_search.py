@@ -14,10 +14,9 @@ from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, SINGLE
 from dlasim.compiler_shim.lowering.tile_records import INFINITE, BufferSize, ChannelGroup, Lines, Tile
 from dlasim.compiler_shim.lowering.tiling import Finder, MachineModel, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
-from dlasim.native.backend import PLAIN
 from dlasim.native.record import layout
 from dlasim.sim import config as configs
-from tests.compiled import compiled
+from tests.compiled import counted, in_python
 from tests.compiler.exhaustive_tilings import (
     Walk,
     candidates,
@@ -35,10 +34,10 @@ def test_the_best_of_all_candidates_is_found():
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most=9)
-        _, sufficient = Finder(PLAIN, by_channels=False).find(problem, INFINITE - 1)
+        _, sufficient = Finder(by_channels=False).find(problem, INFINITE - 1)
         budget = int(sufficient ** rng.uniform())
         for asked in (budget, INFINITE - 1):
-            found, _ = Finder(PLAIN, by_channels=False).find(problem, asked)
+            found, _ = Finder(by_channels=False).find(problem, asked)
             tried = candidates(problem, asked)
             if found is None:
                 assert not tried
@@ -61,7 +60,7 @@ def test_input_channels_are_cut_so_that_the_line_buffer_holds_the_input(line_buf
     problem = TilingProblems(node, MachineModel(config))[InSram((True,), True)]
     work = 49 * 960 * 160 // 64
     for budget in (32 << 10, INFINITE - 1):
-        found, _ = Finder(PLAIN, by_channels=False).find(problem, budget)
+        found, _ = Finder(by_channels=False).find(problem, budget)
         assert (found.tile_shape.depth < 960) == is_cut
         assert (found.cycles < 1.2 * work) == is_cut
 
@@ -74,7 +73,7 @@ def test_a_larger_budget_takes_no_tile_whose_input_the_line_buffer_cannot_hold(k
     config = configs.DlaConfig().replace(parallel="input", pes=208)
     node = DlaNode("OP_CONV", 0, (0,), 9, (30, 30, channels), (28, 28, 48), kernel, weights=2, records=3)
     problem = TilingProblems(node, MachineModel(config))[InSram((False,), False)]
-    found = [Finder(PLAIN, by_channels=False).find(problem, 1 << bits)[0] for bits in range(15, 24)]
+    found = [Finder(by_channels=False).find(problem, 1 << bits)[0] for bits in range(15, 24)]
     cycles = [tiling.cycles for tiling in found if tiling is not None]
     assert len(cycles) >= 4
     assert all(after <= before * 1.025 for before, after in pairwise(cycles))
@@ -83,7 +82,7 @@ def test_a_larger_budget_takes_no_tile_whose_input_the_line_buffer_cannot_hold(k
 def test_the_sufficient_budget_fits_every_group_whole_with_second_buffers():
     for seed in range(CASES):
         problem = random_problem(np.random.default_rng(seed), most=9)
-        _, sufficient = Finder(PLAIN, by_channels=False).find(problem, 1)
+        _, sufficient = Finder(by_channels=False).find(problem, 1)
         height, width, _ = problem.node.out_shape
         depths = [problem.depth]
         while depths[-1] > 1:
@@ -109,7 +108,7 @@ def test_the_papers_cut_has_the_most_channels_that_fit():
             tilings[0].sram_bytes - 1,
             INFINITE,
         ):
-            found, sufficient = Finder(PLAIN, by_channels=True).find(problem, budget)
+            found, sufficient = Finder(by_channels=True).find(problem, budget)
             assert sufficient == tilings[-1].sram_bytes
             assert found == max(
                 (tiling for tiling in tilings if tiling.sram_bytes <= budget),
@@ -121,18 +120,20 @@ def test_the_papers_cut_has_the_most_channels_that_fit():
 @pytest.mark.parametrize("by_channels", [False, True])
 @pytest.mark.parametrize("most", [60, 3_000, MAX_EXTENT + 9])
 def test_compiled_and_plain_find_the_same(most, by_channels):
-    backend, calls = compiled(SEARCH)
-    plain, fast = Finder(PLAIN, by_channels), Finder(backend, by_channels)
-    moderate = 0
+    finder, moderate, count = Finder(by_channels), 0, 0
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most, extreme_config(rng))
         moderate += problem.is_moderate
-        _, sufficient = plain.find(problem, 1)
+        _, sufficient = finder.find(problem, 1)
         some = int(sufficient ** rng.uniform(0.3, 1)), int(sufficient * rng.uniform(0.01, 1))
         for budget in (1, *some, sufficient, INFINITE - 1):
-            assert fast.find(problem, budget) == plain.find(problem, budget)
-    assert len(calls) == 5 * moderate > 5 * CASES // 4
+            with in_python(SEARCH):
+                plain = finder.find(problem, budget)
+            with counted(SEARCH) as calls:
+                assert finder.find(problem, budget) == plain
+            count += len(calls)
+    assert count == 5 * moderate > 5 * CASES // 4
     assert most == 60 or moderate < CASES  # there plain Python stands in
 
 
@@ -154,7 +155,8 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
         for name, field in layout(kind).fields.items():
             if field.kind is int:
                 watch(kind, name)
-    finder = Finder(PLAIN, by_channels=False)
+    finder = Finder(by_channels=False)
+    monkeypatch.setattr(SEARCH, "_run", SEARCH.function)
     for seed in range(2 * CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, MAX_EXTENT + 9, extreme_config(rng))
@@ -163,22 +165,3 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
                 finder.find(problem, budget)
     assert largest_seen > 1 << 36
     assert 3 * configs.PARAMETERS["dma_latency"].high < geometries.MAX_TASK_CYCLES
-
-
-@pytest.mark.parametrize("is_compiled", [False, True])
-def test_a_prepared_record_is_whole_for_whoever_sees_it(
-    is_compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepared, real = geometries.Prepared(Tile(3, 4, 5)), geometries.copy_of
-    seen = []
-
-    def copy_of(original: Tile, is_compiled: bool) -> Tile:
-        made = real(original, is_compiled)
-        if not seen:
-            seen.append(None)
-            seen[0] = prepared.record(is_compiled).flatten()  # as another thread may ask meanwhile
-        return made
-
-    monkeypatch.setattr(geometries, "copy_of", copy_of)
-    assert prepared.record(is_compiled).flatten() == [3, 4, 5, 0, 0, 0]
-    assert seen in ([], [[3, 4, 5, 0, 0, 0]])

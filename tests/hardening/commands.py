@@ -15,7 +15,8 @@ DLASIM = (sys.executable, "-P", "-m", "dlasim")
 # As on a CPU for which no machine code ships.
 COMPILING = (
     sys.executable, "-P", "-c",
-    "from dlasim.sim.kernels import prebuilt; prebuilt.LEVELS = (); from dlasim.cli import main; main()",
+    "from dlasim.native import levels; levels.PLATFORMS = levels.LEVELS = ();"
+    "from dlasim.cli import main; main()",
 )  # fmt: skip
 # Options whose plans are made at once, for sweeps of which only the processes and files matter.
 QUICK_PLANS = ("--fusion", "none", "--tiling", "output-channel")

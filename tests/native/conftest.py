@@ -31,13 +31,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def sums_object(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The file that the tiny routine's build writes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("XDG_CACHE_HOME", str(folder))
         library.build(SUMS.unit)
-        return SUMS.unit.path.read_bytes()
+        return (folder / "dlasim" / library.file_name(SUMS.unit)).read_bytes()
 
 
 @pytest.fixture
 def built(cache: Path, sums_object: bytes) -> Path:
     """The path of the compiled routine in the cache."""
-    SUMS.unit.path.write_bytes(sums_object)
-    return SUMS.unit.path
+    cache.mkdir(mode=0o700)
+    path = cache / library.file_name(SUMS.unit)
+    path.write_bytes(sums_object)
+    return path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dlasim.native.record import Record, array, member, pointer, record
 from dlasim.native.routine import Numbers, routine
 
@@ -35,6 +37,8 @@ def comparisons(one: int, other: int) -> int:
         seen += 8
     if (one % 3, other) != (1, other):
         seen += 16
+    if one % 5 in (2, other % 5) or other in FEW:
+        seen += 128
     return seen + (one == other) * 32 + (not one) * 64
 
 
@@ -135,6 +139,28 @@ def calls(one: int, other: int, places: Numbers) -> int:
         places[place] *= 2
     again = places[0] = high
     return rest + again + (50 if _is_odd(other) else 0) + places[2] - places[3]
+
+
+class Span(NamedTuple):
+    """Two numbers with names."""
+
+    first: int
+    last: int
+
+
+@routine
+def _longer(one: Span, other: Span) -> Span:
+    return one if one.last - one.first > other.last - other.first else other
+
+
+@routine
+def named(one: int, other: int) -> int:
+    """Tuples with names: made, passed, returned and read."""
+    chosen = _longer(Span(one, other), Span(0, 12))
+    if chosen.last > 20:
+        chosen = Span(chosen.first, 20)
+    first, last = chosen
+    return first * 3 + last + chosen[0]
 
 
 @record

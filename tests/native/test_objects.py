@@ -1,8 +1,8 @@
 """Objects in the cache: whole and used, or damaged and built anew; a routine that cannot be compiled."""
 
-import ctypes
 import errno
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 from dlasim import cache as caches
 from dlasim.errors import RunError
 from dlasim.native import library
-from dlasim.native.compilation_unit import CompilationUnit
+from dlasim.native.unit import Unit
 from tests.native.tiny import SUMS
 
 BROKEN = '''
@@ -38,21 +38,6 @@ def damaged(whole: bytes) -> dict[str, bytes]:
     }
 
 
-def test_calls_of_several_threads_have_each_their_own_result(
-    built: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny = library.load(SUMS.unit)
-
-    def function(result: int, _: int, number: int) -> int:
-        ctypes.c_int64.from_address(result).value = number
-        if number == 1:
-            assert tiny.run(2) == 2  # as another thread may call before this one has read its result
-        return 0
-
-    monkeypatch.setattr(tiny, "_function", function)
-    assert tiny.run(1) == 1
-
-
 @pytest.mark.parametrize("how", damaged(bytes(100)))
 def test_a_damaged_object_is_never_used(built: Path, how: str) -> None:
     assert library.find_code(SUMS.unit) is not None
@@ -62,7 +47,7 @@ def test_a_damaged_object_is_never_used(built: Path, how: str) -> None:
 
 def test_a_damaged_object_is_built_anew(built: Path, sums_object: bytes) -> None:
     built.write_bytes(sums_object[:-1])
-    library.load(SUMS.unit)
+    assert library.find_function(SUMS.unit) is not None
     assert library.find_code(SUMS.unit) is not None
 
 
@@ -71,7 +56,8 @@ def test_what_cannot_be_compiled_is_one_line(
 ) -> None:
     (tmp_path / "broken_routine.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
-    unit = CompilationUnit("broken", "broken_routine", "broken", 1, ("dlasim.native",))
+    monkeypatch.setattr(library, "STARTED", time.time() + 100)
+    unit = Unit("broken", "broken_routine", "broken")
     with pytest.raises(RunError, match=r"\Acannot compile broken: RoutineError: .*\Z") as caught:
         library.build(unit)
     assert "\n" not in str(caught.value)
@@ -85,13 +71,19 @@ def test_sources_that_change_meanwhile_build_nothing(
     source = tmp_path / "altered" / "one.py"
     source.write_text(BROKEN.replace(' + "text"', "[0]"))
     monkeypatch.syspath_prepend(tmp_path)
-    unit = CompilationUnit("altered", "altered.one", "broken", 1, ("altered.one",))
-    assert not unit.path.exists()  # which is a path for these sources
-    source.write_text(BROKEN.replace(' + "text"', "[1]"))
-    with pytest.raises(RunError, match="sources have changed"):
-        library.build(unit)
+    real = library._start_build
+
+    def start(unit: Unit, digest: str) -> AbstractContextManager[library._Build]:
+        source.write_text(BROKEN.replace(' + "text"', "[1]"))
+        return real(unit, digest)
+
+    monkeypatch.setattr(library, "STARTED", time.time() + 100)
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "_start_build", start)
+        with pytest.raises(RunError, match="sources have changed"):
+            library.build(Unit("altered", "altered.one", "broken"))
     assert list(cache.glob("*")) == []
-    library.build(CompilationUnit("altered", "altered.one", "broken", 1, ("altered.one",)))
+    assert library.build(Unit("altered", "altered.one", "broken"))
 
 
 def test_the_oldest_objects_go(built: Path) -> None:
@@ -111,9 +103,9 @@ def test_the_oldest_objects_go(built: Path) -> None:
 def test_those_who_ask_together_share_one_build(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, builds = library._start_build, []
 
-    def start(unit: CompilationUnit) -> AbstractContextManager[library._Build]:
+    def start(unit: Unit, digest: str) -> AbstractContextManager[library._Build]:
         builds.append(unit.name)
-        return real(unit)
+        return real(unit, digest)
 
     monkeypatch.setattr(library, "_start_build", start)
     with ThreadPoolExecutor(8) as pool:
@@ -130,7 +122,7 @@ def test_a_cache_that_cannot_be_written_is_no_hindrance(
         raise OSError(error, os.strerror(error))
 
     monkeypatch.setattr("dlasim.cache.Cache.write", fail)
-    assert library.load(SUMS.unit).run is not None
+    assert library.find_function(SUMS.unit) is not None
     assert library.find_code(SUMS.unit) is None
 
 
@@ -139,4 +131,4 @@ def test_without_any_folder_code_is_built_each_time(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
     assert library.find_code(SUMS.unit) is None
-    assert library.load(SUMS.unit).run is not None
+    assert library.find_function(SUMS.unit) is not None

@@ -1,62 +1,67 @@
-"""One routine, both ways: in plain Python over lists, compiled over arrays."""
+"""One routine, both ways: in plain Python and compiled, on the same memory."""
 
 import re
-import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dlasim
 from dlasim.errors import RunError
+from dlasim.machine_code import ROUTINES
 from dlasim.native import library
-from dlasim.native.backend import PLAIN, Runner
-from dlasim.native.number_memory import NumberMemory
 from dlasim.native.record import slots_of
 from dlasim.native.routine import Routine
-from dlasim.native.storage import RecordMemory
-from dlasim.sweeps.compiled import ROUTINES
-from tests.native.constructs import Line
+from dlasim.native.sources import source_files
+from dlasim.native.storage import Memory, plain
+from tests.native.constructs import Drawing, Line, Point
 from tests.native.tiny import SUMS, sums
+
+Tiny = Callable[[Memory[int], Memory[int], int], int]
 
 
 @pytest.fixture(params=["plain", "compiled"])
-def tiny(request: pytest.FixtureRequest, built: Path) -> Runner:
-    """The tiny routine on either backend."""
-    if request.param == "plain":
-        return PLAIN.runner(SUMS)
-    return library.load_backend([SUMS], library.compile_routines([SUMS])).runner(SUMS)
+def tiny(request: pytest.FixtureRequest, built: Path) -> Tiny:
+    """The tiny routine either way."""
+    run: Any = sums
+    if request.param == "compiled":
+        address = library.find_function(SUMS.unit)
+        assert address is not None
+        run = SUMS.at(address)
+    return lambda numbers, found, count: run(numbers.pointer, found.pointer, count)
 
 
-def test_both_ways_give_the_same(tiny: Runner) -> None:
-    numbers, found = NumberMemory(tiny.is_compiled), NumberMemory(tiny.is_compiled, 40)
-    values = [3, -5, 1 << 62, -(1 << 61), *range(15)]
-    numbers.put(0, values)
+def test_both_ways_give_the_same(tiny: Tiny) -> None:
+    numbers, found = Memory(int), Memory(int, 40)
+    values = [3, -5, 1 << 61, -(1 << 61), *range(15)]
+    numbers.write(0, values)
     assert tiny(numbers, found, len(values)) == sum(values)
     pairs = zip(values[1:], values, strict=False)
-    assert found.take(2, 2 * len(values)) == [each for a, b in pairs for each in (a + b, a - b)]
+    wrapped = [(each + (1 << 63)) % (1 << 64) - (1 << 63) for a, b in pairs for each in (a + b, a - b)]
+    assert found.take(2, 2 * len(values)) == wrapped
 
 
-def test_a_memory_grows_and_keeps_what_it_has(tiny: Runner) -> None:
-    memory = NumberMemory(tiny.is_compiled)
+def test_a_memory_grows_and_keeps_what_it_has(tiny: Tiny) -> None:
+    memory = Memory(int)
     for first in range(0, 4000, 250):
-        memory.put(first, range(first, first + 250))
+        memory.write(first, range(first, first + 250))
     memory.reserve(100_000, 4000)
     assert memory.take(0, 4000) == list(range(4000))
     assert memory.array(4000).tolist() == list(range(4000))
-    assert tiny(memory, NumberMemory(tiny.is_compiled, 8000), 4000) == 3999 * 2000
+    assert tiny(memory, Memory(int, 8000), 4000) == 3999 * 2000
 
 
-def test_an_array_is_a_copy_of_the_low_64_bits(tiny: Runner) -> None:
-    memory = NumberMemory(tiny.is_compiled)
-    memory.put(0, [-1, 1 << 62])
+def test_an_array_is_a_copy() -> None:
+    memory = Memory(int)
+    memory.write(0, [-1, 1 << 62])
     taken = memory.array(2)
-    memory.put(0, [7, 7])
+    memory.write(0, [7, 7])
     assert taken.tolist() == [-1, 1 << 62]
 
 
-@pytest.mark.parametrize("is_compiled", [False, True])
-def test_slots_of_records_are_written_from_any_of_them_on(is_compiled: bool) -> None:
-    memory = RecordMemory(Line, is_compiled)
+def test_slots_of_records_are_written_from_any_of_them_on() -> None:
+    memory = Memory(Line)
     slots = slots_of(Line)
     memory.write(0, range(2 * slots))
     memory.write(1, range(100, 103))
@@ -69,41 +74,58 @@ def test_slots_of_records_are_written_from_any_of_them_on(is_compiled: bool) -> 
     assert [number for point in second.points for number in (point.x, point.y)] == rows[1][6:]
 
 
-def test_plain_numbers_have_no_end() -> None:
-    memory = NumberMemory(is_compiled=False)
-    memory.put(0, [1 << 64, (1 << 64) - 1])
-    assert memory.array(2).tolist() == [0, -1]
+def test_a_record_has_its_fields_and_no_others() -> None:
+    point = Point(3, y=4)
+    assert point.flatten() == [3, 4]
+    with pytest.raises(AttributeError):
+        point.z = 5  # type: ignore[attr-defined]
 
 
-def test_plain_python_notices_what_was_never_written() -> None:
-    memory = NumberMemory(is_compiled=False)
-    memory.put(0, [1])
-    memory.reserve(2, 1)
-    with pytest.raises(TypeError):
-        memory.array(2)
-    with pytest.raises(TypeError):
-        PLAIN.runner(SUMS)(memory, NumberMemory(is_compiled=False), 2)
+def test_a_record_keeps_alive_what_it_points_at() -> None:
+    drawing = Drawing()
+    drawing.numbers = Memory(int, 1000).pointer
+    Memory(int, 1000).write(0, [1] * 1000)
+    drawing.numbers[999] = 7
+    assert drawing.numbers[999] == 7
 
 
-def test_a_backend_runs_other_routines_as_python(built: Path) -> None:
-    backend = library.load_backend([SUMS], library.compile_routines([SUMS]))
-    assert backend.runner(SUMS).is_compiled
-    assert not backend.runner(Routine(sums, "sums", SUMS.unit.sources)).is_compiled
+def test_plain_records_hold_any_numbers() -> None:
+    line, other = plain(Line), plain(Line)
+    line.points[2].y, line.weights[1] = 1 << 100, -(1 << 70)
+    other.assign(line)
+    assert other.equals(line)
+    assert sorted(other.flatten())[0] == -(1 << 70)
+    line.points[2].y += 1
+    assert not other.equals(line)
 
 
 def test_code_of_sources_newer_than_the_process_is_not_made(
-    built: Path, monkeypatch: pytest.MonkeyPatch
+    cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    newest = max(file.stat().st_ctime for file in SUMS.unit._files())
-    monkeypatch.setattr(time, "time", lambda: newest - 1)
-    early = Routine(sums, "sums", SUMS.unit.sources)
+    newest = max(file.stat().st_ctime for file in source_files(SUMS.unit.module))
+    monkeypatch.setattr(library, "STARTED", newest - 1)
     with pytest.raises(RunError, match="sources have changed since dlasim started"):
-        library.compile_routines([early])
-    monkeypatch.setattr(time, "time", lambda: newest)
-    library.compile_routines([Routine(sums, "sums", SUMS.unit.sources)])
+        library.build(SUMS.unit)
 
 
-def test_a_sweep_loads_every_routine_there_is() -> None:
+def test_without_machine_code_python_runs_and_one_line_says_so(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> bytes:
+        raise RunError("cannot compile sums: the compiler\n is out of order")
+
+    monkeypatch.setattr(library, "build", fail)
+    monkeypatch.setattr(library, "_reasons", [])
+    for name in ("sums", "sums-again"):
+        tiny = Routine(sums, name)
+        assert tiny([1, 2, 3], [0] * 6, 3) == 6
+        assert not tiny.is_compiled
+    said = capsys.readouterr().err
+    reason = "cannot compile sums: the compiler is out of order"
+    assert said == f"dlasim runs without machine code, slowly: {reason}\n"
+
+
+def test_every_routine_there_is_ships() -> None:
     root = Path(dlasim.__file__).parent
     files = [file for folder in root.iterdir() if folder.is_dir() for file in folder.rglob("*.py")]
     made = re.compile(r'^\w+ = Routine\(\s*\w+,\s*"(\w+)"', re.MULTILINE)

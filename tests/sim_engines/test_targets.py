@@ -20,13 +20,16 @@ TARGETS = {
 }
 _PROGRAM = """
 import numpy as np
+import ctypes
 from dlasim.native import build, library, target
-from dlasim.sim.kernels import engine
 *description, kind = {target!r}
 elsewhere = target.Target(*description)
-code = build.build_object("dlasim.sim.kernels.entry", "run", kind, elsewhere)
-compiled = library.Library(code, 8)
-engine.load_library = lambda kind: compiled
+target.host = lambda: elsewhere
+from dlasim.sim.kernels import engine, loader
+unit = loader.kernel_unit(kind)
+address = library._loaded(build.build_object(unit), unit.symbol)
+code = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(address)
+engine.load_kernels = lambda kind: code
 from dlasim.sim.reference import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene
 kernels, rng = engine.Engine(kind), np.random.default_rng(7)
@@ -49,7 +52,7 @@ def test_kernels_of_another_cpu(name):
     missing = [feature for feature in needed if not here.get(feature)]
     if missing:
         pytest.skip(f"this CPU cannot run it: no {missing[0]}")
-    environment = os.environ | {"NUMBA_OPT": "0", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     program = _PROGRAM.format(target=TARGETS[name])
     done = subprocess.run(
         [sys.executable, "-P", "-c", program], env=environment, capture_output=True, text=True

@@ -2,17 +2,25 @@
 
 import ctypes
 import random
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
-from dlasim.native.storage import RecordView, bind, create
-from dlasim.vp import block_hooks
-from dlasim.vp.block_records import NO_SLOT, CodeSlot, Counts, FunctionChange, SlotTally
-from dlasim.vp.native_hooks import NativeHooks, compile_hooks
+from dlasim.native.storage import pointer_to
+from dlasim.vp import block_hooks, native_hooks
+from dlasim.vp.block_records import (
+    NO_SLOT,
+    CodeSlot,
+    Counts,
+    FunctionChange,
+    PageMap,
+    SlotTally,
+    TlbEntry,
+)
+from dlasim.vp.native_hooks import find_hooks
 
 SLOTS, LOG = 40, 6
 BASE = 0x8000_0000
@@ -25,94 +33,115 @@ class Emulator:
 
     def __init__(self) -> None:
         self.stops, self.registers = 0, {MSTATUS: 8, MIE: 0x880}
-        self.counts = Counts()
-        self.native_stop = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64)(self.stop)
-        kinds = (ctypes.c_int, ctypes.c_int64, ctypes.c_int, ctypes.c_int64)
-        self.native_read = ctypes.CFUNCTYPE(*kinds)(self._write_register)
+        self._functions = [
+            ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64)(self._stop),
+            ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int, ctypes.c_int64)(self._read),
+        ]
 
-    def stop(self, _: int) -> int:
+    def connect(self, counts: Counts) -> None:
+        counts.stop_function, counts.read_function = (
+            cast("int", ctypes.cast(each, ctypes.c_void_p).value) for each in self._functions
+        )
+        address = ctypes.addressof(counts)
+        counts.register_address = address + 8 * layout(Counts).fields["register"].slot
+
+    def _stop(self, _: int) -> int:
         self.stops += 1
         return 0
 
-    def read(self, _: int, register: int, __: int) -> int:
-        self.counts.register = self.registers[register]
-        return 0
-
-    def _write_register(self, _: int, register: int, address: int) -> int:
+    def _read(self, _: int, register: int, address: int) -> int:
         ctypes.c_int64.from_address(address).value = self.registers[register]
         return 0
 
-    def hooks(self, *, costs: bool, logs: bool) -> NativeHooks:
-        addresses = (
-            ctypes.cast(each, ctypes.c_void_p).value for each in (self.native_stop, self.native_read)
-        )
-        stop, read = (cast("int", address) for address in addresses)
-        return compile_hooks(stop, read, taken_branches_cost=costs, log_functions=logs)
+
+class Prepared(NamedTuple):
+    """Counts, and the memory that they lead to."""
+
+    counts: Counts
+    slots: NDArray[np.int64]
+    tallies: NDArray[np.int64]
+    log: NDArray[np.int64]
 
 
-def prepared(rng: random.Random) -> tuple[Counts, Counts, list[Column]]:
-    """The same counts for Python and for machine code, with the memory of the latter."""
-    rows, tallies = ([[rng.randrange(3) for _ in range(layout(kind).slots)] for _ in range(SLOTS)]
-                     for kind in (CodeSlot, SlotTally))  # fmt: skip
-    plain, native = Counts(), create(Counts, is_compiled=True)
-    for counts in (plain, native):
-        counts.code_base, counts.code_bytes = BASE, 2 * (SLOTS - 4)
-        counts.open_first = counts.resume_first = NO_SLOT
-        counts.mstatus_id, counts.mie_id, counts.most_changes = MSTATUS, MIE, LOG
-    arrays = (np.array(rows, np.int64), np.array(tallies, np.int64), np.zeros((LOG, 2), np.int64))
-    memories = [Column(array, True) for array in arrays]
-    plain.slots = [CodeSlot(*row[:5], row[5:]) for row in rows]
-    plain.tallies = [SlotTally(*row) for row in tallies]
-    plain.log = [FunctionChange() for _ in range(LOG)]
-    for name, memory in zip(("slots", "tallies", "log"), memories, strict=True):
-        bind(native, name, memory)
-    address = cast("RecordView", native).address
-    native.register_address = address + 8 * layout(Counts).fields["register"].slot
-    return plain, native, memories
+def prepared(rng: random.Random, emulator: Emulator, rows: list[list[int]]) -> Prepared:
+    counts, slots, log = Counts(), np.array(rows, np.int64), np.zeros((LOG, 2), np.int64)
+    tallies = np.zeros((SLOTS, layout(SlotTally).slots), np.int64)
+    counts.code_base, counts.code_bytes = BASE, 2 * (SLOTS - 4)
+    counts.open_first = counts.resume_first = NO_SLOT
+    counts.mstatus_id, counts.mie_id, counts.most_changes = MSTATUS, MIE, LOG
+    counts.slots, counts.log = pointer_to(slots, CodeSlot), pointer_to(log, FunctionChange)
+    counts.tallies = pointer_to(tallies, SlotTally)
+    emulator.connect(counts)
+    return Prepared(counts, slots, tallies, log)
 
 
-def assert_same(plain: Counts, native: Counts, memories: list[Column]) -> None:
-    for name in layout(Counts).fields:
-        if name not in ("slots", "tallies", "log", "register", "register_address"):
-            one, other = getattr(plain, name), getattr(native, name)
-            assert one == (list(other) if name == "ring" else other), name
-    for records, memory in zip((plain.slots, plain.tallies, plain.log), memories, strict=True):
-        assert [each.flatten() for each in records] == memory.array.tolist()  # type: ignore[attr-defined]
+def assert_same(plain: Prepared, native: Prepared) -> None:
+    others = ("slots", "tallies", "log", "register_address", "stop_function", "read_function", "ring")
+    for name in layout(Counts).fields.keys() - set(others):
+        assert getattr(plain.counts, name) == getattr(native.counts, name), name
+    assert list(plain.counts.ring) == list(native.counts.ring)
+    assert np.array_equal(plain.slots, native.slots)
+    assert np.array_equal(plain.tallies, native.tallies)
+    assert np.array_equal(plain.log, native.log)
 
 
 @pytest.mark.parametrize("logs", [False, True])
 @pytest.mark.parametrize("costs", [False, True])
-def test_machine_code_counts_what_python_does(
-    monkeypatch: pytest.MonkeyPatch, costs: bool, logs: bool
-) -> None:
+def test_machine_code_counts_what_python_does(costs: bool, logs: bool) -> None:
     emulators = Emulator(), Emulator()
-    compile_hooks.cache_clear()
-    hooks = emulators[1].hooks(costs=costs, logs=logs)
-    monkeypatch.setattr(block_hooks, "stop_emulator", emulators[0].stop)
-    monkeypatch.setattr(block_hooks, "read_register", emulators[0].read)
+    hooks = find_hooks(taken_branches_cost=costs, log_functions=logs)
     block, debug = HOOK(hooks.block), HOOK(hooks.debug)
     outside = changes = 0
     for seed in range(30):
         rng = random.Random(seed)
-        plain, native, memories = prepared(rng)
-        emulators[0].counts = plain
-        address = cast("RecordView", native).address
+        rows = [[rng.randrange(3) for _ in range(layout(CodeSlot).slots)] for _ in range(SLOTS)]
+        plain, native = (prepared(rng, emulator, rows) for emulator in emulators)
+        address = ctypes.addressof(native.counts)
         for _ in range(60):
-            change(rng, plain, native, emulators)
+            change(rng, plain.counts, native.counts, emulators)
             pc, size = BASE - 8 + 2 * rng.randrange(SLOTS + 4), 2 * rng.randint(1, 4)
             if rng.random() < 0.7:
-                block_hooks.begin_block(0, pc, size, plain, costs, logs)
+                block_hooks.begin_block(0, pc, size, plain.counts, costs, logs)
                 block(0, pc, size, address)
             else:
-                block_hooks.begin_instruction(0, pc, size, plain)
+                block_hooks.begin_instruction(0, pc, size, plain.counts)
                 debug(0, pc, size, address)
-            assert_same(plain, native, memories)
+            assert_same(plain, native)
             assert emulators[0].stops == emulators[1].stops
-        outside += plain.outside_blocks
-        changes += plain.changes
+        outside += plain.counts.outside_blocks
+        changes += plain.counts.changes
     assert min(emulators[0].stops, outside) > 30
     assert bool(changes) == logs
-    compile_hooks.cache_clear()
+
+
+@pytest.mark.parametrize("fetches", [False, True])
+def test_pages_are_executable_once_they_were_fetched_from(fetches: bool) -> None:
+    """Both ways; the right to execute is 4, a fetch 18 and a write 17."""
+    fill = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_int64, *[ctypes.c_uint64] * 4)
+    native = fill(find_hooks(taken_branches_cost=False).fill_tlb)
+    for is_native in (False, True):
+        flags, entry = np.zeros(4, np.int64), TlbEntry()
+        pages = PageMap(BASE, 4 << 12, pointer_to(flags))
+        for access in (17, 18, 17) if fetches else (17, 17):
+            if is_native:
+                assert native(0, BASE + 0x2345, access, ctypes.addressof(entry), ctypes.addressof(pages))
+            else:
+                assert block_hooks.fill_tlb(0, BASE + 0x2345, access, entry, pages)
+        assert (entry.page, entry.rights) == (BASE + 0x2000, 7 if fetches else 3)
+        assert flags.tolist() == [0, 0, int(fetches), 0]
+        assert block_hooks.fill_tlb(0, BASE - 1, 17, entry, pages)
+        assert (entry.page, entry.rights) == (BASE - 0x1000, 7)  # no RAM
+
+
+def test_hooks_are_called_in_python_where_there_is_no_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_hooks, "find_function", lambda _: None)
+    native_hooks._address.cache_clear()
+    hooks = find_hooks(taken_branches_cost=True)
+    native_hooks._address.cache_clear()
+    emulator = Emulator()
+    found = prepared(random.Random(0), emulator, [[1] * len(layout(CodeSlot).fields)] * SLOTS)
+    HOOK(hooks.block)(0, BASE, 4, ctypes.addressof(found.counts))
+    assert (found.counts.stopped, emulator.stops) == (1, 1)  # its deadline is 0
 
 
 def change(rng: random.Random, plain: Counts, native: Counts, emulators: tuple[Emulator, Emulator]) -> None:

@@ -34,10 +34,7 @@ from dlasim.compiler_shim.lowering.sram_plan import Prefetch
 from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
-from dlasim.native.backend import Backend
-from dlasim.native.number_memory import NumberMemory
-from dlasim.native.shipped import SHIPPED
-from dlasim.native.storage import RecordMemory, bind, create
+from dlasim.native.storage import Memory
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
 
@@ -54,24 +51,16 @@ class Emitter:
         pool: ConstantPool,
         fingerprint: int,
         keeps_slices: bool,
-        backend: Backend = SHIPPED,
     ) -> None:
         """`keeps_slices` for debug slices, and for the bytes of constants."""
-        self._run = backend.runner(EMIT)
-        is_compiled = self._run.is_compiled
-        self._stream = create(StreamBuilder, is_compiled)
+        self._stream = StreamBuilder()
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), fingerprint
-        self._words, self._offsets = NumberMemory(is_compiled), NumberMemory(is_compiled)
-        self._prefetch_addresses = NumberMemory(is_compiled)
-        self._nodes = RecordMemory(Node, is_compiled)
-        self._nodes.reserve(len(network.nodes), 0)
-        self._segments = RecordMemory(EmittedSegment, is_compiled)
-        self._stripes = RecordMemory(StripeRows, is_compiled)
-        self._loads = RecordMemory(Load, is_compiled)
-        self._in_flight = RecordMemory(InFlight, is_compiled)
-        self._spans, self._slices = RecordMemory(Span, is_compiled), RecordMemory(Slice, is_compiled)
-        self._memories: dict[str, NumberMemory | RecordMemory[Any]] = {
-            "facts": facts_memory(network, is_compiled),
+        self._words, self._offsets, self._prefetch_addresses = (Memory(int) for _ in range(3))
+        self._nodes = Memory(Node, len(network.nodes))
+        self._segments, self._stripes, self._loads = Memory(EmittedSegment), Memory(StripeRows), Memory(Load)
+        self._in_flight, self._spans, self._slices = Memory(InFlight), Memory(Span), Memory(Slice)
+        self._memories: dict[str, Memory[Any]] = {
+            "facts": facts_memory(network),
             "nodes": self._nodes,
             "segments": self._segments,
             "stripes": self._stripes,
@@ -140,7 +129,7 @@ class Emitter:
         is_left = 1
         while is_left:
             self._reserve(room)
-            is_left = self._run(stream)
+            is_left = EMIT(stream)
         self._pool.size_bytes = stream.pool_bytes
         if self._keeps_slices:
             self._note()
@@ -185,8 +174,8 @@ class Emitter:
         self._stripes.write(0, [number for row in self._stripe_rows for number in row])
         self._loads.write(0, [number for row in self._load_rows for number in row])
         known, self._known_places = self._known_places, len(self._addresses)
-        self._prefetch_addresses.put(known, self._addresses[known:])
-        self._offsets.put(known, [NONE] * (self._known_places - known))
+        self._prefetch_addresses.write(known, self._addresses[known:])
+        self._offsets.write(known, [NONE] * (self._known_places - known))
 
     def _reserve(self, operations: int) -> None:
         """Make room for this many more operations."""
@@ -200,7 +189,7 @@ class Emitter:
             self._slices.reserve(stream.slice_count + operations, stream.slice_count)
         stream.operation_limit = stream.operation_count + operations
         for name, memory in self._memories.items():
-            bind(stream, name, memory)
+            setattr(stream, name, memory.pointer)
 
     def _note(self) -> None:
         """Tell the pool what the pieces of constants are made of."""

@@ -16,7 +16,7 @@ from dlasim.compiler_shim.nodes import DlaNode, Pair, PlacedNetwork
 from dlasim.compiler_shim.views import Layout, dense_layout
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
-from dlasim.native.storage import RecordMemory
+from dlasim.native.storage import Memory, filled_memory
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
 _NO_FACTS = NodeFacts()  # of the nodes of the CPU
@@ -61,18 +61,12 @@ def _network_node(network: PlacedNetwork, node: DlaNode, users: Counter[tuple[ob
 
 
 @once
-def _memories(network: PlacedNetwork) -> Mapping[bool, RecordMemory[NodeFacts]]:
-    nodes, made = network_nodes(network), dict[bool, RecordMemory[NodeFacts]]()
-    records = [nodes[step].facts if step in nodes else _NO_FACTS for step in range(len(network.nodes))]
-    for is_compiled in (False, True):
-        made[is_compiled] = RecordMemory(NodeFacts, is_compiled)
-        made[is_compiled].put(records)
-    return made
-
-
-def facts_memory(network: PlacedNetwork, is_compiled: bool) -> RecordMemory[NodeFacts]:
+def facts_memory(network: PlacedNetwork) -> Memory[NodeFacts]:
     """The facts of each DLA node by step, for routines, which only read them."""
-    return _memories(network)[is_compiled]
+    nodes = network_nodes(network)
+    return filled_memory(
+        NodeFacts, [nodes[step].facts if step in nodes else _NO_FACTS for step in range(len(network.nodes))]
+    )
 
 
 def _constants(node: DlaNode) -> tuple[object, ...]:
@@ -146,8 +140,8 @@ class _Fixed(NamedTuple):
     """Registers and their values, followed by zeros."""
 
     used: int
-    registers: list[int]
-    values: list[int]
+    registers: tuple[int, ...]
+    values: tuple[int, ...]
 
 
 @lru_cache(maxsize=4096)
@@ -161,7 +155,7 @@ def _fixed_registers(
     fixed = {register(name): value & 0xFFFF_FFFF for name, value in values.items() if name in used}
     assert len(fixed) <= MAX_FIXED
     rest = [0] * (MAX_FIXED - len(fixed))
-    return _Fixed(len(fixed), [*fixed, *rest], [*fixed.values(), *rest])
+    return _Fixed(len(fixed), (*fixed, *rest), (*fixed.values(), *rest))
 
 
 @lru_cache(maxsize=4096)

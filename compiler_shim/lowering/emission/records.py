@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.isa import registers
 from dlasim.isa.instructions import UNITS
@@ -146,8 +148,8 @@ class NodeFacts(Record):
     layer: int = 0
     tensor: int = 0
     fixed_count: int = 0
-    fixed_registers: list[int] = array(int, MAX_FIXED)
-    fixed_values: list[int] = array(int, MAX_FIXED)
+    fixed_registers: Sequence[int] = array(int, MAX_FIXED)
+    fixed_values: Sequence[int] = array(int, MAX_FIXED)
 
 
 @record

@@ -50,17 +50,7 @@ def emit(stream: StreamBuilder) -> int:
 
 
 _LOWERING = "dlasim.compiler_shim.lowering"
-EMIT = Routine(
-    emit,
-    "emission",
-    (
-        *(f"{_LOWERING}.{name}" for name in ("constants", "tile_buffers", "tile_records", "transfers")),
-        *(f"{_LOWERING}.emission.{name}" for name in ("commands", "operations", "records", "streams")),
-        *(f"{_LOWERING}.emission.{name}" for name in ("tiles", "words")),
-        *(f"dlasim.isa.{name}" for name in ("bits", "codec", "instructions", "registers")),
-        "dlasim.sim.formulas",
-    ),
-)
+EMIT = Routine(emit, "emission")
 
 
 @routine

@@ -1,0 +1,31 @@
+"""All that is compiled: the routines of the compiler and of timing, the emulator's hooks, and the kernels."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.emission.streams import EMIT
+from dlasim.compiler_shim.lowering.load_schedule import LOADS
+from dlasim.compiler_shim.lowering.search import SEARCH
+from dlasim.compiler_shim.lowering.stripe_search import STRIPES
+from dlasim.native.unit import Unit
+from dlasim.sim.compiled_columns import READ
+from dlasim.sim.compiled_costs import COSTS
+from dlasim.sim.issue import WALK
+from dlasim.sim.kernels.loader import best_kind, host_unit, level_units
+from dlasim.vp.native_hooks import HOOKS, hook_unit
+
+ROUTINES = (SEARCH, STRIPES, LOADS, EMIT, COSTS, READ, WALK)
+
+
+def routine_units() -> list[Unit]:
+    """What is compiled for every CPU of a platform alike."""
+    return [*(each.unit for each in ROUTINES), *map(hook_unit, HOOKS)]
+
+
+def shipped_units() -> list[Unit]:
+    """All that ships."""
+    return [*routine_units(), *level_units()]
+
+
+def units_here() -> list[Unit]:
+    """What this computer can run."""
+    return [*routine_units(), host_unit(best_kind())]

@@ -1,0 +1,79 @@
+"""The libraries that ship, one for each platform: `make native` builds them, CI builds them again.
+
+A unit in them counts if the files that it was made of have not changed since, or mean the same (`library`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dlasim.native.levels import this_platform
+from dlasim.native.sources import PACKAGE, digest_of
+from dlasim.native.unit import Unit
+
+FOLDER = Path(__file__).parent / "libraries"
+MANIFEST = "manifest.json"
+
+
+@cache
+def manifest() -> dict[str, Any]:
+    """What ships: `libraries` by name, each with its hash; the `files` of each module and their `digests`;
+    and what each unit means, by its symbol. Nothing in an installation without them."""
+    try:
+        found = json.loads((FOLDER / MANIFEST).read_bytes())
+        if all(isinstance(found[part], dict) for part in ("libraries", "files", "digests", "meanings")):
+            return dict(found)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return {part: {} for part in ("libraries", "files", "digests", "meanings")}
+
+
+def shipped_meaning(unit: Unit) -> str:
+    """What the shipped code of a unit means; nothing where it does not ship for this platform."""
+    if find_symbol(unit) is None:
+        return ""
+    return str(manifest()["meanings"].get(unit.symbol, ""))
+
+
+def find_shipped(unit: Unit) -> int | None:
+    """The address of a unit's shipped code; None if its sources may be others by now."""
+    return find_symbol(unit) if _is_current(unit.module) else None
+
+
+def find_symbol(unit: Unit) -> int | None:
+    """The address of a unit's shipped code, whatever it was made of."""
+    library = _library()
+    try:
+        return None if library is None else ctypes.cast(library[unit.symbol], ctypes.c_void_p).value
+    except AttributeError:
+        return None
+
+
+@cache
+def _is_current(module: str) -> bool:
+    """Whether the files of a module are those that the libraries were made of."""
+    known = manifest()
+    try:
+        files = [PACKAGE / name for name in known["files"][module]]
+        return digest_of(files) == str(known["digests"][module])
+    except (OSError, KeyError, TypeError):
+        return False
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    """The library for this platform, if it is whole and the system lets it run."""
+    platform = this_platform()
+    if platform is None:
+        return None
+    path = FOLDER / platform.library
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return ctypes.CDLL(str(path)) if digest == manifest()["libraries"].get(platform.library) else None
+    except OSError:
+        return None
