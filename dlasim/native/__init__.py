@@ -1,6 +1,5 @@
-"""Machine code for this host: built once in processes of its own, kept in the cache, loaded with llvmlite.
+"""Machine code of parts of dlasim: shipped, or built once and kept in the cache.
 
-`routine`, `record`, `storage` and `number_memory` are for code that runs as plain Python or compiled, and
-`backend` chooses between the two. `compilation_unit` names what is compiled, `translator` and `build` compile
-it, `library` finds, builds and loads it.
+`routine`, `record` and `storage` are for code that runs as plain Python or as machine code. `translator` and
+`build` compile it, `shipped` has the libraries that ship, and `library` finds, builds and loads it.
 """

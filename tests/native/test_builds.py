@@ -40,10 +40,8 @@ def run(program: str, **variables: str) -> str:
 
 
 def test_loading_needs_llvmlite_alone(built: Path) -> None:
-    assert (
-        run("print(SUMS.is_compiled, 'dlasim.native.translator' in sys.modules, children())")
-        == "True False []"
-    )
+    said = run("print(SUMS.is_compiled, 'dlasim.native.translator' in sys.modules, children())")
+    assert said == "True False []"
 
 
 def test_what_is_missing_is_built(cache: Path) -> None:
