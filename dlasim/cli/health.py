@@ -29,7 +29,8 @@ EXTRAS = {
     "firmware": "building firmware from C sources; a prebuilt one is included",
     "docs": "the documentation site",
     "rtl": "synthesis of the RTL's blocks",
-    "test": "the tests",
+    "quick": "the quick tests, `make quick`",
+    "test": "all tests",
     "dev": "checks of style and types, the wheel",
 }
 PROGRAMS = (

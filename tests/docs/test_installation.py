@@ -1,7 +1,6 @@
 """Every page, notebook and message that says how to install dlasim says what dlasim/installation.py says."""
 
 import re
-import shlex
 import subprocess
 import tomllib
 from pathlib import Path
@@ -31,10 +30,8 @@ def commands() -> list[tuple[str, list[str]]]:
     for path in files():
         for match in COMMAND.finditer(path.read_text(encoding="utf-8", errors="replace")):
             text = match[1].replace("{name}", "verify").replace("NAME", "verify")
-            quotes = text.count("'") % 2
-            words = (text.rstrip("'") if quotes else text).split("' ")[0].split(" in ")[0]
-            words += "'" * (words.count("'") % 2)
-            found.append((f"{path.relative_to(ROOT)}: {match[0]}", shlex.split(words)))
+            words = text.split("' ")[0].split(" in ")[0].replace("'", " ").split()
+            found.append((f"{path.relative_to(ROOT)}: {match[0]}", words))
     return found
 
 
