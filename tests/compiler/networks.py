@@ -360,6 +360,7 @@ BUILDERS: dict[str, Callable[[RandomNetwork], None]] = {
     "product": rearrangements.product,
     "reduction": rearrangements.reduction,
     "rearrangement": rearrangements.rearrangement,
+    "blocks": rearrangements.blocks,
     "sixteen_bits": sixteen_bit_parts.chain,
     "lstm": sixteen_bit_parts.lstm,
 }

@@ -56,6 +56,26 @@ def reduction(net: RandomNetwork) -> None:
     net.output(kind, [source.index, net.constant(np.array(axes))], shape, output, {"keep_dims": keep})
 
 
+def blocks(net: RandomNetwork) -> None:
+    """BATCH_TO_SPACE_ND, or SPACE_TO_BATCH_ND without padding, for which TFLite Micro has a wrong value."""
+    source = net.any_activation(4)
+    batch, *sizes, depth = source.shape
+    block = [net.number(1, 3), net.number(1, 3)]
+    edges = np.zeros((2, 2), np.int64)
+    if batch % (block[0] * block[1]) == 0 and net.chance(0.8):
+        kind, batch = "BATCH_TO_SPACE_ND", batch // (block[0] * block[1])
+        inner = [size * side for size, side in zip(sizes, block, strict=True)]
+        edges[:, 0] = [net.number(0, 1) if size > 1 else 0 for size in inner]
+        inner = [size - int(cut) for size, cut in zip(inner, edges[:, 0], strict=True)]
+    elif sizes[0] % block[0] == 0 == sizes[1] % block[1]:
+        kind, batch = "SPACE_TO_BATCH_ND", batch * block[0] * block[1]
+        inner = [size // side for size, side in zip(sizes, block, strict=True)]
+    else:
+        raise MisfitError
+    inputs = [source.index, net.constant(np.array(block)), net.constant(edges)]
+    net.output(kind, inputs, (batch, *inner, depth), source.quantization, {})
+
+
 def rearrangement(net: RandomNetwork) -> None:
     """DEPTH_TO_SPACE, SPACE_TO_DEPTH, REVERSE_V2 and MIRROR_PAD."""
     source = net.any_activation(4)
