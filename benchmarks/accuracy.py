@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
 
-from compared import ethos_u55, gap9, nvdla, paper, rtl
+from compared import ethos_u55, gap9, nvdla, paper, queue_depths, rtl, statements
 from compared.common import Networks
 
 HERE = Path(__file__).resolve().parent
@@ -35,6 +35,8 @@ def write(networks: Networks, to_file: bool) -> int:
     page = Template((HERE / "compared" / "accuracy.md.in").read_text(encoding="utf-8")).substitute(tables)
     if to_file:
         PAGE.write_text(page, encoding="utf-8")
+        queue_depths.measure(networks)
+        statements.write_all()
         print(f"wrote docs/{PAGE.name}", file=sys.stderr)
     else:
         print(page)

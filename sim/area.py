@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import INSTRUCTIONS, INT32_BYTES, Unit
+from dlasim.isa.instructions import INSTRUCTIONS, INT32_BYTES, UNITS, Unit
 from dlasim.isa.registers import REGISTER_BITS
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.sizes import KIB
@@ -162,7 +162,7 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
     beat = min(beat, config.dma_shared_bandwidth or beat)
     dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
-    widths = [_kept_bits(unit) for unit in (Unit.DMA_IN, Unit.DMA_OUT, Unit.MAC, Unit.VECTOR)]
+    widths = map(_kept_bits, UNITS)
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
     return {
         "mac": _mac_area(config),
@@ -248,6 +248,11 @@ def memory_kib(config: DlaConfig) -> dict[str, float]:
         "accumulators": config.accumulators * config.depthwise_lanes * INT32_BYTES,
     }
     return {name: size / KIB for name, size in sizes.items()}
+
+
+def slot_bits() -> int:
+    """Bits of one operation in each of the queues."""
+    return sum(map(_kept_bits, UNITS))
 
 
 @cache

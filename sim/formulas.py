@@ -228,27 +228,101 @@ def last_block_pixels(unit: UnitCosts, pixels: int, turns: int) -> int:
 
 
 @routine
+def loaded_block(unit: UnitCosts, turns: int) -> int:
+    """Cycles of a step on a block of so many turns: no fewer than loading its weights takes."""
+    return turns + excess(unit.load_cycles, turns)
+
+
+@routine
+def leaving_cycles(unit: UnitCosts, turns: int, results: int) -> int:
+    """Cycles in which the results of some turns leave: at most a turn in each, unless blocks are handed over
+    whole."""
+    cycles = output_cycles(results, unit.result_cycles)
+    return cycles + (1 - unit.in_blocks) * excess(turns, cycles)
+
+
+@routine
 def output_stall_cycles(
     unit: UnitCosts, pixels: int, turns: int, channels: int, last_channels: int, work: int, steps: int
 ) -> int:
     """Cycles that an operation takes beyond its work because its results leave at a limited rate: those of
-    a pixel when its last step is done, or of a block when that is done. The first results come at the end of
-    the first block of pixels. Those of the last one or two blocks, of `last_channels` channels, are left when
-    the work is done. `steps` are those of a turn and a block's channels."""
-    streams = 1 - unit.in_blocks
+    a turn when its last step is done, or of a block when that is done. `last_channels` are those of the last
+    group, and `steps` are those of a turn and a group.
+
+    The longest of three ways to the end: all work, then the last results; the first block, then all results;
+    the results of all groups but the last, then its work. Where lanes have accumulators for two blocks, a
+    block waits on each way until the one before the last has left them."""
+    left = last_results_cycles(unit, pixels, turns, last_channels, steps)
     block = turns - excess(turns, unit.accumulators)
+    first = loaded_block(unit, block) * (steps - 1 + unit.in_blocks)
+    whole = channels - last_channels
+    groups = whole // unit.output_lanes  # besides the last
+    early = first + leaving_cycles(unit, groups * turns, pixels * whole)
+    late = early + leaving_cycles(unit, turns, pixels * last_channels)
+    if unit.in_blocks or unit.accumulators == ENOUGH or not (unit.result_cycles or unit.port_rate):
+        return left + excess(excess(late, work), left)
+    lanes = channels - excess(channels, unit.output_lanes)
+    return ways_out(unit, pixels, turns, lanes, groups, work, steps, left, early, late)
+
+
+@routine
+def ways_out(
+    unit: UnitCosts,
+    pixels: int,
+    turns: int,
+    lanes: int,
+    groups: int,
+    work: int,
+    steps: int,
+    left: int,
+    early: int,
+    late: int,
+) -> int:
+    """The output stall where lanes have accumulators for two blocks. A block begins when the one before the
+    last has left them, `fill` cycles after its last results were made: on the way through either, the block
+    between does not count. That is longer where a group ends with a short block, and with blocks shorter than
+    the pipeline."""
+    block = turns - excess(turns, unit.accumulators)
+    short = last_block_turns(unit, turns)
+    blocks, is_cut = ceil_div(turns, unit.accumulators), 1 - (turns == block)
+    loaded = loaded_block(unit, block)
+    leaves = leaving_cycles(unit, block, ceil_div(pixels * block, turns) * lanes)
+    short_leaves = leaving_cycles(unit, short, ceil_div(pixels * short, turns) * lanes)
+    works, short_works = loaded * steps, loaded_block(unit, short) * steps
+    after_work, after_results = leaves + unit.fill - loaded, works + unit.fill - loaded
+    before = groups * blocks
+    pairs = (before + blocks - 1) // 2
+    late += waits(groups * is_cut, pairs, after_results, short_leaves, leaves)
+    early += waits((groups - 1) * is_cut, (before - 2) // 2, after_results, short_leaves, leaves)
+    early -= short_leaves - is_cut * excess(short_leaves, works)  # of the block between
+    mixed = (before > 1) * (early + unit.fill + steps * loaded_turns(unit, turns) + left)
+    left += waits(groups * is_cut, pairs, after_work, short_works, works)
+    late += excess(mixed, late)
+    return left + excess(excess(late, work), left)
+
+
+@routine
+def waits(cut: int, pairs: int, span: int, short: int, block: int) -> int:
+    """Cycles that blocks wait for accumulators: so many times behind a short block, or in each pair of
+    blocks, where the span from one block to the next but one is longer than the block between."""
+    behind_short, behind_block = cut * excess(span, short), pairs * excess(span, block)
+    return behind_short + excess(behind_block, behind_short)
+
+
+@routine
+def last_results_cycles(unit: UnitCosts, pixels: int, turns: int, last_channels: int, steps: int) -> int:
+    """Cycles after the work until the results of the last one or two blocks, of `last_channels` channels,
+    have left."""
+    streams = 1 - unit.in_blocks
     last = last_block_turns(unit, turns)
     before = turns - last  # of the last block; the one before it may be larger
-    before -= excess(before, block)
-    together = ceil_div(pixels, turns)
-    last_pixels = last_block_pixels(unit, pixels, turns)
-    turn = streams * (last + excess(unit.load_cycles, last))  # cycles of its last step
-    left = excess(output_cycles(last_pixels * last_channels, unit.result_cycles), turn)
-    both_pixels = pixels - excess(pixels, (before + last) * together)
-    leaving = output_cycles(both_pixels * last_channels, unit.result_cycles)
-    left += excess(excess(leaving, streams * before + last * steps), left)
-    leaving = block * (steps - streams) + output_cycles(channels * pixels, unit.result_cycles)
-    return left + excess(excess(leaving, work), left)
+    before -= excess(before, unit.accumulators)
+    loaded = loaded_block(unit, last)
+    results = last_block_pixels(unit, pixels, turns) * last_channels
+    left = excess(leaving_cycles(unit, last, results), streams * loaded)
+    both = pixels - excess(pixels, (before + last) * ceil_div(pixels, turns))
+    leaving = leaving_cycles(unit, before + last, both * last_channels)
+    return left + excess(excess(leaving, streams * before + loaded * steps), left)
 
 
 @routine
@@ -319,7 +393,7 @@ def grouped_costs(
     last = weight_bytes_moved(unit, blocks, rest * weight_bytes) + last_share
     last += has_rest * (1 - first) * each_group
     last_channels = select(has_rest, rest, lanes)
-    steps = select(has_rest, last_work, group_work) // turns
+    steps = select(has_rest, last_work, group_work) // loaded_turns(unit, turns)
     output = output_stall_cycles(unit, pixels, turns, channels, last_channels, work, steps)
     if unit.in_blocks:  # the last block is written when all of it has left the output stage
         results = last_block_pixels(unit, pixels, turns) * last_channels
@@ -333,15 +407,35 @@ def grouped_costs(
 
 @routine
 def lane_costs(
-    unit: UnitCosts, work: int, pixels: int, channels: int, cycles_each: int, moved_bytes: int
+    unit: UnitCosts, work: int, pixels: int, channels: int, cycles_each: int, moved_bytes: int, taps: int
 ) -> tuple[int, int]:
-    """The same two terms where all channels are one group, and each step gives results, or each of the last
-    pass over a pixel."""
+    """The same two terms where a pixel's channels are done in turns of the lanes, each of which gives results
+    in its last step, or in the last pass over the pixel. The input pixels under the first window come with
+    all of their channels, in its first turn, and nothing can hide that."""
     if unit.passes > 1:
         output = row_output_cycles(unit, pixels, channels, cycles_each)
     else:
-        output = excess(output_cycles(pixels * channels, cycles_each), work)
-    return output, stall_cycles(unit, moved_bytes, work + output)
+        output = turn_output_cycles(unit, work, pixels, channels, cycles_each)
+    stall = stall_cycles(unit, moved_bytes, work + output)
+    first = (taps > 1) * stall_cycles(unit, taps * channels, taps)
+    return output, first + excess(stall, first)
+
+
+@routine
+def turn_output_cycles(unit: UnitCosts, work: int, pixels: int, channels: int, cycles_each: int) -> int:
+    """Cycles beyond the work where a step with results waits until less than a cycle is left of those before.
+    So a turn takes its steps or its results, whichever is longer; a pixel's last turn may have fewer
+    channels, with which the stage does not make up for the others. The last results leave when
+    the steps are done."""
+    turns = ceil_div(channels, unit.output_lanes)
+    before = (turns - 1) * unit.output_lanes  # channels of a pixel's other turns
+    steps = work // (pixels * turns)
+    early = excess(before * cycles_each // RESULTS_SCALE, (turns - 1) * steps)
+    taken = early + turns * steps  # of a pixel, but for the fractions that follow
+    more = excess(channels * cycles_each, taken * RESULTS_SCALE)
+    last = excess(output_cycles(channels - before, cycles_each), 1)
+    last += excess(output_cycles(channels, cycles_each), early + (turns - 1) * steps + 1 + last)
+    return pixels * early + ceil_div((pixels - 1) * more, RESULTS_SCALE) + last
 
 
 @routine

@@ -1,4 +1,4 @@
-"""Whether OUT lies on bytes that its own operation reads: a unit writes first results while it still reads.
+"""Whether OUT lies on bytes that its own operation reads: a unit writes results while it still reads.
 
 The manual's rule, in terms that a circuit can check: ranges from the first byte to the last are apart, or the
 operand is in place, or the two are slices of the same pixels.

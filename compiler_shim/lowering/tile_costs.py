@@ -116,7 +116,7 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
     moved += inputs * row_crossings(unit, channels * sizes.input_element_bytes)
     if sizes.input_count > 1:
         moved += pixels * channels * sizes.input_element_bytes
-    output, stall = lane_costs(unit, work, pixels, channels, unit.result_cycles, moved)
+    output, stall = lane_costs(unit, work, pixels, channels, unit.result_cycles, moved, sizes.taps)
     table = sizes.table_bytes
     return output + stall + port_cycles(unit.port_rate, table), moved + table
 

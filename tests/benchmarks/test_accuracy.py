@@ -83,3 +83,11 @@ def test_the_pages_are_whole_and_every_model_of_the_zoo_is_exact() -> None:
     assert counts is not None
     tried, compiled, exact = map(int, counts.groups())
     assert tried == compiled == exact > 10
+
+
+def test_pages_state_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures of the RTL, of queues and of their area: `make accuracy` puts them in."""
+    statements = module(monkeypatch, "statements")
+    for page in {page for page, _ in statements.STATEMENTS}:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert statements.update(page, text) == text, page

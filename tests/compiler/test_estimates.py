@@ -168,7 +168,7 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
     """Term by term: work, SRAM stalls and cycles on the bus are the same numbers."""
     config = DlaConfig(
         sram_bytes=4096 * KIB, sram_bandwidth=3, dma_bandwidth=5, dma_burst_overhead=7, parallel="8x8"
-    ).replace(mac_fill=1 << 16, vector_fill=1 << 16, mac_handover=handover)  # a second tile never pays
+    ).replace(mac_drain=1 << 16, vector_drain=1 << 16, mac_handover=handover)  # a second tile never pays
     options = CompileOptions(place="dla", fusion="requant", depthwise=depthwise)
     policy = Policy(config, options)
     network = place(networks[name], policy)

@@ -61,6 +61,21 @@ LARGE_LIMITED = {
     "default, one port of 8": {"sram_ports": 1, "sram_bandwidth": 8},
     "8x8 with limits": {"parallel": "8x8"},
 }
+# Only results leave at a limited rate: odd lanes and rates, and few accumulators.
+RESULTS_ALONE = {
+    "24 O, slow results": {
+        "parallel": "output", "pes": 24, "mac_results": 0.5, "sram_bandwidth": "unlimited",
+    },
+    "5x7, odd rates": {
+        "parallel": "5x7", "mac_results": 1.5, "accumulators": 3, "vector_lanes": 5,
+        "vector_requantizations": 0.75, "vector_divisions": 0.3, "sram_bandwidth": "unlimited",
+    },
+}  # fmt: skip
+# Large ones with odd lanes, slow results or few narrow ports.
+ODD_LIMITED = {
+    "24 O, half a result": {"parallel": "output", "pes": 24, "mac_results": 0.5},
+    "12x20, two ports of 8": {"parallel": "12x20", "sram_ports": 2, "sram_bandwidth": 8},
+}
 # As MUTANT, for mistakes in what limits: each limit is one that some operation alone meets.
 MUTANT_LIMITS = {
     "parallel": "4x8", "sram_bytes": 64 * 1024, "vector_lanes": 16, "sram_ports": 2, "sram_bandwidth": 4,
@@ -71,7 +86,7 @@ MUTANT_LIMITS = {
 
 def machine(name: str) -> DlaConfig:
     """One of them by name."""
-    limited = LIMITED | LARGE_LIMITED | {"mutant with limits": MUTANT_LIMITS}
+    limited = LIMITED | LARGE_LIMITED | RESULTS_ALONE | ODD_LIMITED | {"mutant with limits": MUTANT_LIMITS}
     described = (MACHINES | LARGE | limited | {"mutant": MUTANT})[name]
     limits = {} if name in limited else IDEAL
     return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits, **described)

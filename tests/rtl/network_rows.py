@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.rtl.builder import ROOT
-from tests.rtl.machines import LARGE, LARGE_LIMITED, LIMITED, machine
+from tests.rtl.machines import LARGE, LARGE_LIMITED, LIMITED, ODD_LIMITED, RESULTS_ALONE, machine
 from tests.rtl.networks import lowered, run_on_both
 from tests.rtl.test_networks import REAL, built_in
 
 BUILT_IN = ("autoencoder", "ds_cnn", "resnet8")
-NAMES = ("64 I", *LARGE_LIMITED, *(name for name in LARGE if name != "64 I"), *LIMITED)  # the slowest first
+NAMES = (
+    "64 I",
+    *LARGE_LIMITED,
+    *ODD_LIMITED,
+    *(name for name in LARGE if name != "64 I"),
+    *LIMITED,
+    *RESULTS_ALONE,
+)  # the slowest first
 KEPT = ROOT / "benchmarks" / "compared" / "rtl.csv"
 COLUMNS = (
     "network", "machine", "rtl_cycles", "simulator_cycles", "rtl_seconds", "simulator_seconds",
@@ -47,7 +54,7 @@ def _measured(model: Path, name: str) -> tuple[Row, list[str]]:
     wrong = outcome.differences if name in LARGE else outcome.wrong_results
     seconds = outcome.rtl_seconds, outcome.simulator_seconds, outcome.cycles_only_seconds
     numbers = [str(outcome.rtl_cycles), str(outcome.simulator_cycles), *(f"{each:.4f}" for each in seconds)]
-    if name not in LARGE:
+    if config.sram_bandwidth:
         numbers += map(str, (*outcome.sram_bytes, outcome.sram_words, config.sram_bandwidth))
     numbers += [""] * (len(COLUMNS) - 2 - len(numbers))
     return dict(zip(COLUMNS, (model.stem, name, *numbers), strict=True)), wrong
@@ -60,7 +67,7 @@ def keep(measured: list[Row], alone: bool = False) -> None:
         with KEPT.open(newline="", encoding="utf-8") as file:
             rows = {(kept["network"], kept["machine"]): kept for kept in csv.DictReader(file)}
     rows |= {(row["network"], row["machine"]): row for row in measured}
-    order = [*LARGE, *LARGE_LIMITED, *LIMITED]
+    order = [*LARGE, *RESULTS_ALONE, *LARGE_LIMITED, *ODD_LIMITED, *LIMITED]
     with KEPT.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()

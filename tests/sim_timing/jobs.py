@@ -39,8 +39,9 @@ MEAN, AVERAGES = 2, (1, 3)
 QUEUE = 64  # bytes between the SRAM's ports and a unit, besides its buffers
 
 Exact = Fraction | int  # integers where they do: their sums take a tenth of the time
-# Multiply-accumulates, bytes read from SRAM; results, cycles that each needs in the output stage, its bytes.
-Step = tuple[int, int, int, Exact, int]
+# Multiply-accumulates, bytes read from SRAM; results, cycles that each needs in the output stage, its bytes;
+# whether it is the first, and the last, of a block that takes accumulators.
+Step = tuple[int, int, int, Exact, int, bool, bool]
 
 
 class Settings:
@@ -86,6 +87,7 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
     stage = each(config.mac_results)
     in_blocks = config.mac_handover == "blocks"
     at_once = max(block // len(turns), 1) if in_blocks else 1  # groups of output channels in a block
+    takes = bool(config.accumulators and not in_blocks and (config.sram_bandwidth or config.mac_results))
     for low in range(0, outputs, lanes_out * at_once):
         firsts = range(low, min(low + lanes_out * at_once, outputs), lanes_out)
         window.next_group(keeps_all=not depthwise and bool(low))
@@ -121,12 +123,15 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
                             finished += results
                             made.append((depth * group * len(pixels), of_input, reads, is_early))
                         else:
-                            yield depth * group * len(pixels), of_input + reads, results, stage, out_bytes
+                            begins = takes and number == turn == 0
+                            ends = takes and bool(results) and turn == len(together) - 1
+                            macs = depth * group * len(pixels)
+                            yield macs, of_input + reads, results, stage, out_bytes, begins, ends
                     for _ in range(len(together), load):  # the weights of the next step are not there yet
                         if in_blocks:
                             made.append((0, 0, 0, False))
                         else:
-                            yield 0, 0, 0, stage, out_bytes
+                            yield 0, 0, 0, stage, out_bytes, False, False
             yield from _handed_over(made, config.line_buffer_bytes, finished, stage, out_bytes)
 
 
@@ -141,7 +146,7 @@ def _handed_over(
         kept = min(of_input, left) if is_early else 0
         left -= kept
         reads += of_input - kept + (held if number == 0 else 0)
-        yield macs, reads, results if number == len(made) - 1 else 0, stage, out_bytes
+        yield macs, reads, results if number == len(made) - 1 else 0, stage, out_bytes, False, False
 
 
 def pixel_turns(rows: int, columns: int, config) -> Iterator[list[tuple[int, int]]]:
@@ -195,11 +200,12 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
                 start = y == x == 0
                 extra = (once if start and low == 0 else 0) + (record * group if start else 0)
                 if window is None:
-                    yield 0, extra + (first + second) * group, group, stage, out
+                    yield 0, extra + (first + second) * group, group, stage, out, False, False
                     continue
                 for tap in window.taps:
-                    reads = group if window.is_new(y, x, tap, low) else 0
-                    yield 0, reads, group if tap is window.taps[-1] else 0, stage, out
+                    # A pixel comes with all of its channels, in the first turn that meets it.
+                    reads = channels if low == 0 and window.is_new(y, x, tap, 0) else 0
+                    yield 0, reads, group if tap is window.taps[-1] else 0, stage, out, False, False
 
 
 def softmax_steps(channels: int, table: int, stage: Exact, config) -> Iterator[Step]:
@@ -208,13 +214,13 @@ def softmax_steps(channels: int, table: int, stage: Exact, config) -> Iterator[S
     groups = [min(config.vector_lanes, channels - low) for low in range(0, channels, config.vector_lanes)]
     again = 1 if config.line_buffer_bytes and channels > config.line_buffer_bytes else 0
     for number, group in enumerate(groups):
-        yield 0, group + (0 if number else table), 0, stage, 1
+        yield 0, group + (0 if number else table), 0, stage, 1, False, False
     for group in groups:
-        yield 0, again * group, 0, stage, 1
+        yield 0, again * group, 0, stage, 1, False, False
     for _ in range(8):
-        yield 0, 0, 0, stage, 1
+        yield 0, 0, 0, stage, 1, False, False
     for group in groups:
-        yield 0, again * group, group, stage, 1
+        yield 0, again * group, group, stage, 1, False, False
 
 
 class Window:
@@ -282,8 +288,12 @@ class Compute:
         waits_for_results: bool = False,
         in_blocks: bool = False,
     ) -> None:
-        """`waits_for_results`: steps with results wait until less than a cycle is left of those before."""
+        """`waits_for_results`: steps with results wait until less than a cycle is left of those before. Else
+        results leave by turns of pixels, no more than a turn in a cycle; two blocks have accumulators, which
+        a block gives back `fill` cycles after its last results have left."""
         self._waits = waits_for_results
+        self._now, self._latency = 0, fill
+        self._blocks, self._returns = 0, deque[int]()  # blocks with accumulators; when those left come back
         self._steps, self._next = steps, 0
         self._in_blocks, self._held = in_blocks, 0  # bytes that wait for the last result of their block
         self._fill, self._drain = fill, drain
@@ -292,7 +302,8 @@ class Compute:
         self._to_read = sum(step[1] for step in steps)
         self._needed = steps[0][1] if steps else 0
         self._fetched = self._to_write = 0
-        self._leaving: deque[tuple[int, Exact, int]] = deque()  # results in the output stage
+        # Results in the output stage: how many, cycles and bytes of each, and whether they end a block.
+        self._leaving: deque[tuple[int, Exact, int, bool]] = deque()
         self._spent: Exact = 0
         self.macs = 0
 
@@ -326,44 +337,55 @@ class Compute:
         if not self._is_active:
             self._drain -= 1
             return "drain"
+        self._now += 1
+        while self._returns and self._returns[0] < self._now:
+            self._returns.popleft()
+            self._blocks -= 1
         written = min(granted, self._to_write)
         self._to_write -= written
         self._fetched += granted - written
         if self._step():
             name = "work"
         else:
-            name = "output" if self._next == len(self._steps) and self._leaving else "sram"
+            has_bytes = not self._is_limited or self._needed <= self._fetched
+            is_output = has_bytes if self._next < len(self._steps) else self._leaving
+            name = "output" if is_output else "sram"
         self._leave()
         return name
 
     @property
     def _behind(self) -> Exact:
         """Cycles until all results have left."""
-        return sum((count * cycles for count, cycles, _ in self._leaving), 0) - self._spent
+        return sum((count * cycles for count, cycles, *_ in self._leaving), 0) - self._spent
 
     def _leave(self) -> None:
         """A cycle of the output stage."""
         self._spent += 1
         while self._leaving and self._leaving[0][1] <= self._spent:
-            results, cycles, size = self._leaving.popleft()
+            results, cycles, size, ends = self._leaving.popleft()
             self._spent -= cycles
             self._held += size if self._is_limited else 0
             if results == 1 or not self._in_blocks:
                 self._to_write, self._held = self._to_write + self._held, 0
             if results > 1:
-                self._leaving.appendleft((results - 1, cycles, size))
+                self._leaving.appendleft((results - 1, cycles, size, ends))
+            elif ends:
+                self._returns.append(self._now + self._latency)
         if not self._leaving:
             self._spent = 0
 
     def _step(self) -> bool:
         if self._next == len(self._steps) or (self._is_limited and self._needed > self._fetched):
             return False
-        macs, _, results, cycles, size = self._steps[self._next]
-        if self._waits and results and self._behind >= 1:
+        macs, _, results, cycles, size, begins, ends = self._steps[self._next]
+        if (self._waits and results and self._behind >= 1) or (begins and self._blocks == 2):
             return False
         self.macs += macs
-        if results and cycles:
-            self._leaving.append((results, cycles, size))
+        self._blocks += begins
+        if results and (cycles or ends) and not (self._waits or self._in_blocks):
+            self._leaving.append((1, max(results * cycles, 1), results * size, ends))
+        elif results and cycles:
+            self._leaving.append((results, cycles, size, ends))
         elif self._is_limited:
             self._to_write += results * size
         self._next += 1

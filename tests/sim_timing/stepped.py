@@ -154,10 +154,12 @@ class SteppedMachine:
         if config.timing == "zero" or (config.timing == "macs" and unit == "vector"):
             return Compute([], 0, 0, free)
         if config.timing == "macs":
-            return Compute([(0, 0, 0, Fraction(0), 0)] * len(range(0, macs, config.pes)), 0, 0, free)
+            return Compute(
+                [(0, 0, 0, Fraction(0), 0, False, False)] * len(range(0, macs, config.pes)), 0, 0, free
+            )
         fill, drain = (getattr(config, f"{unit}_{end}") for end in ("fill", "drain"))
         in_blocks = unit == "mac" and config.mac_handover == "blocks"
-        return Compute(steps, fill, drain, config, head.mnemonic == "OP_SOFTMAX", in_blocks)
+        return Compute(steps, fill, drain, config, unit == "vector", in_blocks)
 
     # A cycle passes
 

@@ -17,6 +17,7 @@ from tests.sim_timing.stepped import UNITS, Outcome, SteppedMachine
 from tests.sim_timing.streams import (
     KINDS,
     Sizes,
+    StreamWriter,
     random_config,
     random_limits,
     random_memories,
@@ -192,19 +193,44 @@ def test_transfers_with_ports_of_their_own_contend_with_nobody():
     assert faster > 10, "the test must see contention avoided"
 
 
+WIDE = Sizes(rows=12, columns=12, channels=20)
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_within_two_percent_where_the_output_stage_limits(seed):
+def test_equal_where_the_output_stage_limits(seed):
+    """To the cycle for most: block by block, group by group, turn by turn. Some cycles are lost to fractions
+    of results, and in blocks of fewer pixels than the pipeline has stages."""
     rng = random.Random(400 + seed)
-    stalled = 0
-    for _ in range(90):
-        limits = random_limits(rng) | {"sram_bandwidth": 0}
+    stalled = equal = 0
+    streams = 60
+    for _ in range(streams):
+        limits = random_limits(rng) | {"sram_bandwidth": 0, "accumulators": rng.choice([1, 2, 4, 8, 32])}
         config = random_config(rng, **limits)
-        words = random_stream(rng, 1, LONG, COMPUTE)
+        words = random_stream(rng, 1, rng.choice([LONG, WIDE]), COMPUTE)
         ours = plan(config, words)
         outcome = SteppedMachine(config, words).run()
-        assert abs(ours.timeline.total - outcome.total) <= max(0.02 * outcome.total, 4), (config, words)
+        assert abs(ours.timeline.total - outcome.total) <= max(0.03 * outcome.total, 4), (config, words)
+        equal += ours.timeline.total == outcome.total
         stalled += sum(unit.output > 0 for unit in ours.account.units)
-    assert stalled > 15, "the test must see stalls"
+    assert equal >= 0.9 * streams
+    assert stalled > 10, "the test must see stalls"
+
+
+@pytest.mark.parametrize("pixels", [33, 40, 64, 100])
+@pytest.mark.parametrize("channels", [24, 25, 48, 60])
+def test_groups_wait_for_accumulators(pixels, channels):
+    """24 lanes, two cycles for a result: a group's short last block does not hide the one before it."""
+    config = DlaConfig().replace(parallel="output", pes=24, mac_results=0.5, sram_bandwidth="unlimited")
+    for inputs in (1, 9, 48, 70):
+        writer = StreamWriter(random.Random(1))
+        writer.set("OUT_SIZE", 1, pixels)
+        for view, width in (("IN", inputs), ("OUT", channels)):
+            writer.set(f"{view}_CHANNELS", width)
+            writer.set(f"{view}_PIXEL_STRIDE", width)
+        writer.set("OUT_ADDR", 1 << 16)
+        writer.emit("OP_MAT_MUL")
+        words = writer.stream()
+        assert plan(config, words).timeline.total == SteppedMachine(config, words).run().total, inputs
 
 
 MACHINES = {

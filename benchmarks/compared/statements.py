@@ -1,0 +1,112 @@
+"""Sentences of README and docs whose figures follow from measured files: `make accuracy` puts today's in, and
+a test compares."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from compared.queue_depths import NETWORKS
+from dlasim.sim.area import areas, slot_bits
+from dlasim.sim.config import DlaConfig
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SMALL = ("default", "ports", "one port")
+
+# A page, and a sentence of it in which each name in braces is a figure.
+STATEMENTS = (
+    ("README.md", "default machine it takes {default_least} to {default_most} % more on five networks"),
+    ("docs/timing-model.md", "five networks take [{default_least} to {default_most} % more cycles]"),
+    (
+        "docs/rtl.md",
+        "On networks the RTL takes from {small_least} to {small_most} % more cycles than the simulator on "
+        "three machines, {small_mean} % in the mean",
+    ),
+    *(("docs/rtl.md", f"| {title} | {{{name}_1}} | {{{name}_4}} | {{{name}_loss}} |")
+      for name, title in NETWORKS.items()),
+    ("docs/rtl.md", "One operation is enough for most: it costs {depth_most} % at most here"),
+    ("docs/rtl.md", "operations: {slot_bits} bits for one operation in each. A bit takes {bit_area}"),
+    ("docs/rtl.md", "so that depth costs {queues_area} kGE"),
+    ("docs/area.md", "{slot_bits} bits for one operation in each queue, and a bit takes {bit_area} GE"),
+    ("docs/area.md", "Depth 1 takes {shallow_area} kGE, and costs at most {depth_most} % of the cycles"),
+)  # fmt: skip
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    """A measured file of this folder."""
+    with (HERE / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def figures() -> dict[str, str]:
+    """Each figure by its name, as pages print it."""
+    return dict((*_of_limits(), *_of_depths(), *_of_area()))
+
+
+def _of_limits() -> Iterator[tuple[str, str]]:
+    """In per cent, how much longer the RTL takes."""
+    longer = {
+        (row["network"], row["machine"]): 100 * (int(row["rtl_cycles"]) / int(row["simulator_cycles"]) - 1)
+        for row in rows_of("rtl.csv")
+    }
+    for name, machines in (("default", ("default",)), ("small", SMALL)):
+        chosen = [value for (_, machine), value in longer.items() if machine in machines]
+        yield f"{name}_least", _per_cent(min(chosen))
+        yield f"{name}_most", _per_cent(max(chosen))
+        yield f"{name}_mean", _per_cent(sum(chosen) / len(chosen))
+
+
+def _of_depths() -> Iterator[tuple[str, str]]:
+    cycles = {(row["network"], row["queue_depth"]): int(row["cycles"]) for row in rows_of("queue_depths.csv")}
+    losses = []
+    for name in NETWORKS:
+        shallow, deep = cycles[name, "1"], cycles[name, "4"]
+        losses.append(100 * (shallow / deep - 1))
+        yield f"{name}_1", f"{shallow:,}"
+        yield f"{name}_4", f"{deep:,}"
+        yield f"{name}_loss", f"{losses[-1]:.2f} %"
+    yield "depth_most", f"{max(losses):.2f}"
+
+
+def _of_area() -> Iterator[tuple[str, str]]:
+    config = DlaConfig()
+    bits = slot_bits()
+    deep, shallow = (areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, 1))
+    yield "slot_bits", f"{bits:,}"
+    yield "bit_area", f"{1000 * deep / (4 * bits):.1f}"
+    yield "queues_area", f"{deep:.0f}"
+    yield "shallow_area", f"{shallow:.0f}"
+
+
+def _per_cent(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def update(page: str, text: str) -> str:
+    """The page's text with today's figures."""
+    found = figures()
+    for own, sentence in STATEMENTS:
+        if own == page:
+            text = _filled(text, sentence, found, page)
+    return text
+
+
+def _filled(text: str, sentence: str, found: dict[str, str], page: str) -> str:
+    parts = re.split(r"\{(\w+)\}", sentence)
+    spaced = [r"\s+".join(map(re.escape, part.split(" "))) for part in parts[::2]]
+    pattern = re.compile(r"([−+\d,.]+(?: %)?)".join(f"({part})" for part in spaced))
+    match = pattern.search(text)
+    assert match, f"{page} lacks the sentence: {sentence}"
+    pieces = list(match.groups())
+    pieces[1::2] = [found[name] for name in parts[1::2]]
+    return text[: match.start()] + "".join(pieces) + text[match.end() :]
+
+
+def write_all() -> None:
+    """Put today's figures into every page."""
+    for page in dict(STATEMENTS):
+        path = ROOT / page
+        path.write_text(update(page, path.read_text(encoding="utf-8")), encoding="utf-8")
