@@ -70,8 +70,6 @@ PLACES = {
     "apart": {},
     "before": {"IN_ADDR": 64 * 1024, "OUT_ADDR": 64 * 1024 - 4000},
     "with gaps": {"IN_PIXEL_STRIDE": 192},
-    "in place": {"OUT_ADDR": 0},
-    "upon the input": {"OUT_ADDR": 999},
     "between the input's pixels": {"IN_PIXEL_STRIDE": 192, "OUT_ADDR": 70, "OUT_PIXEL_STRIDE": 192},
     "larger than the input": {"IN_SIZE": (4, 7)},
     "smaller than the input": {"IN_SIZE": (6, 8)},

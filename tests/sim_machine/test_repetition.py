@@ -7,7 +7,7 @@ from dlasim.isa import codec
 from dlasim.isa.assembly import assemble
 from dlasim.isa.registers import BY_NAME, COUNTERS, Region
 from dlasim.sim.executor import make_executor
-from dlasim.sim.machine import Dla
+from dlasim.sim.plan_cache import PlanCache
 from dlasim.sim.runner import Simulation, config_of
 
 ADD = """.config sram=4KiB
@@ -33,10 +33,10 @@ ADD = """.config sram=4KiB
 
 @pytest.fixture
 def plans(monkeypatch):
-    """How often a machine planned or looked up a plan."""
+    """How often a machine looked for a plan, or made one."""
     calls = []
-    original = Dla._plan
-    monkeypatch.setattr(Dla, "_plan", lambda dla, *given: calls.append(1) or original(dla, *given))
+    original = PlanCache.plan
+    monkeypatch.setattr(PlanCache, "plan", lambda cache, *given: calls.append(1) or original(cache, *given))
     return calls
 
 
