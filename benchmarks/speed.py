@@ -1,10 +1,11 @@
 """The simulator's speed compared with LiteRT in one run, with the goals next to the figures.
 
     python benchmarks/speed.py                         built-in networks
-    python benchmarks/speed.py resnet8=a.tflite vww=b.tflite kws=c.tflite mobilenet_v1=d.tflite
+    python benchmarks/speed.py resnet8=a.tflite vww=b.tflite ds_cnn=c.tflite mobilenet_v1=d.tflite
 
-One thread each. Rounds alternate between the sides and the best of each counts, so that other work on the
-machine disturbs the ratios least. Leaves with 1 if a goal is missed by more than TOLERANCE.
+One thread each. `steady.py` measures inferences; elsewhere rounds alternate between the sides and the best of
+each counts, so that other work on the machine disturbs the ratios least. Leaves with 1 if a goal is missed by
+more than TOLERANCE.
 """
 
 from __future__ import annotations
@@ -15,18 +16,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import steady
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from numpy.typing import NDArray
 
 from dlasim import api
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.tflite.writer import write_tflite
-from dlasim.compiler_shim.topologies import build_topology
 from dlasim.inputs import noise
 from dlasim.isa import codec, container
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
@@ -47,28 +46,7 @@ SECONDS_EACH = 1.5  # of measuring, for each side of a comparison
 DLASIM = shutil.which("dlasim", path=str(Path(sys.executable).parent)) or "dlasim"
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
-    """A network to compare on: a built-in topology, and how often XNNPACK's time it may take."""
-
-    name: str
-    topology: str
-    alpha: float | None
-    resolution: int | None
-    xnnpack_limit: float
-
-    def model(self) -> bytes:
-        """The built-in network as a .tflite file."""
-        graph = build_topology(self.topology, seed=0, alpha=self.alpha, resolution=self.resolution)
-        return write_tflite(graph)
-
-
-NETWORKS = (
-    Network("mobilenet_v1", "mobilenet_v1", None, None, 3.0),
-    Network("resnet8", "resnet8", None, None, 4.0),
-    Network("vww", "mobilenet_v1", 0.25, 96, 4.0),
-    Network("kws", "ds_cnn", None, None, 4.0),
-)
+XNNPACK_LIMIT = 1.0  # of its time, on every network and CPU
 REFERENCE_SPEEDUP = 8.0  # over LiteRT's reference kernels, on mobilenet_v1
 
 
@@ -92,21 +70,22 @@ class Goals:
 def main(arguments: Sequence[str]) -> int:
     """Measure everything; `arguments` name real models as NETWORK=FILE."""
     files = dict(argument.split("=", 1) for argument in arguments)
-    unknown = set(files) - {network.name for network in NETWORKS}
+    unknown = set(files) - set(steady.NETWORKS)
     if unknown:
         print(
-            f"unknown network {min(unknown)}; the networks are {', '.join(n.name for n in NETWORKS)}",
-            file=sys.stderr,
+            f"unknown network {min(unknown)}; the networks are {', '.join(steady.NETWORKS)}", file=sys.stderr
         )
         return 2
-    models = {n.name: Path(files[n.name]).read_bytes() if n.name in files else n.model() for n in NETWORKS}
     goals = Goals()
-    with tempfile.TemporaryDirectory() as folder:
-        programs = {name: lowered(Path(folder), name, model, CONFIG) for name, model in models.items()}
-        steady(models, programs, goals)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        steady.write_networks(folder, files)
+        programs = {path.stem: container.read(path.read_bytes()) for path in folder.glob("*.bin")}
+        inferences(folder, goals)
+        reference(folder, programs["mobilenet_v1"], goals)
         timing(programs["mobilenet_v1"], goals)
-        processes(Path(folder), programs["resnet8"], goals)
-        memory(Path(folder), models["resnet8"], goals)
+        processes(folder, programs["resnet8"], goals)
+        memory(folder, (folder / "resnet8.tflite").read_bytes(), goals)
     print(f"missed: {', '.join(goals.missed)}" if goals.missed else "every goal is met")
     return 1 if goals.missed else 0
 
@@ -119,29 +98,22 @@ def lowered(folder: Path, name: str, model: bytes, config: DlaConfig) -> Program
     return lower_for(api.load_network(path), config, options).program
 
 
-def steady(models: dict[str, bytes], programs: dict[str, Program], goals: Goals) -> None:
-    """Inference after inference, everything warm."""
-    vnni = _has_vnni()
-    print(f"Steady state, one thread, 1 MiB SRAM ({'with' if vnni else 'without'} VNNI)")
-    for network in NETWORKS:
-        program = programs[network.name]
-        inputs = noise(program.inputs, 0)
-        simulation = Simulation(program, config_of(program), make_executor("fast"))
-        ours, fast, reference = best_times(
-            lambda simulation=simulation, inputs=inputs: simulation.run(inputs),
-            litert(models[network.name], inputs, OpResolverType.AUTO),
-            litert(models[network.name], inputs, OpResolverType.BUILTIN_REF),
-        )
-        print(
-            f"  {network.name}: dlasim {1e3 * ours:.3f} ms, XNNPACK {1e3 * fast:.3f} ms, "
-            f"reference {1e3 * reference:.2f} ms"
-        )
-        if vnni or network.name != "mobilenet_v1":
-            goals.line(f"{network.name}: dlasim / XNNPACK", ours / fast, network.xnnpack_limit)
-        if network.name == "mobilenet_v1":
-            goals.line(
-                f"{network.name}: reference / dlasim", reference / ours, REFERENCE_SPEEDUP, at_least=True
-            )
+def inferences(folder: Path, goals: Goals) -> None:
+    """Inference after inference, everything warm, as on several CPUs."""
+    print("Steady state, one thread, 1 MiB SRAM, medians")
+    for cpu, medians in steady.compare(folder):
+        for name, (ours, fast) in medians.items():
+            print(f"  {name} with {cpu}: dlasim {1e3 * ours:.3f} ms, XNNPACK {1e3 * fast:.3f} ms")
+            goals.line(f"{name} with {cpu}: dlasim / XNNPACK", ours / fast, XNNPACK_LIMIT)
+
+
+def reference(folder: Path, program: Program, goals: Goals) -> None:
+    """MobileNetV1 compared with LiteRT's reference kernels."""
+    inputs = noise(program.inputs, 0)
+    simulation = Simulation(program, config_of(program), make_executor("fast"))
+    model = (folder / "mobilenet_v1.tflite").read_bytes()
+    ours, slow = best_times(lambda: simulation.run(inputs), litert(model, inputs, OpResolverType.BUILTIN_REF))
+    goals.line("mobilenet_v1: reference / dlasim", slow / ours, REFERENCE_SPEEDUP, at_least=True)
 
 
 def litert(
@@ -254,12 +226,6 @@ def _process(command: list[str]) -> tuple[float, int]:
     if int(code):
         raise SystemExit(f"{' '.join(command)} failed:\n{measured.stderr}")
     return float(seconds), int(peak)
-
-
-def _has_vnni() -> bool:
-    from dlasim.sim.kernels.loader import best_kind
-
-    return "vnni" in str(best_kind()).lower()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ this differs from executing while the host runs.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +25,7 @@ from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan
 from dlasim.sim.plan_cache import PlanCache
 from dlasim.sim.stream import FaultAt
-from dlasim.sim.system_memory import DmaMemory
+from dlasim.sim.system_memory import DmaMemory, zeroed_bytes
 
 NO_MEMORY = np.zeros(0, np.uint8)
 _REGION_REGISTERS = [(f"REGION{number}_BASE", f"REGION{number}_SIZE") for number in range(REGION_COUNT)]
@@ -60,10 +60,11 @@ class Dla:
     ) -> None:
         """Without an executor no tensor is computed: time only. `plans` are shared with other machines."""
         self.config = config
-        self.sram: NDArray[np.uint8] = np.zeros(config.sram_bytes if executor else 0, np.uint8)
+        self.sram: NDArray[np.uint8] = zeroed_bytes(config.sram_bytes if executor else 0)
         self.registers = ControlRegisters(config)
         self.file: list[int] = reset_file()
         self.observer: Observer | None = None
+        self.writes = 0  # of registers by the host, and resets: whoever has seen this number has seen them
         self._memory = memory
         self._executor = executor
         self._on_complete = on_complete
@@ -80,7 +81,8 @@ class Dla:
 
     def reset(self) -> None:
         """Stop at once and return to the state after power-on; SRAM reads as zero."""
-        self.sram = np.zeros(len(self.sram), np.uint8)
+        self.writes += 1
+        self.sram = zeroed_bytes(len(self.sram))
         self._restart()
 
     def load(self, offset: int, size: int) -> int:
@@ -94,6 +96,7 @@ class Dla:
 
     def store(self, offset: int, size: int, value: int) -> None:
         """Write a register; a write that is not allowed is refused and leaves STATUS.refused set."""
+        self.writes += 1
         register = find(offset)
         if register is None or size != REGISTER_BYTES or not may_write(register, value):
             return self.registers.flags("STATUS", refused=True)
@@ -120,6 +123,15 @@ class Dla:
             else:
                 self._complete()
         self._now = now
+
+    def repeat(self, runs: Sequence[Run], cycles: int) -> None:
+        """Run streams of the queue that took so many cycles, from the state that the machine is in again."""
+        for run in runs:
+            if self._executor is not None:
+                self._executor.run(run.plan, self.sram, self._windows(), None, run.first_word)
+            self.registers.count(run.plan.counters)
+        self.registers["STREAMS_DONE"] += len(runs)
+        self._now += cycles
 
     def next_event(self) -> int | None:
         """The next cycle at which the DLA interrupts or completes, if it runs."""

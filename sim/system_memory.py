@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 
+_LINE_BYTES = 64  # of a cache
+
 
 class DmaMemory(Protocol):
     """The memory that the DLA's transfers read and write."""
@@ -30,3 +32,10 @@ class SystemMemory:
         if offset < 0 or offset + size_bytes > len(self.data):
             return None
         return self.data[offset : offset + size_bytes]
+
+
+def zeroed_bytes(size: int) -> NDArray[np.uint8]:
+    """Memory that begins with a cache line, as tiles of weights want it; untouched pages take no room."""
+    memory = np.zeros(size + _LINE_BYTES, np.uint8)
+    first = -int(memory.ctypes.data) % _LINE_BYTES
+    return memory[first : first + size]

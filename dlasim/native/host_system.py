@@ -12,6 +12,7 @@ from dlasim.dataclass import dataclass
 _LINUX_NAMES = {
     "sahf": "lahf_lm", "sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "bmi": "bmi1", "lzcnt": "abm",
     "avxvnni": "avx_vnni", "avx512vnni": "avx512_vnni", "neon": "asimd",
+    "amx-tile": "amx_tile", "amx-int8": "amx_int8",
 }  # fmt: skip
 _MAX_BYTES = 1 << 14  # of which the first CPU of many takes less
 
@@ -29,6 +30,11 @@ class CpuFeatures(ABC):
     def has_vnni(self) -> bool:
         """Whether one instruction multiplies and adds four bytes per lane."""
         return self.has("avx512vnni") or self.has("avxvnni")
+
+    @property
+    def has_tiles(self) -> bool:
+        """Whether one instruction multiplies two tiles of bytes."""
+        return self.has("avx512vnni") and self.has("amx-int8")
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ PLATFORMS = (
     Platform(ARM_LINUX, "aarch64-unknown-linux-gnu", "aarch64-linux-gnu", "generic", "aarch64-linux.so"),
 )
 LEVELS = (  # the first that runs on a CPU is the fastest
+    Level("v4-amx", X86_LINUX, "x86-64-v4", f"{_V4},+avx512vnni,+avx512vbmi,+amx-tile,+amx-int8", "amx"),
     Level("v4-vnni", X86_LINUX, "x86-64-v4", f"{_V4},+avx512vnni", "vnni"),
     Level("v4", X86_LINUX, "x86-64-v4", _V4, "portable"),
     Level("v3-vnni", X86_LINUX, "x86-64-v3", f"{_V3},+avxvnni", "vnni"),

@@ -10,6 +10,9 @@ import llvmlite.binding as llvm
 from dlasim.native.host_system import CpuFeatures
 from dlasim.native.levels import Platform
 
+_TILES = ("amx-tile", "amx-int8")
+_UNUSED = {"vnni": _TILES, "portable": (*_TILES, "avx512vnni", "avxvnni")}  # features, by kind of kernels
+
 
 @dataclass(frozen=True, slots=True)
 class Target(CpuFeatures):
@@ -26,11 +29,11 @@ class Target(CpuFeatures):
         return f"+{feature}" in self.features.split(",")
 
     def for_kind(self, kind: str) -> Target:
-        """The CPU as kernels of a kind see it: portable ones do without VNNI."""
-        if kind != "portable" or not self.has_vnni:
-            return self
-        others = [name for name in self.features.split(",") if name not in ("+avx512vnni", "+avxvnni")]
-        return replace(self, features=",".join([*others, "-avx512vnni", "-avxvnni"]))
+        """The CPU as kernels of a kind see it: only those for AMX use its tiles, portable ones no VNNI."""
+        unused = _UNUSED.get(kind, ())
+        names = [name for name in self.features.split(",") if name[1:] not in unused]
+        hidden = [f"-{name}" for name in unused if self.has(name)]
+        return replace(self, features=",".join([*names, *hidden]))
 
 
 @cache

@@ -7,7 +7,7 @@ the sum of an output's weights; in - IN_ZP as a short otherwise.
 
 from __future__ import annotations
 
-from dlasim.native.routine import Number, Pointer, inlined, routine
+from dlasim.native.routine import Number, Pointer, routine
 from dlasim.native.target import host
 from dlasim.sim.kernels.dot import (
     GROUP_BYTES,
@@ -16,7 +16,6 @@ from dlasim.sim.kernels.dot import (
 )
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
-    OPCODE,
     OUT_CHANNELS,
     OUT_H,
     OUT_W,
@@ -26,17 +25,8 @@ from dlasim.sim.kernels.finish import (
     place_outputs,
 )
 from dlasim.sim.kernels.input_view import (
-    IN_ADDR,
     IN_CHANNELS,
-    IN_H,
-    IN_PIXEL,
-    IN_ROW,
-    IN_W,
     IN_ZP,
-    MAT_MUL,
-    PAD_LEFT,
-    PAD_TOP,
-    PAD_VALUE,
     WEIGHT_ZP,
     geometry,
 )
@@ -47,6 +37,7 @@ from dlasim.sim.kernels.memory_access import (
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.packing import fold_offset, pack_block
 from dlasim.sim.kernels.single_channel import convolve_single_channel
+from dlasim.sim.kernels.staging import stage_input
 from dlasim.sim.kernels.unpacked import convolve_unpacked
 from dlasim.sim.kernels.vectors import (
     BYTES32,
@@ -60,56 +51,7 @@ UNPACKED_PIXELS = 2
 
 
 @routine
-def stage_input(row: Pointer, sram: Pointer, stage: Pointer, height: Number, width: Number) -> None:
-    """The padded input as [height][width][channel] of staged values."""
-    offset = 128 if IS_QUAD else -row[IN_ZP]
-    matrix = row[OPCODE] == MAT_MUL
-    in_h, in_w = (row[OUT_H], row[OUT_W]) if matrix else (row[IN_H], row[IN_W])
-    top, left = (0, 0) if matrix else (row[PAD_TOP], row[PAD_LEFT])
-    channels, pixel = row[IN_CHANNELS], row[IN_PIXEL]
-    outside = row[PAD_VALUE] + offset
-    first, last = min(left, width), max(min(left, width), min(width, left + in_w))
-    at = 0
-    for y in range(height):
-        if y < top or y >= top + in_h:
-            for i in range(width * channels):
-                stage[at + i] = outside
-        else:
-            for i in range(first * channels):
-                stage[at + i] = outside
-            source = row[IN_ADDR] + (y - top) * row[IN_ROW]
-            stage_run(sram, source, pixel, channels, last - first, stage, at + first * channels, offset)
-            for i in range(last * channels, width * channels):
-                stage[at + i] = outside
-        at += width * channels
-
-
-@inlined
-def stage_run(
-    sram: Pointer,
-    source: Number,
-    pixel: Number,
-    channels: Number,
-    count: Number,
-    stage: Pointer,
-    at: Number,
-    offset: Number,
-) -> None:
-    """`count` pixels of one row."""
-    if pixel == channels:
-        for i in range(count * channels):
-            stage[at + i] = sram[source + i] + offset
-    elif channels == 1:
-        for i in range(count):
-            stage[at + i] = sram[source + i * pixel] + offset
-    else:
-        for i in range(count):
-            for c in range(channels):
-                stage[at + i * channels + c] = sram[source + i * pixel + c] + offset
-
-
-@routine
-def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV, OP_CONV_RELU, OP_MAT_MUL. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
     out_w, channels, outputs = row[OUT_W], row[IN_CHANNELS], row[OUT_CHANNELS]
@@ -149,7 +91,7 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
     rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
     scratch, packed = shifted(arena, scratch_offset), shifted(arena, packed_at)
 
-    stage_input(row, sram, stage, height, width)
+    stage_input(row, sram, stage, height, width, 128 if IS_QUAD else -row[IN_ZP])
     place_outputs(row, outs, accs)
     at = 0
     for y in range(row[OUT_H]):
@@ -169,11 +111,11 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
     while channel < outputs:
         columns = min(VECTORS, (outputs - channel + LANES - 1) // LANES)
         for v in range(columns):
-            channel_constants(row, sram, channel + v * LANES, table_at(constants, v * CONSTANT_BYTES))
+            channel_constants(row, sram, channel, v, 0, table_at(constants, v * CONSTANT_BYTES))
         pack_block(
-            row, sram, channel, columns, taps, run, groups, rows, scratch, scratch_rows, packed
+            row, sram, channel, 0, columns, 0, taps, run, groups, rows, scratch, scratch_rows, packed
         )  # fmt: skip
-        fold_offset(row, columns, taps * groups, packed, constants, starts)
+        fold_offset(128 + row[IN_ZP], columns, taps * groups, packed, constants, starts)
         at = 0
         while at < pixels:
             rest = pixels - at

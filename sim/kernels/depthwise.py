@@ -1,13 +1,15 @@
 """Depthwise convolution: sixteen channels at once, over bands of output rows.
 
 A band's input rows are staged first, padded and with whole vectors of channels, so that no pixel is at an
-edge and no load is partial. The zero point is folded into what the sums start from.
+edge and no load is partial. The rows below each other that a window meets are interleaved into groups, so
+that one instruction multiplies and adds the taps of a column. The zero point is folded into what the sums
+start from.
 """
 
 from __future__ import annotations
 
-from dlasim.native.routine import Number, Pointer, Vector, routine
-from dlasim.sim.kernels.dot import multiply_add
+from dlasim.native.routine import Number, Pointer, inlined, routine
+from dlasim.sim.kernels.depth_spans import depth_span, depth_span3, depth_span6, span_offset
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     OUT_CHANNELS,
@@ -40,27 +42,32 @@ from dlasim.sim.kernels.input_view import (
     WEIGHT_ADDR,
     WEIGHT_ZP,
 )
+from dlasim.sim.kernels.interleaving import GROUP_ROWS, interleave_rows
 from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     get8,
     load8,
     load32,
     put8,
+    shifted,
     store8,
     store32,
     table_at,
 )
+from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
     add,
     bit_and,
     multiply,
+    shift_left,
     splat,
     subtract,
 )
 
 SPAN = 64  # pixels of one tile
+_MASK = (1 << 8 * STAGED_BYTES) - 1  # a staged value
 BAND_BYTES = 1 << 16  # of staged input: what the caches hold next to everything else
 
 
@@ -84,8 +91,15 @@ def stage_row(
     if factor == 1 and step == channels and pixel_bytes == channels:
         copy_bytes(stage, at + first * pixel_bytes, sram, source, (last - first) * channels)
     elif factor == 1:
+        whole = (last - first - 1) * step + channels - pixel_bytes  # from here on, vectors leave the row
         for x in range(last - first):
-            copy_bytes(stage, at + (first + x) * pixel_bytes, sram, source + x * step, channels)
+            here, there = source + x * step, at + (first + x) * pixel_bytes
+            if x * step <= whole:
+                for c in range(0, channels, LANES):
+                    store8(stage, there + c, load8(sram, here + c))
+            else:
+                for c in range(channels):
+                    put8(stage, there + c, get8(sram, here + c))
     else:
         for x in range(last - first):
             for c in range(channels):
@@ -93,76 +107,50 @@ def stage_row(
 
 
 @routine
-def depth_span9(
-    stage: Pointer,
-    at: Number,
-    step: Number,
-    turns: Number,
-    places: Pointer,
+def depth_weights(
+    row: Pointer,
+    sram: Pointer,
+    groups: Number,
+    skipped: Number,
     weights: Pointer,
-    start: Vector,
-    tile: Pointer,
+    ones: Pointer,
+    constants: Pointer,
 ) -> None:
-    """`turns` pixels of nine taps: places and weights stay in registers."""
-    p0, p1, p2, p3, p4 = places[0], places[1], places[2], places[3], places[4]
-    p5, p6, p7, p8 = places[5], places[6], places[7], places[8]
-    w0, w1, w2 = load32(weights, 0), load32(weights, BYTES32), load32(weights, 2 * BYTES32)
-    w3, w4 = load32(weights, 3 * BYTES32), load32(weights, 4 * BYTES32)
-    w5, w6 = load32(weights, 5 * BYTES32), load32(weights, 6 * BYTES32)
-    w7, w8 = load32(weights, 7 * BYTES32), load32(weights, 8 * BYTES32)
-    for i in range(turns):
-        total = multiply_add(start, load8(stage, at + p0), w0)
-        total = multiply_add(total, load8(stage, at + p1), w1)
-        total = multiply_add(total, load8(stage, at + p2), w2)
-        total = multiply_add(total, load8(stage, at + p3), w3)
-        total = multiply_add(total, load8(stage, at + p4), w4)
-        total = multiply_add(total, load8(stage, at + p5), w5)
-        total = multiply_add(total, load8(stage, at + p6), w6)
-        total = multiply_add(total, load8(stage, at + p7), w7)
-        total = multiply_add(total, load8(stage, at + p8), w8)
-        store32(tile, i * BYTES32, total)
-        at += step
+    """Per sixteen channels the weights of each group, a vector each, and what the sums start from.
 
-
-@routine
-def depth_span(
-    stage: Pointer,
-    at: Number,
-    step: Number,
-    turns: Number,
-    places: Pointer,
-    taps: Number,
-    weights: Pointer,
-    start: Vector,
-    tile: Pointer,
-) -> None:
-    """`turns` pixels of any number of taps."""
-    for i in range(turns):
-        total = start
-        for tap in range(taps):
-            weight = load32(weights, tap * BYTES32)
-            total = multiply_add(total, load8(stage, at + places[tap]), weight)
-        store32(tile, i * BYTES32, total)
-        at += step
-
-
-@routine
-def depth_weights(row: Pointer, sram: Pointer, taps: Number, weights: Pointer, constants: Pointer) -> None:
-    """Per sixteen channels the weights of each tap, a vector each, and what the sums start from."""
-    outputs = row[OUT_CHANNELS]
-    zero_point, weight_zero_point = splat(row[IN_ZP]), splat(row[WEIGHT_ZP])
+    A window begins `skipped` rows below the first row of the groups. A group of shorts holds weights less
+    their zero point, a group of bytes the weights as they are.
+    """
+    outputs, kernel_h, kernel_w = row[OUT_CHANNELS], row[KERNEL_H], row[KERNEL_W]
+    offset = splat(row[IN_ZP] + (128 if IS_QUAD else 0))
+    zero_point, mask = splat(row[WEIGHT_ZP]), splat(_MASK)
     for block in range((outputs + LANES - 1) // LANES):
         channel = block * LANES
         total = splat(0)
-        for tap in range(taps):
-            stored = part8(sram, row[WEIGHT_ADDR] + tap * outputs + channel, outputs - channel)
-            value = subtract(stored, weight_zero_point)
-            total = add(total, value)
-            store32(weights, (block * taps + tap) * BYTES32, bit_and(value, splat(0xFFFF)))
+        for group in range(groups):
+            top, kx = group // kernel_w * GROUP_ROWS, group % kernel_w
+            packed, used = splat(0), 0
+            for i in range(max(0, skipped - top), min(GROUP_ROWS, skipped + kernel_h - top)):
+                tap = (top + i - skipped) * kernel_w + kx
+                stored = part8(sram, row[WEIGHT_ADDR] + tap * outputs + channel, outputs - channel)
+                value = subtract(stored, zero_point)
+                total = add(total, value)
+                moved = shift_left(bit_and(stored if IS_QUAD else value, mask), splat(i * 8 * STAGED_BYTES))
+                packed = add(packed, moved)
+                used |= 1 << (i * 8 * STAGED_BYTES)
+            store32(weights, (block * groups + group) * BYTES32, packed)
+            ones[group] = used
         here = table_at(constants, block * CONSTANT_BYTES)
-        channel_constants(row, sram, channel, here)
-        start = subtract(load32(here, START), multiply(zero_point, total))
-        store32(here, START, start)
+        channel_constants(row, sram, channel, 0, 0, here)
+        store32(here, START, subtract(load32(here, START), multiply(offset, total)))
+
+
+@inlined
+def rows_share_groups(row: Pointer) -> Number:
+    """Whether the groups of an output row hold the windows of the next row, too, one row further down."""
+    kernel_h = row[KERNEL_H]
+    room = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS * GROUP_ROWS
+    return row[STRIDE_H] == 1 and row[DILATION_H] == 1 and kernel_h < room
 
 
 @routine
@@ -173,32 +161,55 @@ def depth_band(
     first: Number,
     last: Number,
     block: Number,
+    blocks: Number,
     row_bytes: Number,
     pixel_bytes: Number,
+    width: Number,
+    columns: Pointer,
     places: Pointer,
     weights: Pointer,
+    ones: Pointer,
     constants: Pointer,
     tile: Pointer,
     outs: Pointer,
     accs: Pointer,
 ) -> None:
     """Output rows `first` to `last` of sixteen channels; tiles run on from row to row."""
-    out_w, taps = row[OUT_W], row[KERNEL_H] * row[KERNEL_W]
-    weights_here = table_at(weights, block * taps * BYTES32)
+    out_w, kernel_h = row[OUT_W], row[KERNEL_H]
+    layers = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS
+    groups = layers * row[KERNEL_W]
+    shared = rows_share_groups(row)
     constants_here = table_at(constants, block * CONSTANT_BYTES)
     start = load32(constants_here, START)
-    step = row[STRIDE_W] * pixel_bytes
+    step, tap_bytes = row[STRIDE_W] * BYTES32, row[DILATION_H] * row_bytes
     at, filled = first * out_w, 0
     for y in range(first, last):
         here = (y - first) * row[STRIDE_H] * row_bytes + block * LANES
+        second = (y - first) % 2 if shared else 0
+        weights_here = table_at(weights, (second * blocks + block) * groups * BYTES32)
+        used_rows = kernel_h + (1 if shared and y + 1 < last else 0)
+        for layer in range(0 if second else layers):
+            top = layer * GROUP_ROWS
+            lowest = min(GROUP_ROWS, used_rows - top) - 1
+            interleave_rows(
+                stage, here + top * tap_bytes, tap_bytes, lowest * tap_bytes, width, pixel_bytes,
+                shifted(columns, layer * width * BYTES32),
+            )  # fmt: skip
         x = 0
         while x < out_w:
             turns = min(SPAN - filled, out_w - x)
             to = table_at(tile, filled * BYTES32)
-            if taps == 9:
-                depth_span9(stage, here + x * step, step, turns, places, weights_here, start, to)
+            if groups == 3:
+                depth_span3(columns, x * step, step, turns, places, weights_here, start, to)
+            elif groups == 6:
+                depth_span6(columns, x * step, step, turns, places, weights_here, start, to)
             else:
-                depth_span(stage, here + x * step, step, turns, places, taps, weights_here, start, to)
+                depth_span(columns, x * step, step, turns, places, groups, weights_here, start, to)
+            if IS_QUAD and row[WEIGHT_ZP] != 0:
+                span_offset(
+                    columns, x * step, step, turns, places, groups, table_at(ones, 4 * second * groups),
+                    row[WEIGHT_ZP], to,
+                )  # fmt: skip
             x += turns
             filled += turns
             if filled == SPAN:
@@ -213,7 +224,8 @@ def depth_band(
 def depthwise(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_DEPTH_CONV. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w = row[KERNEL_H], row[KERNEL_W]
-    taps, pixels = kernel_h * kernel_w, row[OUT_H] * row[OUT_W]
+    layers = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS
+    groups, pixels = layers * kernel_w, row[OUT_H] * row[OUT_W]
     blocks = (row[OUT_CHANNELS] + LANES - 1) // LANES
     pixel_bytes = blocks * LANES
     width = (row[OUT_W] - 1) * row[STRIDE_W] + (kernel_w - 1) * row[DILATION_W] + 1
@@ -223,25 +235,30 @@ def depthwise(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> 
     band = min(band, row[OUT_H])
     height = (band - 1) * row[STRIDE_H] + reach
 
-    weights_at = aligned(height * row_bytes + BYTES32)
-    outs_at = weights_at + blocks * taps * BYTES32
+    columns_at = aligned(height * row_bytes + BYTES32)
+    weights_at = columns_at + layers * width * BYTES32
+    outs_at = weights_at + 2 * blocks * groups * BYTES32
     accs_at = outs_at + aligned(4 * pixels)
     places_at = accs_at + aligned(4 * pixels)
-    constants_at = places_at + aligned(4 * taps)
+    ones_at = places_at + aligned(4 * groups)
+    constants_at = ones_at + aligned(8 * groups)
     tile_at = constants_at + blocks * CONSTANT_BYTES
     needed = tile_at + SPAN * BYTES32
     if needed > capacity:
         return needed
+    columns = shifted(arena, columns_at)
     weights, outs, accs = table_at(arena, weights_at), table_at(arena, outs_at), table_at(arena, accs_at)
-    places, constants, tile = (
-        table_at(arena, places_at), table_at(arena, constants_at), table_at(arena, tile_at),
-    )  # fmt: skip
+    places, ones = table_at(arena, places_at), table_at(arena, ones_at)
+    constants, tile = table_at(arena, constants_at), table_at(arena, tile_at)
 
     place_outputs(row, outs, accs)
-    depth_weights(row, sram, taps, weights, constants)
-    for ky in range(kernel_h):
+    depth_weights(row, sram, groups, 0, weights, ones, constants)
+    if rows_share_groups(row):
+        further = table_at(weights, blocks * groups * BYTES32)
+        depth_weights(row, sram, groups, 1, further, table_at(ones, 4 * groups), constants)
+    for layer in range(layers):
         for kx in range(kernel_w):
-            places[ky * kernel_w + kx] = ky * row[DILATION_H] * row_bytes + kx * row[DILATION_W] * pixel_bytes
+            places[layer * kernel_w + kx] = (layer * width + kx * row[DILATION_W]) * BYTES32
     for first in range(0, row[OUT_H], band):
         last = min(first + band, row[OUT_H])
         top = first * row[STRIDE_H] - row[PAD_TOP]
@@ -249,7 +266,7 @@ def depthwise(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> 
             stage_row(row, sram, arena, y * row_bytes, top + y, width, pixel_bytes)
         for block in range(blocks):
             depth_band(
-                row, sram, arena, first, last, block, row_bytes, pixel_bytes, places, weights,
-                constants, tile, outs, accs,
+                row, sram, arena, first, last, block, blocks, row_bytes, pixel_bytes, width, columns,
+                places, weights, ones, constants, tile, outs, accs,
             )  # fmt: skip
     return 0

@@ -26,7 +26,8 @@ _SHORTS = ir.VectorType(_I16, 2 * LANES)
 Values = list[ir.Value]
 
 
-def _index(value: int) -> ir.Constant:
+def index(value: int) -> ir.Constant:
+    """An offset or a number of turns."""
     return ir.Constant(_I64, value)
 
 
@@ -34,12 +35,12 @@ def _load(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, kind: ir.T
     return builder.load(place(builder, pointer, offset, kind), align=align)
 
 
-def _load_index(builder: ir.IRBuilder, table: ir.Value, number: ir.Value) -> ir.Value:
+def load_index(builder: ir.IRBuilder, table: ir.Value, number: ir.Value) -> ir.Value:
     """An int32 of a table, as an offset."""
-    return builder.sext(_load(builder, table, builder.shl(number, _index(2)), _I32, 4), _I64)
+    return builder.sext(_load(builder, table, builder.shl(number, index(2)), _I32, 4), _I64)
 
 
-class _Loop:
+class Loop:
     """A counted loop of at least one turn in IR, with values carried from turn to turn."""
 
     def __init__(self, builder: ir.IRBuilder, count: ir.Value, carried: Values) -> None:
@@ -50,7 +51,7 @@ class _Loop:
         builder.branch(self._body)
         builder.position_at_end(self._body)
         self.number = builder.phi(_I64)
-        self.number.add_incoming(_index(0), before)
+        self.number.add_incoming(index(0), before)
         self.values: Values = []
         for value in carried:
             phi = builder.phi(value.type)
@@ -60,7 +61,7 @@ class _Loop:
     def close(self, results: Values) -> Values:
         """End the turn; what was carried is `results` from now on."""
         builder = self._builder
-        number = builder.add(self.number, _index(1))
+        number = builder.add(self.number, index(1))
         last = builder.block
         self.number.add_incoming(number, last)
         for phi, result in zip(self.values, results, strict=True):
@@ -90,24 +91,24 @@ def dot_tile(
     `packed` the weights as [tap][group][channel] groups.
     """
     rows, columns = pixels.constant, vectors.constant
-    origins = [_load_index(builder, places_at, _index(i)) for i in range(rows)]
-    first = [_load(builder, starts_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
-    weights_at = place(builder, packed_at, _index(0), _I8)
-    outer = _Loop(builder, tap_count, [*(first * rows), weights_at])
-    tap = _load_index(builder, taps_at, outer.number)
+    origins = [load_index(builder, places_at, index(i)) for i in range(rows)]
+    first = [_load(builder, starts_at, index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+    weights_at = place(builder, packed_at, index(0), _I8)
+    outer = Loop(builder, tap_count, [*(first * rows), weights_at])
+    tap = load_index(builder, taps_at, outer.number)
     corners = [place(builder, stage_at, builder.add(origin, tap), _I8) for origin in origins]
-    inner = _Loop(builder, groups, outer.values)
+    inner = Loop(builder, groups, outer.values)
     *sums, weights_at = inner.values
-    weights = [_load(builder, weights_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
-    step = builder.shl(inner.number, _index(2))
+    weights = [_load(builder, weights_at, index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+    step = builder.shl(inner.number, index(2))
     for i, corner in enumerate(corners):
         group = splat_value(builder, _load(builder, corner, step, _I32, 1), _SUMS)
         for v in range(columns):
             sums[i * columns + v] = add_products(builder, sums[i * columns + v], group, weights[v])
-    weights_at = place(builder, weights_at, _index(columns * BYTES32), _I8)
+    weights_at = place(builder, weights_at, index(columns * BYTES32), _I8)
     *sums, _ = outer.close(inner.close([*sums, weights_at]))
     for number, value in enumerate(sums):
-        builder.store(value, place(builder, tile_at, _index(number * BYTES32), _SUMS), align=4)
+        builder.store(value, place(builder, tile_at, index(number * BYTES32), _SUMS), align=4)
 
 
 @intrinsic
@@ -130,11 +131,11 @@ def dot_rows(
     count = rows.constant
     patch_at = place(builder, stage_at, stage_offset, _I8)
     rows_at = [
-        place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(count)
+        place(builder, weights_at, load_index(builder, offsets_at, index(i)), _I8) for i in range(count)
     ]
-    loop = _Loop(builder, turns, [splat_constant(0)] * (2 * count))
+    loop = Loop(builder, turns, [splat_constant(0)] * (2 * count))
     totals = list(loop.values)
-    patch = _load(builder, patch_at, builder.shl(loop.number, _index(6)), _SUMS, 1)
+    patch = _load(builder, patch_at, builder.shl(loop.number, index(6)), _SUMS, 1)
     for i, row in enumerate(rows_at):
         weights_here = _load_weights(builder, row, loop.number)
         totals[i] = add_products(builder, totals[i], patch, weights_here)
@@ -146,7 +147,7 @@ def dot_rows(
     for i in range(count):
         value = builder.sub(totals[i], builder.mul(factor, totals[count + i]))
         total = call_llvm(builder, f"llvm.vector.reduce.add.v{LANES}i32", _I32, [value])
-        builder.store(total, place(builder, sums_at, _index(4 * i), _I32), align=4)
+        builder.store(total, place(builder, sums_at, index(4 * i), _I32), align=4)
 
 
 @intrinsic
@@ -160,19 +161,19 @@ def transpose_groups(
 ) -> None:
     """Sixteen groups of each of sixteen rows of weights, to [group][row]."""
     rows_at = [
-        place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(LANES)
+        place(builder, weights_at, load_index(builder, offsets_at, index(i)), _I8) for i in range(LANES)
     ]
-    rows = [_load_weights(builder, row, _index(0)) for row in rows_at]
+    rows = [_load_weights(builder, row, index(0)) for row in rows_at]
     for i, row in enumerate(_transposed(builder, rows)):
-        offset = builder.add(packed_offset, builder.mul(packed_stride, _index(i)))
+        offset = builder.add(packed_offset, builder.mul(packed_stride, index(i)))
         builder.store(row, place(builder, packed_at, offset, _SUMS), align=4)
 
 
 def _load_weights(builder: ir.IRBuilder, row: ir.Value, turn: ir.Value) -> ir.Value:
     """Sixteen groups of int8 weights; shorts are made from them where a group holds two."""
     if IS_QUAD:
-        return _load(builder, row, builder.shl(turn, _index(6)), _SUMS, 1)
-    raw = _load(builder, row, builder.shl(turn, _index(5)), ir.VectorType(_I8, 2 * LANES), 1)
+        return _load(builder, row, builder.shl(turn, index(6)), _SUMS, 1)
+    raw = _load(builder, row, builder.shl(turn, index(5)), ir.VectorType(_I8, 2 * LANES), 1)
     return builder.bitcast(builder.sext(raw, _SHORTS), _SUMS)
 
 

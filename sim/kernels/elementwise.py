@@ -6,10 +6,8 @@ touch it: whoever prepares the rows sees to that.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dlasim.isa.instructions import Quant, ShiftMode
-from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
+from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.kernels.finish import (
     ACT_MAX,
     ACT_MIN,
@@ -35,7 +33,6 @@ from dlasim.sim.kernels.finish import (
     part32,
     put_part8,
     put_part32,
-    put_scale,
 )
 from dlasim.sim.kernels.input_view import IN_ADDR, IN_PIXEL, IN_ROW, IN_ZP
 from dlasim.sim.kernels.memory_access import (
@@ -45,8 +42,10 @@ from dlasim.sim.kernels.memory_access import (
     table_at,
 )
 from dlasim.sim.kernels.operation_rows import column, opcode
+from dlasim.sim.kernels.rescaling import down_scale, rescale, rescale_down, rescale_high, scale
 from dlasim.sim.kernels.vectors import (
     LANES,
+    MAX_DOWN_SHIFT,
     add,
     maximum,
     minimum,
@@ -71,15 +70,7 @@ _LUT, _LRELU, _ABS = (opcode(name) for name in ("OP_ACT_LUT", "OP_ACT_LRELU", "O
 _ADD32 = opcode("OP_E32_ADD")
 _CHANNEL, _LEFT, _ROUND = int(Quant.CHANNEL), int(ShiftMode.LEFT), int(ShiftMode.RIGHT_ROUND)
 TABLE_SIZE = 256
-
-
-class Scale(NamedTuple):
-    """A multiplier and a shift, as `requantize` takes them."""
-
-    left: Vector
-    least: Vector
-    multiplier: Vector
-    right: Vector
+_MAX_DOWN_LEFT = 20  # moved by so much, a difference of bytes is below 2^28, a sum of two below 2^29
 
 
 @inlined
@@ -104,20 +95,16 @@ def extents(
 
 
 @inlined
-def scale(constants: Pointer, multiplier: Number, shift: Number) -> Scale:
-    """A scale for all lanes."""
-    for lane in range(LANES):
-        put_scale(constants, lane, multiplier, shift)
-    return Scale(
-        load32(constants, LEFT), load32(constants, LEAST),
-        load32(constants, MULTIPLIER), load32(constants, RIGHT),
-    )  # fmt: skip
-
-
-@inlined
-def rescale(value: Vector, by: Scale) -> Vector:
-    """`requantize` with what `scale` gave."""
-    return requantize(value, by.left, by.least, by.multiplier, by.right)
+def goes_down(row: Pointer) -> Number:
+    """Whether OP_E_ADD or OP_E_SUB has the usual scales: those of `requantize_down`, for all its values."""
+    return (
+        (row[OPCODE] == _ADD or row[OPCODE] == _SUB)
+        and row[LEFT_SHIFT] <= _MAX_DOWN_LEFT
+        and -MAX_DOWN_SHIFT <= row[IN_SHIFT] <= 0
+        and -MAX_DOWN_SHIFT <= row[IN2_SHIFT] <= 0
+        and -MAX_DOWN_SHIFT <= row[OUT_SHIFT] < 0
+        and min(row[IN_MULT], row[IN2_MULT], row[OUT_MULT]) >= 0
+    )
 
 
 @routine
@@ -133,6 +120,9 @@ def binary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Nu
     zero_in, zero_in2, zero_out = splat(row[IN_ZP]), splat(row[IN2_ZP]), splat(row[OUT_ZP])
     moved, low, high = splat(row[LEFT_SHIFT]), splat(row[ACT_MIN]), splat(row[ACT_MAX])
     height, width, channels = extents(row, 1, 1, 1)
+    is_down = goes_down(row)
+    down_in, down_in2 = down_scale(scale_in, splat(0)), down_scale(scale_in2, splat(0))
+    down_out = down_scale(scale_out, zero_out)
     for y in range(height):
         for x in range(width):
             in_at = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
@@ -141,7 +131,14 @@ def binary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Nu
             for c in range(0, channels, LANES):
                 count = channels - c
                 a, b = part8(sram, in_at + c, count), part8(sram, in2_at + c, count)
-                if which in (_ADD, _SUB):
+                if is_down:
+                    a = shift_left(subtract(a, zero_in), moved)
+                    b = shift_left(subtract(b, zero_in2), moved)
+                    a = rescale_down(a, down_in) if row[IN_SHIFT] < 0 else rescale_high(a, down_in)
+                    b = rescale_down(b, down_in2) if row[IN2_SHIFT] < 0 else rescale_high(b, down_in2)
+                    a = rescale_down(add(a, b) if which == _ADD else subtract(a, b), down_out)
+                    a = minimum(maximum(a, low), high)
+                elif which in (_ADD, _SUB):
                     a = rescale(shift_left(subtract(a, zero_in), moved), scale_in)
                     b = rescale(shift_left(subtract(b, zero_in2), moved), scale_in2)
                     a = add(a, b) if which == _ADD else subtract(a, b)
@@ -237,7 +234,7 @@ def requant(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Nu
     zero_point, low, high = splat(row[OUT_ZP]), splat(row[ACT_MIN]), splat(row[ACT_MAX])
     block = LANES if per_channel else channels
     for first in range(0, channels, block):
-        channel_constants(row, sram, first, constants)
+        channel_constants(row, sram, first, 0, 0, constants)
         left, least = load32(constants, LEFT), load32(constants, LEAST)
         multiplier, right = load32(constants, MULTIPLIER), load32(constants, RIGHT)
         for y in range(height):

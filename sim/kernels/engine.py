@@ -28,7 +28,7 @@ class Engine:
     """Kernels and the memory that they work in; not for two threads at once."""
 
     def __init__(self, kind: str | None = None) -> None:
-        """`kind` is `vnni` or `portable`; by default the faster that the CPU has."""
+        """`kind` is `amx`, `vnni` or `portable`; by default the fastest that may run here."""
         self._run = load_kernels(kind or best_kind())
         self._state = np.zeros(1, np.int64)
         self._state_address = address_of(self._state)
@@ -78,6 +78,9 @@ class PreparedStream:
         self._regions = np.zeros(REGION_COUNT, np.int64)
         # Asking NumPy for an address takes longer than some operations.
         self._regions_address = address_of(self._regions)
+        self._sram: Bytes | None = None
+        self._memory: Sequence[Bytes] | None = None
+        self._sram_address = 0
         self._load(0)
 
     def __len__(self) -> int:
@@ -86,16 +89,15 @@ class PreparedStream:
     def run(self, sram: Bytes, regions: Sequence[Bytes]) -> None:
         """All operations in program order, on this SRAM and these regions."""
         for piece in range(piece_count(self._count)):
-            self._find(piece, regions)
-            self._advance(0, len(self._rows), address_of(sram), sram, regions)
+            self._find(piece, sram, regions)
+            self._advance(0, len(self._rows), sram, regions)
 
     def steps(self, sram: Bytes, regions: Sequence[Bytes]) -> Iterator[int]:
         """All operations in program order, with a pause after each, which has its number."""
-        sram_address = address_of(sram)
         for piece in range(piece_count(self._count)):
-            self._find(piece, regions)
+            self._find(piece, sram, regions)
             for number in range(len(self._rows)):
-                self._advance(number, number + 1, sram_address, sram, regions)
+                self._advance(number, number + 1, sram, regions)
                 yield self._first + number
 
     def _load(self, piece: int) -> None:
@@ -109,19 +111,23 @@ class PreparedStream:
         self._rows_address = address_of(self._rows)
         self._used = _used_regions(self._rows)
 
-    def _find(self, piece: int, regions: Sequence[Bytes]) -> None:
-        """Make ready a piece, and find the regions that its transfers name."""
+    def _find(self, piece: int, sram: Bytes, regions: Sequence[Bytes]) -> None:
+        """Make ready a piece, and find the SRAM and the regions that its transfers name.
+
+        Who passes the same sequence again has not changed what is in it.
+        """
         if piece != self._piece:
             self._load(piece)
+        elif sram is self._sram and regions is self._memory:
+            return
+        self._sram, self._memory, self._sram_address = sram, regions, address_of(sram)
         for number in self._used:
             self._regions[number] = address_of(regions[number])
 
-    def _advance(
-        self, first: int, last: int, sram_address: int, sram: Bytes, regions: Sequence[Bytes]
-    ) -> None:
+    def _advance(self, first: int, last: int, sram: Bytes, regions: Sequence[Bytes]) -> None:
         while first < last:
             first = self._engine.run_rows(
-                self._rows_address, first, last, sram_address, self._regions_address
+                self._rows_address, first, last, self._sram_address, self._regions_address
             )
             if first < last:
                 execute_operation(self._stream.operation(self._first + first), sram, regions)

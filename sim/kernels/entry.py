@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.native.routine import Bytes, Number, Numbers, Pointer, routine
-from dlasim.sim.kernels.convolution import convolve
+from dlasim.sim.kernels.convolution import convolve_packed
 from dlasim.sim.kernels.depthwise import depthwise
 from dlasim.sim.kernels.elementwise import binary8, binary32, fill, requant, unary8
 from dlasim.sim.kernels.finish import OPCODE
@@ -11,6 +11,8 @@ from dlasim.sim.kernels.memory_access import shifted
 from dlasim.sim.kernels.operation_rows import ROW_LENGTH, opcode
 from dlasim.sim.kernels.pooling import pool
 from dlasim.sim.kernels.softmax import softmax
+from dlasim.sim.kernels.tile_convolution import convolve_tiled
+from dlasim.sim.kernels.tiles import IS_TILED
 from dlasim.sim.kernels.transfer import dma_read, dma_write
 
 _ROW_BYTES = 8 * ROW_LENGTH
@@ -25,6 +27,7 @@ _ADD, _SUB, _MUL, _MIN, _MAX = (
 )
 _SOFTMAX = opcode("OP_SOFTMAX")
 UNKNOWN = -1
+convolve = convolve_tiled if IS_TILED else convolve_packed
 
 
 @routine

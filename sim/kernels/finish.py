@@ -11,6 +11,8 @@ from dlasim.sim.kernels.memory_access import (
     load32,
     load32_some,
     store8,
+    store8_quad,
+    store8_saturated,
     store8_some,
     store32,
     store32_some,
@@ -19,10 +21,14 @@ from dlasim.sim.kernels.operation_rows import column, opcode
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
+    MAX_DOWN_SHIFT,
     add,
+    even_down_offset,
     maximum,
     minimum,
+    odd_down_offset,
     requantize,
+    requantize_down,
     splat,
 )
 
@@ -32,14 +38,19 @@ OUT_ADDR, OUT_PIXEL, OUT_ROW = (column(f"OUT_{part}") for part in ("ADDR", "PIXE
 ACC_ADDR, ACC_PIXEL, ACC_ROW = (column(f"ACC_{part}") for part in ("ADDR", "PIXEL_STRIDE", "ROW_STRIDE"))
 PARAM_ADDR, OUT_MULT, OUT_SHIFT = (column(name) for name in ("PARAM_ADDR", "OUT_MULT", "OUT_SHIFT"))
 OUT_ZP, ACT_MIN, ACT_MAX = (column(name) for name in ("OUT_ZP", "ACT_MIN", "ACT_MAX"))
-_CONV_RELU, _ACT_RELU = opcode("OP_CONV_RELU"), opcode("OP_ACT_RELU")
+_CONV_RELU, _ACT_RELU, _MAT_MUL, _DEPTH = (
+    opcode(f"OP_{name}") for name in ("CONV_RELU", "ACT_RELU", "MAT_MUL", "DEPTH_CONV")
+)
 _BIAS, _PARTIAL, _WIDE, _CHANNEL = int(Init.BIAS), int(Init.PARTIAL), int(Out.INT32), int(Quant.CHANNEL)
 _RECORD_BYTES = RECORD_BYTES
 _INT32_MIN = -(1 << 31)
+_LARGE_BIAS = 1 << 29  # which a sum of _MAX_TERMS products of two differences of bytes does not reach
+_MAX_TERMS = 1 << 13
+_KERNEL_H, _KERNEL_W, _IN_CHANNELS = (column(name) for name in ("KERNEL.0", "KERNEL.1", "IN_CHANNELS"))
 
-# The constants of sixteen channels, a vector each.
-START, LEFT, LEAST, MULTIPLIER, RIGHT = (BYTES32 * number for number in range(5))
-CONSTANT_BYTES = 5 * BYTES32
+# The constants of sixteen channels, a vector each; then whether `requantize_down` takes all of their scales.
+START, LEFT, LEAST, MULTIPLIER, RIGHT, IS_DOWN = (BYTES32 * number for number in range(6))
+CONSTANT_BYTES = 6 * BYTES32
 
 
 @inlined
@@ -96,19 +107,48 @@ def put_scale(constants: Pointer, lane: Number, multiplier: Number, shift: Numbe
     constants[lane + RIGHT // 4] = max(-shift, 0)
 
 
+@inlined
+def may_saturate(row: Pointer) -> Number:
+    """Whether nothing but int8 limits the results, and nothing is added to the sums."""
+    whole = lower_clamp(row) == -128 and row[ACT_MAX] == 127
+    return whole and row[OUT] != _WIDE and row[INIT] != _PARTIAL
+
+
+@inlined
+def summed_terms(row: Pointer) -> Number:
+    """How many products a sum has."""
+    taps = 1 if row[OPCODE] == _MAT_MUL else row[_KERNEL_H] * row[_KERNEL_W]
+    return taps if row[OPCODE] == _DEPTH else taps * row[_IN_CHANNELS]
+
+
+@inlined
+def lane_channel(vector: Number, lane: Number, quad: Number) -> Number:
+    """Which channel of a block a lane of its vectors has: as they follow each other, or in a quad, four
+    vectors, as `store8_quad` puts them together."""
+    if quad:
+        return lane // 4 * LANES + vector * 4 + lane % 4
+    return vector * LANES + lane
+
+
 @routine
-def channel_constants(row: Pointer, sram: Pointer, channel: Number, constants: Pointer) -> None:
-    """The biases and scales of sixteen channels; those beyond the last repeat it."""
+def channel_constants(
+    row: Pointer, sram: Pointer, channel: Number, vector: Number, quad: Number, constants: Pointer
+) -> None:
+    """The biases and scales of a vector of the block that begins with `channel`; beyond the last channel
+    repeat it."""
     last = row[OUT_CHANNELS] - 1
     records, multiplier, shift = row[PARAM_ADDR], row[OUT_MULT], row[OUT_SHIFT]
     biased, per_channel = row[INIT] == _BIAS, row[QUANT] == _CHANNEL
+    is_down = 1 if summed_terms(row) <= _MAX_TERMS else 0
     for lane in range(LANES):
-        record = records + min(channel + lane, last) * _RECORD_BYTES
+        record = records + min(channel + lane_channel(vector, lane, quad), last) * _RECORD_BYTES
         constants[lane] = get32(sram, record) if biased else 0
         if per_channel:
-            put_scale(constants, lane, get32(sram, record + 4), get32(sram, record + 8))
-        else:
-            put_scale(constants, lane, multiplier, shift)
+            multiplier, shift = get32(sram, record + 4), get32(sram, record + 8)
+        put_scale(constants, lane, multiplier, shift)
+        if not (-MAX_DOWN_SHIFT <= shift < 0 <= multiplier and -_LARGE_BIAS < constants[lane] < _LARGE_BIAS):
+            is_down = 0
+    constants[IS_DOWN // 4] = is_down
 
 
 @routine
@@ -158,6 +198,18 @@ def finish(
             here = v * CONSTANT_BYTES
             left, least = load32(constants, here + LEFT), load32(constants, here + LEAST)
             multiplier, right = load32(constants, here + MULTIPLIER), load32(constants, here + RIGHT)
+            if may_saturate(row) and constants[(here + IS_DOWN) // 4] != 0:
+                zero_point = splat(row[OUT_ZP])
+                even, odd = even_down_offset(right, zero_point), odd_down_offset(right, zero_point)
+                for p in range(first, last):
+                    total = load32(tile, (p * columns + v) * BYTES32)
+                    scaled = requantize_down(total, multiplier, right, even, odd)
+                    if count >= LANES:
+                        store8_saturated(sram, out + outs[at + p], scaled)
+                    else:
+                        limited = minimum(maximum(scaled, splat(-128)), splat(127))
+                        store8_some(sram, out + outs[at + p], limited, count)
+                continue
             zero_point, low, high = splat(row[OUT_ZP]), splat(lower_clamp(row)), splat(row[ACT_MAX])
             for p in range(first, last):
                 total = load32(tile, (p * columns + v) * BYTES32)
@@ -165,3 +217,35 @@ def finish(
                     total = add(total, part32(sram, acc + accs[at + p], count))
                 scaled = add(requantize(total, left, least, multiplier, right), zero_point)
                 put_part8(sram, out + outs[at + p], minimum(maximum(scaled, low), high), count)
+
+
+@routine
+def finish_quad(
+    row: Pointer,
+    sram: Pointer,
+    tile: Pointer,
+    first: Number,
+    last: Number,
+    at: Number,
+    outs: Pointer,
+    constants: Pointer,
+    channel: Number,
+) -> None:
+    """`finish` of a quad, where int8 limits the results and nothing else, with scales that go down alone."""
+    zero_point, out = splat(row[OUT_ZP]), row[OUT_ADDR] + channel
+    m0, m1 = load32(constants, MULTIPLIER), load32(constants, CONSTANT_BYTES + MULTIPLIER)
+    m2 = load32(constants, 2 * CONSTANT_BYTES + MULTIPLIER)
+    m3 = load32(constants, 3 * CONSTANT_BYTES + MULTIPLIER)
+    r0, r1 = load32(constants, RIGHT), load32(constants, CONSTANT_BYTES + RIGHT)
+    r2, r3 = load32(constants, 2 * CONSTANT_BYTES + RIGHT), load32(constants, 3 * CONSTANT_BYTES + RIGHT)
+    e0, o0 = even_down_offset(r0, zero_point), odd_down_offset(r0, zero_point)
+    e1, o1 = even_down_offset(r1, zero_point), odd_down_offset(r1, zero_point)
+    e2, o2 = even_down_offset(r2, zero_point), odd_down_offset(r2, zero_point)
+    e3, o3 = even_down_offset(r3, zero_point), odd_down_offset(r3, zero_point)
+    for p in range(first, last):
+        here = p * 4 * BYTES32
+        a = requantize_down(load32(tile, here), m0, r0, e0, o0)
+        b = requantize_down(load32(tile, here + BYTES32), m1, r1, e1, o1)
+        c = requantize_down(load32(tile, here + 2 * BYTES32), m2, r2, e2, o2)
+        d = requantize_down(load32(tile, here + 3 * BYTES32), m3, r3, e3, o3)
+        store8_quad(sram, out + outs[at + p], a, b, c, d)

@@ -8,22 +8,30 @@ from functools import cache
 from typing import Any
 
 from dlasim.errors import RunError
+from dlasim.native.host_system import CpuFeatures, this_cpu
 from dlasim.native.levels import LEVELS, Level, best_level
 from dlasim.native.library import find_function
 from dlasim.native.unit import Unit
+from dlasim.sim.kernels.tile_permission import may_use_tiles
 
-KINDS = ("vnni", "portable")
+KINDS = ("amx", "vnni", "portable")
 _ARGUMENTS = 8  # of `entry.run`, which only the build imports: LLVM comes with it
 
 
 def best_kind() -> str:
-    """The fastest kind that this CPU can run."""
-    level = best_level()
-    if level is None:
+    """The fastest kind that this CPU can run and the system permits."""
+    return runnable_kinds()[0]
+
+
+def runnable_kinds() -> tuple[str, ...]:
+    """The kinds that this CPU can run and the system permits, the fastest first."""
+    cpu: CpuFeatures | None = this_cpu()
+    if cpu is None:
         from dlasim.native.target import host
 
-        return "vnni" if host().has_vnni else "portable"
-    return level.kind
+        cpu = host()
+    can_run = {"amx": cpu.has_tiles and may_use_tiles(), "vnni": cpu.has_vnni, "portable": True}
+    return tuple(kind for kind in KINDS if can_run[kind])
 
 
 def kernel_unit(kind: str, level: Level | None = None) -> Unit:
@@ -45,6 +53,7 @@ def host_unit(kind: str) -> Unit:
 @cache
 def load_kernels(kind: str) -> Callable[..., int]:
     """`run` of the kernels of a kind, compiled only where no code for this CPU is there."""
+    assert kind in runnable_kinds(), kind
     address = find_function(host_unit(kind))
     if address is None:
         raise RunError("the fast engine cannot be compiled here; --engine reference needs no compiler")

@@ -7,9 +7,9 @@ from llvmlite import ir
 from dlasim.native.expressions import MEMORY, TypedPointer
 from dlasim.native.record import Integer
 from dlasim.native.routine import intrinsic
-from dlasim.sim.kernels.vectors import LANES, call_llvm, place, splat_value, typed
+from dlasim.sim.kernels.vectors import LANES, call_llvm, place, splat_constant, splat_value, typed
 
-_I1, _I8, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
+_I1, _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 _LANES8, _LANES32 = ir.VectorType(_I8, LANES), ir.VectorType(_I32, LANES)
 
 
@@ -72,6 +72,35 @@ def store8_some(
     """The low bytes of the first `count` lanes."""
     address = place(builder, pointer, offset, _LANES8)
     _masked_store(builder, builder.trunc(value, _LANES8), address, count)
+
+
+@intrinsic
+def store8_saturated(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
+    """All lanes as int8, those out of its range as its nearest value."""
+    for relation, limit in ((">", splat_constant(-128)), ("<", splat_constant(127))):
+        value = builder.select(builder.icmp_signed(relation, value, limit), value, limit)
+    builder.store(builder.trunc(value, _LANES8), place(builder, pointer, offset, _LANES8), align=1)
+
+
+@intrinsic
+def store8_quad(
+    builder: ir.IRBuilder,
+    pointer: ir.Value,
+    offset: ir.Value,
+    first: ir.Value,
+    second: ir.Value,
+    third: ir.Value,
+    fourth: ir.Value,
+) -> None:
+    """All lanes of four vectors as int8, saturated: the first four lanes of each, then the next four, and so
+    on; AVX-512 puts them together that way."""
+    shorts, packed = ir.VectorType(_I16, 2 * LANES), ir.VectorType(_I8, 4 * LANES)
+    halves = [
+        call_llvm(builder, "llvm.x86.avx512.packssdw.512", shorts, pair)
+        for pair in ([first, second], [third, fourth])
+    ]
+    value = call_llvm(builder, "llvm.x86.avx512.packsswb.512", packed, halves)
+    builder.store(value, place(builder, pointer, offset, packed), align=1)
 
 
 @intrinsic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.native.routine import Number, Pointer, inlined, routine
+from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.kernels.dot import (
     GROUP_BYTES,
     dot_groups,
@@ -11,11 +11,9 @@ from dlasim.sim.kernels.dot import (
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     OUT_CHANNELS,
+    lane_channel,
 )
-from dlasim.sim.kernels.input_view import (
-    IN_ZP,
-    WEIGHT_ADDR,
-)
+from dlasim.sim.kernels.input_view import WEIGHT_ADDR
 from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     load32,
@@ -27,6 +25,7 @@ from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
+    add,
     multiply,
     splat,
     subtract,
@@ -67,7 +66,9 @@ def pack_block(
     row: Pointer,
     sram: Pointer,
     channel: Number,
+    vector: Number,
     columns: Number,
+    quad: Number,
     taps: Number,
     run: Number,
     groups: Number,
@@ -76,13 +77,15 @@ def pack_block(
     scratch_rows: Pointer,
     packed: Pointer,
 ) -> None:
-    """The weights of up to `columns` x 16 outputs as [tap][group][output]."""
+    """The weights of `columns` vectors of outputs, from the one with the number `vector` of the block that
+    begins with `channel` on, as [tap][group][output]."""
     weights = taps * run
     stride = columns * BYTES32
     last = row[OUT_CHANNELS] - 1
     for v in range(columns):
         for i in range(LANES):
-            rows[i] = row[WEIGHT_ADDR] + min(channel + v * LANES + i, last) * weights
+            output = channel + lane_channel(vector + v, i, quad)
+            rows[i] = row[WEIGHT_ADDR] + min(output, last) * weights
         at = v * BYTES32
         if groups * (GROUP_BYTES // STAGED_BYTES) == run:
             pack_rows(sram, rows, 0, weights, scratch, scratch_rows, packed, at, stride)
@@ -93,22 +96,36 @@ def pack_block(
 
 
 @inlined
+def sum_weights(packed: Pointer, at: Number, stride: Number, steps: Number) -> Vector:
+    """The sum of each output's weights, in four parts, none of which waits for another."""
+    ones, done = splat(_ONES), steps // 4 * 4
+    first, second, third, fourth = splat(0), splat(0), splat(0), splat(0)
+    for _ in range(0, done, 4):
+        first = dot_groups(first, ones, load32(packed, at))
+        second = dot_groups(second, ones, load32(packed, at + stride))
+        third = dot_groups(third, ones, load32(packed, at + 2 * stride))
+        fourth = dot_groups(fourth, ones, load32(packed, at + 3 * stride))
+        at += 4 * stride
+    for _ in range(done, steps):
+        first = dot_groups(first, ones, load32(packed, at))
+        at += stride
+    return add(add(first, second), add(third, fourth))
+
+
+@inlined
 def fold_offset(
-    row: Pointer,
+    offset: Number,
     columns: Number,
     steps: Number,
     packed: Pointer,
     constants: Pointer,
     starts: Pointer,
 ) -> None:
-    """What the sums of a block start from: the bias less what the staged offset adds."""
-    offset = splat(128 + row[IN_ZP])
+    """What the sums of a block start from: the bias less `offset`, which bytes are staged too high by, times
+    the sum of the weights."""
     for v in range(columns):
         start = load32(constants, v * CONSTANT_BYTES)
-        if IS_QUAD:
-            total = splat(0)
-            for step in range(steps):
-                weights = load32(packed, (step * columns + v) * BYTES32)
-                total = dot_groups(total, splat(_ONES), weights)
-            start = subtract(start, multiply(offset, total))
+        if IS_QUAD and offset != 0:
+            total = sum_weights(packed, v * BYTES32, columns * BYTES32, steps)
+            start = subtract(start, multiply(splat(offset), total))
         store32(starts, v * BYTES32, start)

@@ -117,7 +117,7 @@ def convolve_single_channel(row: Pointer, sram: Pointer, arena: Pointer, capacit
     line, constants = shifted(arena, line_at), table_at(arena, constants_at)
 
     gather_plane(row, sram, arena, height, span)
-    channel_constants(row, sram, 0, constants)
+    channel_constants(row, sram, 0, 0, 0, constants)
     total = 0
     for tap in range(taps):
         weight = get8(sram, row[WEIGHT_ADDR] + tap) - row[WEIGHT_ZP]

@@ -117,7 +117,7 @@ def convolve_unpacked(row: Pointer, sram: Pointer, arena: Pointer, capacity: Num
         patch_at = pixel * patch * STAGED_BYTES
         offset = run_offset(row, stage, patch_at, length) if row[WEIGHT_ZP] != 0 else 0
         for channel in range(0, outputs, LANES):
-            channel_constants(row, sram, channel, constants)
+            channel_constants(row, sram, channel, 0, 0, constants)
             count = min(LANES, outputs - channel)
             for o in range(0, count, ROWS):
                 for i in range(ROWS):

@@ -13,10 +13,11 @@ from llvmlite import ir
 
 from dlasim.native.expressions import MEMORY, TypedPointer
 from dlasim.native.record import Array, Integer
-from dlasim.native.routine import intrinsic
+from dlasim.native.routine import Vector, inlined, intrinsic
 
 LANES = 16
 BYTES32 = 4 * LANES
+MAX_DOWN_SHIFT = 22  # of `requantize_down`
 
 _I1, _I8, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 _LANES8, _LANES32 = ir.VectorType(_I8, LANES), ir.VectorType(_I32, LANES)
@@ -136,6 +137,59 @@ def requantize(
     )
 
 
+@inlined
+def requantize_down(
+    value: Vector, multiplier: Vector, right: Vector, even_offset: Vector, odd_offset: Vector
+) -> Vector:
+    """`requantize` where it shifts right alone, plus a zero point, in fewer steps.
+
+    With a multiplier of 0 or more and a shift from 1 on, both roundings are one,
+
+        (value * multiplier + 2^30 + 2^(30 + right) - (value < 0) * 2^31) >> (31 + right)
+
+    since a negative value whose product rounds to 0 stays 0. The offsets, which `even_down_offset` and
+    `odd_down_offset` give, are twice the constants of that, so that the upper halves of the 64-bit sums are
+    all that is left to shift. Values are between -2^30 and 2^30, `right` is at most MAX_DOWN_SHIFT: then
+    nothing overflows. Where `right` is 0, `high_product` is all.
+    """
+    high = high_product(value, multiplier, even_offset, odd_offset)
+    return shift_right(add(high, shift_right(value, splat(31))), right)
+
+
+@intrinsic
+def high_product(
+    builder: ir.IRBuilder, value: ir.Value, multiplier: ir.Value, even_offset: ir.Value, odd_offset: ir.Value
+) -> ir.Value:
+    """The upper halves of 2 * value * multiplier + offset, whose even and odd lanes are apart."""
+    value = builder.add(value, value)
+    even, odd = (
+        _offset_product(builder, take(builder, value), take(builder, multiplier), offset)
+        for take, offset in ((_even, even_offset), (_odd, odd_offset))
+    )
+    upper = [lane | 1 if lane % 2 == 0 else lane + LANES for lane in range(LANES)]
+    return builder.shuffle_vector(even, odd, ir.Constant(_LANES32, upper))
+
+
+def _offset_product(
+    builder: ir.IRBuilder, value: ir.Value, multiplier: ir.Value, offset: ir.Value
+) -> ir.Value:
+    product = builder.mul(value, multiplier)
+    return builder.bitcast(builder.add(product, builder.bitcast(offset, _HALF64)), _LANES32)
+
+
+def _down_offset(take: Callable[[ir.IRBuilder, ir.Value], ir.Value]) -> Any:
+    def generate(builder: ir.IRBuilder, right: ir.Value, zero_point: ir.Value) -> ir.Value:
+        right, zero_point = take(builder, right), take(builder, zero_point)
+        one = splat_constant(1, _HALF64)
+        half = builder.lshr(builder.shl(one, right), one)
+        half = builder.shl(half, splat_constant(32, _HALF64))
+        moved = builder.shl(builder.shl(zero_point, splat_constant(32, _HALF64)), right)
+        total = builder.add(builder.add(half, moved), splat_constant(1 << 31, _HALF64))
+        return builder.bitcast(total, _LANES32)
+
+    return intrinsic(generate)
+
+
 def _even(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     wide = builder.shl(builder.bitcast(value, _HALF64), splat_constant(32, _HALF64))
     return builder.ashr(wide, splat_constant(32, _HALF64))
@@ -143,6 +197,10 @@ def _even(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
 
 def _odd(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     return builder.ashr(builder.bitcast(value, _HALF64), splat_constant(32, _HALF64))
+
+
+even_down_offset = _down_offset(_even)
+odd_down_offset = _down_offset(_odd)
 
 
 def _scaled(builder: ir.IRBuilder, value: ir.Value, multiplier: ir.Value, right: ir.Value) -> ir.Value:

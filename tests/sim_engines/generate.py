@@ -229,6 +229,6 @@ def _plausible_records(rng: np.random.Generator, operation: Operation, sram: NDA
             records = np.empty((count, 3), "<i4")
             records[:, 0] = rng.integers(-20000, 20000, count)
             records[:, 1] = rng.integers(1 << 30, 1 << 31, count)
-            records[:, 2] = rng.integers(-12, 2, count)
+            records[:, 2] = rng.integers(-12, 2 if rng.random() < 0.5 else -2, count)
             start = footprint.box.address
             sram[start : start + footprint.box.run_bytes] = records.reshape(-1).view(np.uint8)

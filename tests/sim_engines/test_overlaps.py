@@ -9,11 +9,11 @@ import pytest
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INT32_BYTES, Extent
 from dlasim.isa.registers import OPERANDS, REGION_COUNT, Region
-from dlasim.native.target import host
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import make_executor
 from dlasim.sim.footprint import Box, footprints
 from dlasim.sim.kernels import Engine
+from dlasim.sim.kernels.loader import runnable_kinds
 from dlasim.sim.operation import Operation, reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.reference import execute as execute_reference
@@ -29,8 +29,7 @@ SCENES = {TINY: 10, WIDE: 3}  # of each pair of operands
 @pytest.fixture(scope="module")
 def engines():
     """Each way to execute an operation, by name."""
-    kinds = ("vnni", "portable") if host().has_vnni else ("portable",)
-    return {"reference": execute_reference} | {kind: Engine(kind).execute for kind in kinds}
+    return {"reference": execute_reference} | {kind: Engine(kind).execute for kind in runnable_kinds()}
 
 
 def addresses(box: Box) -> np.ndarray:
