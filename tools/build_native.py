@@ -44,6 +44,7 @@ def main() -> int:
 
 def _build(output: Path) -> int:
     output.mkdir(exist_ok=True)
+    files = _files()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         meanings = _meanings(folder)
@@ -53,8 +54,11 @@ def _build(output: Path) -> int:
             _compile(folder)
             for platform in PLATFORMS:
                 _link(platform, folder, output)
-    manifest = json.dumps(_manifest(output, meanings), indent=1) + "\n"
-    (output / MANIFEST).write_text(manifest, encoding="utf-8")
+    if _files() != files:
+        print("the sources have changed meanwhile: nothing is noted; build again", file=sys.stderr)
+        return 1
+    parts = {"compilers": _compilers(), "libraries": _hashes(output), "meanings": meanings}
+    (output / MANIFEST).write_text(json.dumps(parts | files, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
@@ -134,13 +138,16 @@ def _is_current(output: Path, meanings: dict[str, str]) -> bool:
     return (known.get("meanings"), known.get("libraries"), known.get("compilers")) == current
 
 
-def _manifest(output: Path, meanings: dict[str, str]) -> dict[str, object]:
+def _files() -> dict[str, dict[str, object]]:
+    """The files of each module, and their hash."""
     modules = sorted({unit.module for unit in shipped_units()})
-    files = {module: [str(file.relative_to(PACKAGE)) for file in source_files(module)] for module in modules}
-    digests = {module: digest_of(source_files(module)) for module in modules}
-    libraries = _hashes(output)
-    parts = {"compilers": _compilers(), "libraries": libraries, "meanings": meanings}
-    return parts | {"digests": digests, "files": files}
+    files = {module: source_files(module) for module in modules}
+    return {
+        "digests": {module: digest_of(found) for module, found in files.items()},
+        "files": {
+            module: [str(file.relative_to(PACKAGE)) for file in each] for module, each in files.items()
+        },
+    }
 
 
 def _hashes(output: Path) -> dict[str, str]:

@@ -104,7 +104,7 @@ def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.M
     asked, real = [0], Memory.reserve
 
     def reserve(memory: Memory[Any], size: int, used: int) -> None:
-        asked.append(size)
+        asked.append(size - used if memory._kind is int else 0)  # plans that are tried are larger
         real(memory, size, used)
 
     monkeypatch.setattr(Memory, "reserve", reserve)
