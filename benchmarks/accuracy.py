@@ -36,6 +36,7 @@ def write(networks: Networks, to_file: bool) -> int:
     if to_file:
         PAGE.write_text(page, encoding="utf-8")
         queue_depths.measure(networks)
+        statements.keep(tables)
         statements.write_all()
         print(f"wrote docs/{PAGE.name}", file=sys.stderr)
     else:

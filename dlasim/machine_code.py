@@ -6,7 +6,7 @@ from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.search import SEARCH
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 from dlasim.sim.compiled_columns import READ
 from dlasim.sim.compiled_costs import COSTS
 from dlasim.sim.issue import WALK
@@ -16,16 +16,16 @@ from dlasim.vp.native_hooks import HOOKS, hook_unit
 ROUTINES = (SEARCH, STRIPES, LOADS, EMIT, COSTS, READ, WALK)
 
 
-def routine_units() -> list[Unit]:
+def routine_units() -> list[CodeUnit]:
     """What is compiled for every CPU of a platform alike."""
     return [*(each.unit for each in ROUTINES), *map(hook_unit, HOOKS)]
 
 
-def shipped_units() -> list[Unit]:
+def shipped_units() -> list[CodeUnit]:
     """All that ships."""
     return [*routine_units(), *level_units()]
 
 
-def units_here() -> list[Unit]:
+def units_here() -> list[CodeUnit]:
     """What this computer can run."""
     return [*routine_units(), host_unit(best_kind())]

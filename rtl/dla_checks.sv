@@ -74,17 +74,27 @@ module dla_checks
     return (source.planes == 1 || source.plane_stride == target.plane_stride)
         && (source.runs == 1 || source.run_stride == target.run_stride)
         && (source.address == target.address || (in_order && target.address < source.address
-            && (source.planes == 1 || 81'(source.plane_stride)
-                >= (81'(source.runs) - 81'd1) * 81'(source.run_stride) + 81'(source.run_bytes))));
+            && (source.planes == 1 || 81'(source.plane_stride) >= row_bytes(source))));
   endfunction
 
-  // `first` and then `second` have channels of their own of each pixel.
+  // `first` and then `second` have channels of their own of each pixel, or columns of their own of each row.
   function automatic logic are_slices(input box_t first, input box_t second);
-    return first.run_stride == second.run_stride && first.plane_stride == second.plane_stride
-        && 56'(first.plane_stride) >= 56'(first.runs) * 56'(first.run_stride)
-        && 56'(first.plane_stride) >= 56'(second.runs) * 56'(first.run_stride)
-        && 81'(first.address) + 81'(first.run_bytes) <= 81'(second.address)
-        && 81'(second.address) + 81'(second.run_bytes) <= 81'(first.address) + 81'(first.run_stride);
+    return first.plane_stride == second.plane_stride
+        && ((first.run_stride == second.run_stride
+            && 56'(first.plane_stride) >= 56'(first.runs) * 56'(first.run_stride)
+            && 56'(first.plane_stride) >= 56'(second.runs) * 56'(first.run_stride)
+            && are_apart(first, 81'(first.run_bytes), second, 81'(second.run_bytes), 81'(first.run_stride)))
+          || are_apart(first, row_bytes(first), second, row_bytes(second), 81'(first.plane_stride)));
+  endfunction
+
+  function automatic logic are_apart(input box_t first, input logic [80:0] own, input box_t second,
+      input logic [80:0] other, input logic [80:0] stride);
+    return 81'(first.address) + own <= 81'(second.address)
+        && 81'(second.address) + other <= 81'(first.address) + stride;
+  endfunction
+
+  function automatic logic [80:0] row_bytes(input box_t box);
+    return (81'(box.runs) - 81'd1) * 81'(box.run_stride) + 81'(box.run_bytes);
   endfunction
 
   // -------------------------------------------------------------------------------- the operands as boxes of bytes

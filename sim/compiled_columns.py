@@ -17,7 +17,7 @@ from dlasim.isa import registers
 from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
 from dlasim.native.record import Record, array, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
-from dlasim.native.storage import Memory, filled_memory, pointer_to
+from dlasim.native.storage import Store, filled_memory, pointer_to
 from dlasim.sim.compiled_costs import (
     COLUMNS,
     StreamCosts,
@@ -258,7 +258,7 @@ class _Machine:
         self._config, self._lock = config, Lock()
         buses = [memory_costs(config, memory) for memory in memories_of(config)]
         self._count, self.is_moderate = 0, is_moderate_machine((), buses)
-        self._words = Memory(WordCosts, _MAX_WORDS)
+        self._words = Store(WordCosts, _MAX_WORDS)
         self._known, self._older = np.zeros(_MAX_WORDS, np.int64), np.zeros(_MAX_WORDS, np.int64)
         self._newest = np.full(len(KINDS), _NONE)
         of_reader = {

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from dlasim.machine_code import shipped_units
 from dlasim.native import build
+from dlasim.native.digests import PACKAGE, digest_of, source_files
 from dlasim.native.levels import PLATFORMS, Platform, level_named
 from dlasim.native.shipped import FOLDER, MANIFEST
-from dlasim.native.sources import PACKAGE, digest_of, source_files
 from dlasim.native.target import library_machine
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 
 COMPILERS = ("llvmlite", "ziglang")
 
@@ -89,7 +89,7 @@ def _meanings(folder: Path) -> dict[str, str]:
     return {unit.symbol: build.meaning_of((folder / f"{unit.symbol}.ll").read_text()) for unit in units}
 
 
-def _write_unit(unit: Unit, folder: Path) -> None:
+def _write_unit(unit: CodeUnit, folder: Path) -> None:
     (folder / f"{unit.symbol}.ll").write_text(build.lower(unit))
 
 
@@ -99,14 +99,14 @@ def _compile(folder: Path) -> None:
         list(pool.map(lambda job: _compile_one(*job, folder), list(_jobs())))
 
 
-def _jobs() -> Iterator[tuple[Unit, Platform]]:
+def _jobs() -> Iterator[tuple[CodeUnit, Platform]]:
     for unit in shipped_units():
         for platform in PLATFORMS:
             if not unit.level or level_named(unit.level).platform == platform.name:
                 yield unit, platform
 
 
-def _compile_one(unit: Unit, platform: Platform, folder: Path) -> None:
+def _compile_one(unit: CodeUnit, platform: Platform, folder: Path) -> None:
     cpu, features = platform.cpu, ""
     if unit.level:
         cpu, features = level_named(unit.level).cpu, level_named(unit.level).features

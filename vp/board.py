@@ -29,7 +29,7 @@ from dlasim.vp.exit_device import ExitDevice
 from dlasim.vp.liveness import STUCK_AFTER_SECONDS, StuckWatch, regular_pauses
 from dlasim.vp.memories import Bytes, Memories
 from dlasim.vp.memory_map import AddressRange, MemoryMap
-from dlasim.vp.spare_parts import Parts, PartsKind
+from dlasim.vp.spare_parts import BoardParts, PartsKind
 from dlasim.vp.uart import Uart
 
 Progress = Callable[[int, str], None]
@@ -145,7 +145,9 @@ class Board:
         """Leaves what it is made of to the next board of its kind; this one must not be used any more."""
         loaded, self._loaded = self._ready, None
         if not self.config.log_functions and loaded.cpu.fits(self.bus):
-            parts = Parts(self._kind, self.memories, loaded.firmware, loaded.code, loaded.counts, loaded.cpu)
+            parts = BoardParts(
+                self._kind, self.memories, loaded.firmware, loaded.code, loaded.counts, loaded.cpu
+            )
             spare_parts.leave(parts)
 
     # --- running ---

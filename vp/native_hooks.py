@@ -9,7 +9,7 @@ from typing import Any
 
 from dlasim.dataclass import dataclass
 from dlasim.native.library import find_function
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 from dlasim.vp import block_hooks
 from dlasim.vp.block_records import Counts, PageMap, TlbEntry
 
@@ -39,9 +39,9 @@ def find_hooks(*, taken_branches_cost: bool, log_functions: bool = False) -> Nat
     return NativeHooks(*map(_address, (block, block_hooks.begin_instruction, block_hooks.fill_tlb)))
 
 
-def hook_unit(hook: _Hook) -> Unit:
+def hook_unit(hook: _Hook) -> CodeUnit:
     """A hook as a unit that is compiled."""
-    return Unit(hook.__name__.replace("_", "-"), hook.__module__, hook.__name__)
+    return CodeUnit(hook.__name__.replace("_", "-"), hook.__module__, hook.__name__)
 
 
 @cache

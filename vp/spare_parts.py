@@ -27,7 +27,7 @@ class PartsKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class BoardParts:
     """The parts, and the firmware that they are for."""
 
     kind: PartsKind
@@ -42,10 +42,10 @@ class Parts:
         return self.firmware == firmware and self.cpu.fits(bus)
 
 
-_SPARE: list[Parts] = []  # at most one: it holds address space, and what Unicorn has translated
+_SPARE: list[BoardParts] = []  # at most one: it holds address space, and what Unicorn has translated
 
 
-def take(kind: PartsKind) -> Parts | None:
+def take(kind: PartsKind) -> BoardParts | None:
     """The parts that a board of this kind left; nobody else gets them."""
     try:
         parts = _SPARE.pop()
@@ -54,13 +54,13 @@ def take(kind: PartsKind) -> Parts | None:
     return parts if parts.kind == kind else None
 
 
-def leave(parts: Parts) -> None:
+def leave(parts: BoardParts) -> None:
     """Keeps parts for the next board, in place of those kept so far; nobody may use them any more."""
     parts.memories.clear()
     _SPARE[:] = [parts]
 
 
-def kept() -> Parts | None:
+def kept() -> BoardParts | None:
     """The parts that the next board may get."""
     return _SPARE[0] if _SPARE else None
 

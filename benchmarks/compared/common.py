@@ -45,7 +45,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def percent(value: float, reference: float) -> str:
     """How far a value is from its reference, signed."""
-    return f"{100 * (value / reference - 1):+.1f} %".replace("-", "−")
+    return f"{signed(value / reference - 1)} %"
+
+
+def signed(share: float) -> str:
+    """A share in per cent, with its sign."""
+    return f"{100 * share:+.1f}".replace("-", "−")
 
 
 def millions(cycles: float, digits: int = 2) -> str:

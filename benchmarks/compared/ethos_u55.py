@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from compared.common import Networks, Report, cycles_of, percent, table
+from compared.common import Networks, Report, cycles_of, percent, signed, table
 from dlasim.sim.config import preset
 
 MACS = (32, 64, 128, 256)
@@ -38,6 +38,8 @@ PYTHON_CORE = {
 # Its default core, --verbose-performance, on the built-in networks: of each layer the columns "Op Cycles" and
 # "NPU", which is without waiting for the SRAM. The operators of a softmax are added up.
 RECORDED_FILE = Path(__file__).with_name("vela-5.2.0.csv")
+# Its totals of built-in networks that the presets were not fitted to.
+OTHERS_FILE = Path(__file__).with_name("vela-others-5.2.0.csv")
 VELA_FLASH = 249_744  # autoencoder, 128 MACs, --memory-mode Shared_Sram: 0.47 GB/s of flash at 500 MHz
 CLOSE = (0.8, 1.25)
 CONVOLUTIONS = ("CONV", "DEPTH")
@@ -76,13 +78,23 @@ def render(networks: Networks) -> dict[str, str]:
     close = sum(map(_is_close, every))
     totals = {key: int(report["cycles"]["dla"]) for key, report in reports.items()}
     off = [cycles / sum(by_kind(*key)) - 1 for key, cycles in totals.items()]
+    others = [_other_totals(networks, row) for row in other_networks()]
+    others_off = [ours / vela - 1 for _, pairs in others for vela, ours in pairs]
     near = sum(abs(each) <= 0.1 for each in off)
     return {
         "ethos_verdict": f"{near} of {len(off)} totals within 10 %, {100 * close / len(every):.0f} % of "
         "convolution layers within 0.8 to 1.25",
         "ethos_totals": table(("network", *_HEAD), _total_rows(totals)),
         "ethos_layers": table(("network", *_HEAD), _layer_rows(ratios)),
-        "ethos_close": f"{close} of {len(every)}",
+        "ethos_close": str(close),
+        "ethos_convolutions": str(len(every)),
+        "ethos_least": signed(min(off)),
+        "ethos_most": signed(max(off)),
+        "ethos_others_least": signed(min(others_off)),
+        "ethos_others_most": signed(max(others_off)),
+        "ethos_others": table(
+            ("network", *_HEAD), [[title, *(_against(*pair) for pair in pairs)] for title, pairs in others]
+        ),
         "ethos_kinds": table(
             ("network", *KINDS, "stall"),
             [_kind_row(title, reports[title, 128]["cycles"]) for title in NETWORKS],
@@ -92,6 +104,23 @@ def render(networks: Networks) -> dict[str, str]:
     }
 
 
+def other_networks() -> list[dict[str, str]]:
+    """The rows of the file of totals."""
+    with OTHERS_FILE.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _other_totals(networks: Networks, row: dict[str, str]) -> tuple[str, list[tuple[int, int]]]:
+    """A network's title, and by size Vela's cycles and ours."""
+    arguments = {name: read(row[name]) for name, read in _ARGUMENTS.items() if row[name]}
+    path = networks.path(row["topology"], **arguments)
+    ours = (cycles_of(path, preset(f"ethos-u55-{macs}"))["cycles"]["dla"] for macs in MACS)
+    return row["network"], [
+        (int(row[f"cycles_{macs}"]), int(own)) for macs, own in zip(MACS, ours, strict=True)
+    ]
+
+
+_ARGUMENTS: dict[str, Any] = {"alpha": float, "resolution": int}
 _HEAD = tuple(f"{macs} MACs" for macs in MACS)
 
 

@@ -16,8 +16,21 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SMALL = ("default", "ports", "one port")
 
+COMPARED = "compared.csv"
+KEPT = (
+    "ethos_least", "ethos_most", "ethos_close", "ethos_convolutions", "ethos_others_least",
+    "ethos_others_most", "nvdla_least", "nvdla_most",
+)  # fmt: skip
+
 # A page, and a sentence of it in which each name in braces is a figure.
 STATEMENTS = (
+    (
+        "README.md",
+        "networks that the presets were fitted to: {ethos_least} to {ethos_most} %, {ethos_close} of "
+        "{ethos_convolutions} convolutions within 0.8 to 1.25 times; five others: {ethos_others_least} to "
+        "{ethos_others_most} %",
+    ),
+    ("README.md", "ResNet-50, seven sizes | {nvdla_least} to {nvdla_most} times"),
     ("README.md", "default machine it takes {default_least} to {default_most} % more on five networks"),
     ("docs/timing-model.md", "five networks take [{default_least} to {default_most} % more cycles]"),
     (
@@ -43,7 +56,20 @@ def rows_of(name: str) -> list[dict[str, str]]:
 
 def figures() -> dict[str, str]:
     """Each figure by its name, as pages print it."""
-    return dict((*_of_limits(), *_of_depths(), *_of_area()))
+    return dict((*_of_limits(), *_of_depths(), *_of_area(), *_of_others()))
+
+
+def keep(tables: dict[str, str]) -> None:
+    """Write the figures that comparisons found and pages state."""
+    with (HERE / COMPARED).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("name", "value"))
+        writer.writerows((name, tables[name]) for name in KEPT)
+
+
+def _of_others() -> Iterator[tuple[str, str]]:
+    for row in rows_of(COMPARED):
+        yield row["name"], row["value"]
 
 
 def _of_limits() -> Iterator[tuple[str, str]]:

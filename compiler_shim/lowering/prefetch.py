@@ -25,7 +25,7 @@ from dlasim.compiler_shim.lowering.packed_segments import PackedPlan, PackedSegm
 from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, Prefetch, PrefetchPlan, SramPlan
 from dlasim.compiler_shim.lowering.tiling import MachineModel
 from dlasim.native.record import layout
-from dlasim.native.storage import Memory, filled_memory
+from dlasim.native.storage import Store, filled_memory
 
 _START = layout(TimedPiece).fields["start"].slot
 _MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
@@ -78,15 +78,15 @@ class _Memories:
             filled_memory(TimedSegment, segments),
             filled_memory(TimedConstants, constants),
         )
-        self.range_starts, self.range_ends, self.range_owners = (Memory(int) for _ in range(3))
+        self.range_starts, self.range_ends, self.range_owners = (Store(int) for _ in range(3))
         for memory, numbers in (
             (self.range_starts, [start for start, _ in gaps]),
             (self.range_ends, [end for _, end in gaps]),
             (self.range_owners, owners),
         ):
             memory.write(0, numbers)
-        self.pieces, self.freed = Memory(TimedPiece, pieces), Memory(FreedRange, len(gaps) + pieces)
-        self.order, self.live = Memory(int, pieces), Memory(int, pieces)
+        self.pieces, self.freed = Store(TimedPiece, pieces), Store(FreedRange, len(gaps) + pieces)
+        self.order, self.live = Store(int, pieces), Store(int, pieces)
 
     def bind(self, schedule: LoadSchedule) -> None:
         """Let a schedule point at it."""
@@ -94,8 +94,11 @@ class _Memories:
             setattr(schedule, name, memory.pointer)
         most_ranges = len(self.freed) + 1
         for ranges in (schedule.busy, schedule.blocked):
-            ranges.starts, ranges.ends = Memory(int, most_ranges).pointer, Memory(int, most_ranges).pointer
-        schedule.ends = Memory(int, schedule.last + 1).pointer
+            ranges.starts, ranges.ends = (
+                Store(int, most_ranges).pointer,
+                Store(int, most_ranges).pointer,
+            )
+        schedule.ends = Store(int, schedule.last + 1).pointer
 
 
 def _describe(

@@ -11,7 +11,7 @@ import json
 from dlasim.cli.health import Compiled
 from dlasim.machine_code import units_here
 from dlasim.native.library import is_built
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 
 
 def compiled_code() -> list[Compiled]:
@@ -22,7 +22,7 @@ def compiled_code() -> list[Compiled]:
     ]
 
 
-def _purpose(unit: Unit) -> str:
+def _purpose(unit: CodeUnit) -> str:
     if unit.kind:
         return "computes layers"
     return "runs the board" if unit.module.startswith("dlasim.vp.") else "makes plans faster"

@@ -18,20 +18,20 @@ import llvmlite.binding as llvm
 
 from dlasim.errors import DlasimError
 from dlasim.native import target
+from dlasim.native.digests import digest_of, source_files
 from dlasim.native.levels import level_named
 from dlasim.native.object_file import seal
-from dlasim.native.sources import digest_of, source_files
 from dlasim.native.translator import translate
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 
 
-def target_of(unit: Unit) -> target.Target:
+def target_of(unit: CodeUnit) -> target.Target:
     """The CPU that a unit is compiled for. Kernels look at it when they are imported, so that a process
     builds them for one."""
     return level_named(unit.level).target if unit.level else target.host().for_kind(unit.kind)
 
 
-def lower(unit: Unit) -> str:
+def lower(unit: CodeUnit) -> str:
     """A unit in LLVM's language, before it is optimized: what its sources mean, without their words."""
     with _building_for(target_of(unit)):
         module: Any = import_module(unit.module)
@@ -65,7 +65,7 @@ def compile_text(text: str, machine: llvm.TargetMachine, is_kernel: bool) -> byt
     return code
 
 
-def build_object(unit: Unit, shipped_meaning: str = "") -> bytes:
+def build_object(unit: CodeUnit, shipped_meaning: str = "") -> bytes:
     """Code for this computer; none where what ships means the same."""
     text = lower(unit)
     if meaning_of(text) == shipped_meaning:
@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> int:
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever LLVM prints must not come between
     try:
-        unit = Unit(*fields)
+        unit = CodeUnit(*fields)
         code = build_object(unit, shipped_meaning)
         if digest_of(source_files(unit.module)) != digest:
             raise DlasimError("its sources have changed meanwhile")

@@ -13,17 +13,17 @@ from typing import IO, Any
 from dlasim.cache import open_cache
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
+from dlasim.native.digests import digest_of, source_files
 from dlasim.native.object_file import unseal
 from dlasim.native.shipped import find_shipped, find_symbol, shipped_meaning
-from dlasim.native.sources import digest_of, source_files
-from dlasim.native.unit import STARTED, Unit
+from dlasim.native.unit import STARTED, CodeUnit
 from dlasim.processes import clean_environment, start
 
 _engines: list[Any] = []  # which keep the code alive that was loaded from the cache
 _reasons: list[str] = []  # why there is no machine code, which is said once
 
 
-def find_function(unit: Unit) -> int | None:
+def find_function(unit: CodeUnit) -> int | None:
     """The address of a unit's code. None where there is none: the first time, a line says so."""
     try:
         return find_shipped(unit) or _load(unit)
@@ -34,12 +34,12 @@ def find_function(unit: Unit) -> int | None:
         return None
 
 
-def is_built(unit: Unit) -> bool:
+def is_built(unit: CodeUnit) -> bool:
     """Whether a unit's code is there, without compiling it."""
     return find_shipped(unit) is not None or find_code(unit) is not None
 
 
-def _load(unit: Unit) -> int | None:
+def _load(unit: CodeUnit) -> int | None:
     """The address of code in the cache, or of shipped code that means the same."""
     code = find_code(unit)
     if code is None:
@@ -61,7 +61,7 @@ def _loaded(code: bytes, symbol: str) -> int:
     return address
 
 
-def file_name(unit: Unit) -> str:
+def file_name(unit: CodeUnit) -> str:
     """A unit's file in the cache: another one for everything that the code depends on, so that a stale object
     is never found, wherever the sources come from."""
     from importlib import metadata
@@ -73,7 +73,7 @@ def file_name(unit: Unit) -> str:
     return f"{unit.title}-{hashlib.sha256(repr((digest, made_by)).encode()).hexdigest()[:20]}.o"
 
 
-def find_code(unit: Unit) -> bytes | None:
+def find_code(unit: CodeUnit) -> bytes | None:
     """A unit's code if the cache has it; empty where it is known to be what ships."""
     try:
         with open_cache() as cache:
@@ -82,7 +82,7 @@ def find_code(unit: Unit) -> bytes | None:
         return None  # no folder for a cache, so nothing in it
 
 
-def build(unit: Unit) -> bytes:
+def build(unit: CodeUnit) -> bytes:
     """A unit's code, compiled in a process of its own if the cache lacks it, and kept where possible. Of
     processes that want the same unit, one compiles it and the others wait."""
     try:
@@ -100,7 +100,7 @@ def build(unit: Unit) -> bytes:
     return code
 
 
-def _compile(unit: Unit) -> tuple[bytes, bytes]:
+def _compile(unit: CodeUnit) -> tuple[bytes, bytes]:
     """A unit's code, and its file. A RunError says why it failed."""
     files = source_files(unit.module)
     if any(file.stat().st_ctime > STARTED for file in files):
@@ -115,7 +115,7 @@ def _compile(unit: Unit) -> tuple[bytes, bytes]:
 class _Build:
     """A process that compiles a unit, and the file that holds what it writes to standard error."""
 
-    unit: Unit
+    unit: CodeUnit
     process: subprocess.Popen[bytes]
     messages: IO[bytes]
 
@@ -135,7 +135,7 @@ class _Build:
 
 
 @contextlib.contextmanager
-def _start_build(unit: Unit, digest: str) -> Iterator[_Build]:
+def _start_build(unit: CodeUnit, digest: str) -> Iterator[_Build]:
     """Start a build; it ends when the context is left, and with this process."""
     fields = unit.name, unit.module, unit.function, unit.kind, unit.level
     with (

@@ -14,7 +14,7 @@ from functools import reduce
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from dlasim.native.record import Array, Integer, Numbers, c_type, is_record
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 
 __all__ = ["Numbers", "Routine", "foreign", "inlined", "is_routine", "rare", "routine"]
 
@@ -138,7 +138,7 @@ class Routine:
 
     def __init__(self, function: Callable[..., int], name: str) -> None:
         self.function = function
-        self.unit = Unit(name, function.__module__, function.__name__)
+        self.unit = CodeUnit(name, function.__module__, function.__name__)
         self._run: Callable[..., int] | None = None
 
     def __call__(self, *arguments: Any) -> int:

@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dlasim.native.digests import PACKAGE, digest_of
 from dlasim.native.levels import this_platform
-from dlasim.native.sources import PACKAGE, digest_of
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 
 FOLDER = Path(__file__).parent / "libraries"
 MANIFEST = "manifest.json"
@@ -33,19 +33,19 @@ def manifest() -> dict[str, Any]:
     return {part: {} for part in ("libraries", "files", "digests", "meanings")}
 
 
-def shipped_meaning(unit: Unit) -> str:
+def shipped_meaning(unit: CodeUnit) -> str:
     """What the shipped code of a unit means; nothing where it does not ship for this platform."""
     if find_symbol(unit) is None:
         return ""
     return str(manifest()["meanings"].get(unit.symbol, ""))
 
 
-def find_shipped(unit: Unit) -> int | None:
+def find_shipped(unit: CodeUnit) -> int | None:
     """The address of a unit's shipped code; None if its sources may be others by now."""
     return find_symbol(unit) if _is_current(unit.module) else None
 
 
-def find_symbol(unit: Unit) -> int | None:
+def find_symbol(unit: CodeUnit) -> int | None:
     """The address of a unit's shipped code, whatever it was made of."""
     library = _library()
     try:

@@ -23,7 +23,7 @@ def pointer_to(array: NDArray[np.int64], kind: Any = int) -> Any:
     return ctypes.pointer(c_type(kind).from_buffer(array)) if array.size else None
 
 
-class Memory(Generic[_Kind]):
+class Store(Generic[_Kind]):
     """Numbers, or records of one class, behind each other: as many as are asked for.
 
     `pointer` is what a field of a record takes; it must be set again when the memory has grown.
@@ -70,9 +70,9 @@ class Memory(Generic[_Kind]):
         return cast("_Kind", self.pointer[place])
 
 
-def filled_memory(kind: type[_Kind], records: Iterable[Record]) -> Memory[_Kind]:
+def filled_memory(kind: type[_Kind], records: Iterable[Record]) -> Store[_Kind]:
     """A memory that begins with these records."""
-    made = Memory(kind)
+    made = Store(kind)
     made.write(0, [number for each in records for number in each.flatten()])
     return made
 

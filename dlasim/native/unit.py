@@ -10,7 +10,7 @@ STARTED = time.time()  # what is newer than this is not what the process has imp
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class CodeUnit:
     """A function that becomes machine code. Kernels of a `kind` are compiled for CPUs of a `level`, or for
     this one if no level is named."""
 

@@ -12,7 +12,7 @@ from dlasim.sim.kernels.operation_rows import ROW_LENGTH, opcode
 from dlasim.sim.kernels.pooling import pool
 from dlasim.sim.kernels.softmax import softmax
 from dlasim.sim.kernels.tile_convolution import convolve_tiled
-from dlasim.sim.kernels.tiles import IS_TILED
+from dlasim.sim.kernels.tile_intrinsics import IS_TILED
 from dlasim.sim.kernels.transfer import dma_read, dma_write
 
 _ROW_BYTES = 8 * ROW_LENGTH

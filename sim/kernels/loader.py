@@ -11,7 +11,7 @@ from dlasim.errors import RunError
 from dlasim.native.host_system import CpuFeatures, this_cpu
 from dlasim.native.levels import LEVELS, Level, best_level
 from dlasim.native.library import find_function
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 from dlasim.sim.kernels.tile_permission import may_use_tiles
 
 KINDS = ("amx", "vnni", "portable")
@@ -34,18 +34,18 @@ def runnable_kinds() -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if can_run[kind])
 
 
-def kernel_unit(kind: str, level: Level | None = None) -> Unit:
+def kernel_unit(kind: str, level: Level | None = None) -> CodeUnit:
     """The kernels of a kind, as a unit that is compiled: for CPUs of a level, or for this one."""
     assert kind in KINDS
-    return Unit("kernels", "dlasim.sim.kernels.entry", "run", kind, level.name if level else "")
+    return CodeUnit("kernels", "dlasim.sim.kernels.entry", "run", kind, level.name if level else "")
 
 
-def level_units() -> list[Unit]:
+def level_units() -> list[CodeUnit]:
     """The kernels that ship, for all levels."""
     return [kernel_unit(level.kind, level) for level in LEVELS]
 
 
-def host_unit(kind: str) -> Unit:
+def host_unit(kind: str) -> CodeUnit:
     """The kernels of a kind for this CPU."""
     return kernel_unit(kind, best_level(kind))
 

@@ -44,7 +44,7 @@ from dlasim.sim.kernels.input_view import (
 from dlasim.sim.kernels.memory_access import shifted, table_at
 from dlasim.sim.kernels.packing import fold_offset, pack_block
 from dlasim.sim.kernels.staging import stage_input
-from dlasim.sim.kernels.tiles import TILE_BYTES, TILE_ROWS, multiply_tiles, release_tiles, use_tiles
+from dlasim.sim.kernels.tile_intrinsics import TILE_BYTES, TILE_ROWS, multiply_tiles, release_tiles, use_tiles
 from dlasim.sim.kernels.vectors import BYTES32, LANES
 
 _COLUMNS = 4  # vectors of outputs in a block

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.sweeps.charts.blocks import grouped
 from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title, shorten
+from dlasim.sweeps.charts.repeated_layers import grouped
 
 _LAYER_FIGURES = ("kind", "unit", "macs", "cycles", "busy_cycles", "utilization", "dma_read_bytes")
 _NEEDED = ("label", "pes", "cycles_total", "dma_bandwidth", "dma_shared_bandwidth")

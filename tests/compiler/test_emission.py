@@ -15,7 +15,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.planning import plan_maker
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
-from dlasim.native.storage import Memory
+from dlasim.native.storage import Store
 from dlasim.sim.config import DlaConfig
 from tests.compiled import counted, in_python
 from tests.compiler.cases import Case, random_case, striped_case, write_model
@@ -101,13 +101,13 @@ def test_a_stream_is_one_call_unless_operands_are_constants(make: Any, plans: Pl
 
 
 def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, real = [0], Memory.reserve
+    asked, real = [0], Store.reserve
 
-    def reserve(memory: Memory[Any], size: int, used: int) -> None:
+    def reserve(memory: Store[Any], size: int, used: int) -> None:
         asked.append(size - used if memory._kind is int else 0)  # plans that are tried are larger
         real(memory, size, used)
 
-    monkeypatch.setattr(Memory, "reserve", reserve)
+    monkeypatch.setattr(Store, "reserve", reserve)
     monkeypatch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
     case = Case(0, 2, machine={"sram_bytes": 2_000}, options={"place": "dla"})
     program = _lower(case, tmp_path)

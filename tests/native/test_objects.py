@@ -12,7 +12,7 @@ import pytest
 from dlasim import cache as caches
 from dlasim.errors import RunError
 from dlasim.native import library
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 from tests.native.tiny import SUMS
 
 BROKEN = '''
@@ -57,7 +57,7 @@ def test_what_cannot_be_compiled_is_one_line(
     (tmp_path / "broken_routine.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(library, "STARTED", time.time() + 100)
-    unit = Unit("broken", "broken_routine", "broken")
+    unit = CodeUnit("broken", "broken_routine", "broken")
     with pytest.raises(RunError, match=r"\Acannot compile broken: RoutineError: .*\Z") as caught:
         library.build(unit)
     assert "\n" not in str(caught.value)
@@ -73,7 +73,7 @@ def test_sources_that_change_meanwhile_build_nothing(
     monkeypatch.syspath_prepend(tmp_path)
     real = library._start_build
 
-    def start(unit: Unit, digest: str) -> AbstractContextManager[library._Build]:
+    def start(unit: CodeUnit, digest: str) -> AbstractContextManager[library._Build]:
         source.write_text(BROKEN.replace(' + "text"', "[1]"))
         return real(unit, digest)
 
@@ -81,9 +81,9 @@ def test_sources_that_change_meanwhile_build_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(library, "_start_build", start)
         with pytest.raises(RunError, match="sources have changed"):
-            library.build(Unit("altered", "altered.one", "broken"))
+            library.build(CodeUnit("altered", "altered.one", "broken"))
     assert list(cache.glob("*")) == []
-    assert library.build(Unit("altered", "altered.one", "broken"))
+    assert library.build(CodeUnit("altered", "altered.one", "broken"))
 
 
 def test_the_oldest_objects_go(built: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_oldest_objects_go(built: Path) -> None:
 def test_those_who_ask_together_share_one_build(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, builds = library._start_build, []
 
-    def start(unit: Unit, digest: str) -> AbstractContextManager[library._Build]:
+    def start(unit: CodeUnit, digest: str) -> AbstractContextManager[library._Build]:
         builds.append(unit.name)
         return real(unit, digest)
 

@@ -11,14 +11,14 @@ import dlasim
 from dlasim.errors import RunError
 from dlasim.machine_code import ROUTINES
 from dlasim.native import library
+from dlasim.native.digests import source_files
 from dlasim.native.record import slots_of
 from dlasim.native.routine import Routine
-from dlasim.native.sources import source_files
-from dlasim.native.storage import Memory, plain
+from dlasim.native.storage import Store, plain
 from tests.native.constructs import Drawing, Line, Point
 from tests.native.tiny import SUMS, sums
 
-Tiny = Callable[[Memory[int], Memory[int], int], int]
+Tiny = Callable[[Store[int], Store[int], int], int]
 
 
 @pytest.fixture(params=["plain", "compiled"])
@@ -33,7 +33,7 @@ def tiny(request: pytest.FixtureRequest, built: Path) -> Tiny:
 
 
 def test_both_ways_give_the_same(tiny: Tiny) -> None:
-    numbers, found = Memory(int), Memory(int, 40)
+    numbers, found = Store(int), Store(int, 40)
     values = [3, -5, 1 << 61, -(1 << 61), *range(15)]
     numbers.write(0, values)
     assert tiny(numbers, found, len(values)) == sum(values)
@@ -43,17 +43,17 @@ def test_both_ways_give_the_same(tiny: Tiny) -> None:
 
 
 def test_a_memory_grows_and_keeps_what_it_has(tiny: Tiny) -> None:
-    memory = Memory(int)
+    memory = Store(int)
     for first in range(0, 4000, 250):
         memory.write(first, range(first, first + 250))
     memory.reserve(100_000, 4000)
     assert memory.take(0, 4000) == list(range(4000))
     assert memory.array(4000).tolist() == list(range(4000))
-    assert tiny(memory, Memory(int, 8000), 4000) == 3999 * 2000
+    assert tiny(memory, Store(int, 8000), 4000) == 3999 * 2000
 
 
 def test_an_array_is_a_copy() -> None:
-    memory = Memory(int)
+    memory = Store(int)
     memory.write(0, [-1, 1 << 62])
     taken = memory.array(2)
     memory.write(0, [7, 7])
@@ -61,7 +61,7 @@ def test_an_array_is_a_copy() -> None:
 
 
 def test_slots_of_records_are_written_from_any_of_them_on() -> None:
-    memory = Memory(Line)
+    memory = Store(Line)
     slots = slots_of(Line)
     memory.write(0, range(2 * slots))
     memory.write(1, range(100, 103))
@@ -83,8 +83,8 @@ def test_a_record_has_its_fields_and_no_others() -> None:
 
 def test_a_record_keeps_alive_what_it_points_at() -> None:
     drawing = Drawing()
-    drawing.numbers = Memory(int, 1000).pointer
-    Memory(int, 1000).write(0, [1] * 1000)
+    drawing.numbers = Store(int, 1000).pointer
+    Store(int, 1000).write(0, [1] * 1000)
     drawing.numbers[999] = 7
     assert drawing.numbers[999] == 7
 

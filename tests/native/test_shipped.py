@@ -14,9 +14,9 @@ import pytest
 from dlasim.machine_code import ROUTINES, routine_units, shipped_units, units_here
 from dlasim.native import levels, shipped
 from dlasim.native.build import lower, meaning_of
+from dlasim.native.digests import PACKAGE, digest_of, source_files
 from dlasim.native.levels import LEVELS, PLATFORMS, Level, this_platform
-from dlasim.native.sources import PACKAGE, digest_of, source_files
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 from tests.native.tiny import SUMS
 
 HERE = this_platform()
@@ -39,7 +39,7 @@ def _forget() -> None:
 
 
 @pytest.mark.parametrize("unit", routine_units(), ids=lambda unit: unit.name)
-def test_routines_mean_what_ships(unit: Unit) -> None:
+def test_routines_mean_what_ships(unit: CodeUnit) -> None:
     """Where this fails, the sources have changed: `make native`."""
     assert shipped.manifest()["meanings"][unit.symbol] == meaning_of(lower(unit))
 

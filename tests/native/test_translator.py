@@ -12,9 +12,9 @@ import pytest
 from dlasim.native import library
 from dlasim.native.build import build_object
 from dlasim.native.routine import RoutineError
-from dlasim.native.storage import Memory
+from dlasim.native.storage import Store
 from dlasim.native.translator import translate
-from dlasim.native.unit import Unit
+from dlasim.native.unit import CodeUnit
 from tests.native import constructs
 
 EDGES = (-(1 << 40), -17, -8, -7, -1, 1, 2, 3, 7, 8, 12, 31, 1 << 40)
@@ -24,7 +24,7 @@ OTHERS = {"routine", "record", "array", "member", "pointer", "draw", "NamedTuple
 
 def compile_here(name: str, arguments: int) -> Any:
     """A construct as machine code, which takes numbers and addresses."""
-    unit = Unit(name, constructs.__name__, name)
+    unit = CodeUnit(name, constructs.__name__, name)
     address = library._loaded(build_object(unit), unit.symbol)
     return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * arguments)(address)
 
@@ -53,7 +53,7 @@ def test_a_construct_gives_what_python_gives(name: str) -> None:
 def test_records_are_the_same_in_both_ways() -> None:
     compiled = compile_here("draw", 3)
     rng = np.random.default_rng(1)
-    plain, native = [(constructs.Drawing(), Memory(int, 4), Memory(constructs.Point, 5)) for _ in range(2)]
+    plain, native = [(constructs.Drawing(), Store(int, 4), Store(constructs.Point, 5)) for _ in range(2)]
     for drawing, numbers, points in (plain, native):
         numbers.write(0, [1, 2, 3, 4])
         drawing.line.weights[:] = [5, 6, 7]

@@ -12,8 +12,8 @@ import pytest
 from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.charts import canvas, make, palette
-from dlasim.sweeps.charts.blocks import common_name, grouped
 from dlasim.sweeps.charts.layers import MAX_LAYERS, distinct_names
+from dlasim.sweeps.charts.repeated_layers import common_name, grouped
 from dlasim.sweeps.charts.roofline import MAX_NAMED
 from dlasim.sweeps.csv_table import read_csv, write_csv
 from dlasim.sweeps.sweep_result import SweepResult

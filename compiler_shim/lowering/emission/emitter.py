@@ -34,7 +34,7 @@ from dlasim.compiler_shim.lowering.sram_plan import Prefetch
 from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
-from dlasim.native.storage import Memory
+from dlasim.native.storage import Store
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
 
@@ -55,11 +55,15 @@ class Emitter:
         """`keeps_slices` for debug slices, and for the bytes of constants."""
         self._stream = StreamBuilder()
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), fingerprint
-        self._words, self._offsets, self._prefetch_addresses = (Memory(int) for _ in range(3))
-        self._nodes = Memory(Node, len(network.nodes))
-        self._segments, self._stripes, self._loads = Memory(EmittedSegment), Memory(StripeRows), Memory(Load)
-        self._in_flight, self._spans, self._slices = Memory(InFlight), Memory(Span), Memory(Slice)
-        self._memories: dict[str, Memory[Any]] = {
+        self._words, self._offsets, self._prefetch_addresses = (Store(int) for _ in range(3))
+        self._nodes = Store(Node, len(network.nodes))
+        self._segments, self._stripes, self._loads = (
+            Store(EmittedSegment),
+            Store(StripeRows),
+            Store(Load),
+        )
+        self._in_flight, self._spans, self._slices = Store(InFlight), Store(Span), Store(Slice)
+        self._memories: dict[str, Store[Any]] = {
             "facts": facts_memory(network),
             "nodes": self._nodes,
             "segments": self._segments,

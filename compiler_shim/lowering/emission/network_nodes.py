@@ -16,7 +16,7 @@ from dlasim.compiler_shim.nodes import DlaNode, Pair, PlacedNetwork
 from dlasim.compiler_shim.views import Layout, dense_layout
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
-from dlasim.native.storage import Memory, filled_memory
+from dlasim.native.storage import Store, filled_memory
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
 _NO_FACTS = NodeFacts()  # of the nodes of the CPU
@@ -61,7 +61,7 @@ def _network_node(network: PlacedNetwork, node: DlaNode, users: Counter[tuple[ob
 
 
 @once
-def facts_memory(network: PlacedNetwork) -> Memory[NodeFacts]:
+def facts_memory(network: PlacedNetwork) -> Store[NodeFacts]:
     """The facts of each DLA node by step, for routines, which only read them."""
     nodes = network_nodes(network)
     return filled_memory(

@@ -7,8 +7,8 @@ import pytest
 
 from dlasim.native import library
 from dlasim.native.build import build_object, lower, meaning_of
-from dlasim.native.sources import digest_of, source_files
-from dlasim.native.unit import Unit
+from dlasim.native.digests import digest_of, source_files
+from dlasim.native.unit import CodeUnit
 from tests.native.tiny import SUMS
 
 SOURCE = '''
@@ -51,7 +51,7 @@ OTHER = {
 def meaning(folder: Path, name: str, source: str) -> str:
     (folder / f"{name}.py").write_text(source)
     sys.modules.pop(name, None)
-    return meaning_of(lower(Unit("entry", name, "entry")).replace(name, "module"))
+    return meaning_of(lower(CodeUnit("entry", name, "entry")).replace(name, "module"))
 
 
 @pytest.mark.parametrize("edit", SAME)
