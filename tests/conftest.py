@@ -35,9 +35,10 @@ def model_zoo() -> Path:
 
 
 def pytest_configure() -> None:
-    """Has Ctrl-C work in the tests and in the commands they start. A shell without job control starts what
-    it runs in the background with SIGINT ignored."""
+    """Has Ctrl-C and the end of a terminal work in the tests and in the commands they start. A shell without
+    job control starts what it runs in the background with SIGINT ignored, and nohup ignores SIGHUP."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

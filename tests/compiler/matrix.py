@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,8 +80,9 @@ class Recorded(ReferenceModel):
         super().__init__(model, tensor_count)
         self._known: dict[bytes, Reference] = {}
 
-    def run(self, inputs: Sequence[Any]) -> Reference:
+    def run(self, inputs: Sequence[Any], given: Mapping[int, Any] | None = None) -> Reference:
         """The reference's tensors, from memory where these inputs came before."""
+        assert not given, "these networks have no operator that is not exact"
         key = b"".join(array.tobytes() for array in inputs)
         if key not in self._known:
             self._known[key] = super().run(inputs)

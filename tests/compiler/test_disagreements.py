@@ -133,8 +133,8 @@ def test_a_mismatch_names_what_the_other_reference_has(change, says, monkeypatch
     path = save(relu6(0.1, 3), tmp_path)
     run = ReferenceModel.run
 
-    def faulty(self, inputs):
-        found = run(self, inputs)
+    def faulty(self, inputs, given=None):
+        found = run(self, inputs, given)
         tensors = {**found.tensors, 2: found.tensors[2].copy()}
         tensors[2].flat[5] ^= 1
         return replace(found, tensors=tensors)
@@ -142,7 +142,9 @@ def test_a_mismatch_names_what_the_other_reference_has(change, says, monkeypatch
     if change:  # both references are right, and dlasim is wrong
         differ = verification._differ
         monkeypatch.setattr(
-            verification, "_differ", lambda a, b, c, want, have: differ(a, b, c, want, have ^ (b == "y"))
+            verification,
+            "_differ",
+            lambda a, b, c, want, have, *rest: differ(a, b, c, want, have ^ (b == "y"), *rest),
         )
     else:
         monkeypatch.setattr(ReferenceModel, "run", faulty)

@@ -102,7 +102,7 @@ def test_networks_have_every_operator_and_values_that_differ():
             saturated += int(np.isin(data, (-128, 127)).sum())
             values += data.size
     assert len(kinds) >= 29
-    assert len(BUILDERS) == 23
+    assert len(BUILDERS) == 24
     assert saturated < 0.3 * values
 
 

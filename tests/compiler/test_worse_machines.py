@@ -51,11 +51,11 @@ def test_what_is_worse_stays():
 @pytest.mark.parametrize("cycles", [0, 2, 4, 15, 16])
 def test_machines_whose_pipelines_are_not_deep_share_one_that_is(cycles):
     deep = deep_machine(DEFAULT.replace(mac_fill=cycles, mac_drain=cycles, issue_cycles=0))
-    assert deep == DEFAULT.replace(mac_fill=16, mac_drain=16)
+    assert deep == DEFAULT.replace(mac_fill=16, mac_drain=16, dma_latency=128)
 
 
 def test_a_deeper_pipeline_stays():
-    machine = DEFAULT.replace(mac_fill=17, mac_drain=30)
+    machine = DEFAULT.replace(mac_fill=17, mac_drain=30, dma_latency=200)
     assert deep_machine(machine) == machine
 
 

@@ -66,7 +66,7 @@ def test_every_block_of_python_is_run() -> None:
 
 @pytest.mark.parametrize("page", ALL_PAGES, ids=name)
 def test_what_is_named_of_the_package_exists(page: Path) -> None:
-    named = set(re.findall(r"\bdlasim(?:\.[A-Za-z_]\w*)+", page.read_text(encoding="utf-8")))
+    named = set(re.findall(r"(?<!/)\bdlasim(?:\.[A-Za-z_]\w*)+", page.read_text(encoding="utf-8")))
     assert sorted(dotted for dotted in named if not exists(dotted)) == []
 
 

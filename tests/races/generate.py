@@ -42,7 +42,11 @@ def _operation(writer: Writer, rng: Generator) -> None:
         case 3:
             writer.relu(128 * int(rng.integers(0, 3)) + slot, target, runs, size, step)
         case 4:
-            writer.matmul(128 * int(rng.integers(0, 3)) + slot, int(rng.integers(0, 300)), target, 4, size)
+            source = (target + 128 * int(rng.integers(1, 3))) % 384
+            weights = int(rng.integers(0, 300))
+            if -16 < weights - target < 16:  # the output would lie on them
+                weights = (weights + 64) % 300
+            writer.matmul(source, weights, target, 4, size)
 
 
 def double_buffered(rng: Generator, tiles: int) -> list[int]:

@@ -30,7 +30,7 @@ def test_without_machine_code(
     def fail(kind: str) -> None:
         raise error
 
-    monkeypatch.setattr(fast_engine, "load_library", fail)
+    monkeypatch.setattr(fast_engine, "load_kernels", fail)
     assert isinstance(make_executor("auto"), ReferenceExecutor)
     note = capsys.readouterr().err
     assert note.count("\n") == 1
