@@ -26,11 +26,12 @@ def _option_type(parameter: MachineParameter) -> Any:
     )
 
 
+_FIRST = ("pes", "sram_bytes", "parallel")  # the axes of a sweep follow each other in this order
 # option, parameter of DlaConfig, type, help
 MACHINE: tuple[tuple[str, str, Any, str], ...] = tuple(
-    (parameter.flag, name, _option_type(parameter), parameter.text)
-    for name, parameter in PARAMETERS.items()
-    if parameter.flag
+    (PARAMETERS[name].flag, name, _option_type(PARAMETERS[name]), PARAMETERS[name].text)
+    for name in dict.fromkeys((*_FIRST, *PARAMETERS))
+    if PARAMETERS[name].flag
 )
 COMPILE: tuple[tuple[str, str, Any, str], ...] = (
     (
