@@ -42,7 +42,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
     "Reference": (
         "cli", "api", "isa", "registers", "assembly", "program-format", "graph-format", "operators",
-        "host-operators", "figures", "sram-ports",
+        "host-operators", "figures", "parameters", "sram-ports",
         "virtual-prototype", "driver-api",
     ),
     "Project": ("contributing", "changelog"),
