@@ -65,9 +65,12 @@ class ReferenceModel:
         # The importer may add tensors, which the file does not have.
         self._tensor_count = min(tensor_count, len(source.graph.tensors))
         self._graph = prepare(source, "model")
-        faults = any(_prefers_litert(self._graph, operator) for operator in self._graph.operators)
-        # Those that the importer folds into a dilated convolution count too.
-        faults |= any(operator.kind == "SPACE_TO_BATCH_ND" for operator in source.graph.operators)
+        # Of the file too: the importer folds blocks of pixels into a dilated convolution.
+        faults = any(
+            _prefers_litert(graph, operator)
+            for graph in (source.graph, self._graph)
+            for operator in graph.operators
+        )
         # TFLite Micro gives no tensor another shape than the file says.
         pairs = zip(source.graph.tensors, self._graph.tensors, strict=False)
         resizes = any(declared.shape != found.shape for declared, found in pairs)

@@ -49,8 +49,11 @@ def complete(model: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]
     return (folder / "results.csv").read_text().splitlines()
 
 
-def check_partial(folder: Path, complete: list[str]) -> int:
-    """That the table has a row for each point, as it would be, or without figures; how many are done."""
+def check_partial(folder: Path, complete: list[str], *, is_killed: bool = False) -> int:
+    """That the table has a row for each point, as it would be, or without figures; how many are done.
+
+    What was killed may have died between the table and its description, which then tells of a table before.
+    """
     table = open_results(folder)
     statuses = table.column("status")
     done = statuses.count("ok")
@@ -60,7 +63,9 @@ def check_partial(folder: Path, complete: list[str]) -> int:
     for line, whole in zip(lines, complete, strict=True):
         assert line == whole or (",pending,not done yet," in line and line[:60] == whole[:60])
     about = json.loads((folder / "sweep.json").read_text())
-    assert (about["points"], about["statuses"]["pending"]) == (POINTS, POINTS - done)
+    assert about["points"] == POINTS
+    assert about["statuses"]["pending"] == POINTS - done or is_killed
+    assert about["statuses"]["pending"] >= POINTS - done
     return done
 
 
@@ -100,7 +105,7 @@ def test_a_killed_sweep_leaves_a_table(model: Path, tmp_path: Path, complete: li
         time.sleep(0.01)
     process.kill()
     process.communicate()
-    assert check_partial(tmp_path, complete) > 0
+    assert check_partial(tmp_path, complete, is_killed=True) > 0
 
 
 def test_charts_and_pages_say_that_a_table_is_partial(model: Path, tmp_path: Path) -> None:
