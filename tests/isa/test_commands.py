@@ -86,7 +86,7 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_nothing_heavy_is_loaded(tmp_path: Path) -> None:
-    """numba alone would cost more than all the work."""
+    """LLVM alone would cost more than all the work."""
     code = (
         "import sys; from dlasim.cli import main\n"
         "try: main(['asm', sys.argv[1], '-o', sys.argv[2]])\n"
