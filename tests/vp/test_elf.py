@@ -1,6 +1,7 @@
 """ELF files, good and bad: nothing in a file may end in a traceback."""
 
 import contextlib
+import struct
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -52,6 +53,28 @@ def test_bad_files_are_refused_in_one_line(image, change, message):
         parse_elf(change(image), "bad.elf")
     assert "bad.elf" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def with_symbols(image, count, name):
+    """The file with so many symbols, all with the same bytes for a name."""
+    symbols_at = len(image)
+    symbols = struct.pack("<3I2BH", 1, memory_map.FLASH_BASE, 2, 2, 0, 1) * count
+    names_at = symbols_at + len(symbols)
+    sections_at = names_at + 1 + len(name)
+    sections = bytes(40) + struct.pack("<10I", 0, 2, 0, 0, symbols_at, len(symbols), 2, 0, 4, 16)
+    sections += struct.pack("<10I", 0, 3, 0, 0, names_at, 1 + len(name), 0, 0, 1, 0)
+    header = bytearray(image[:52])
+    struct.pack_into("<I", header, 32, sections_at)
+    struct.pack_into("<H", header, 48, 3)
+    return bytes(header) + image[52:] + symbols + b"\0" + name + sections
+
+
+def test_symbols_that_take_too_much_are_refused(image):
+    assert parse_elf(with_symbols(image, 3, b"A" * 5000), "some.elf").symbols.keys() == {"A" * 4096}
+    with pytest.raises(InputError, match=r"names of its symbols take more than 16,777,216 bytes"):
+        parse_elf(with_symbols(image, 5000, b"A" * 5000), "names.elf")  # 20 MB in a file of 100 KB
+    with pytest.raises(InputError, match=r"it has 1,048,577 symbols; the limit is 1,048,576"):
+        parse_elf(with_symbols(image, (1 << 20) + 1, b"A"), "many.elf")
 
 
 def test_a_missing_file_is_an_input_error(tmp_path):
