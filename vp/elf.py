@@ -33,6 +33,7 @@ _MAX_NAME_BYTES = 1 << 12
 _MAX_NAMES_BYTES = 1 << 24  # of all symbols, which may share bytes of the file
 _MAX_CODE_BYTES = 4 << 20
 _MAX_FILE_BYTES = 1 << 30
+_MOST_TIMES_THE_FILE = 2  # segments; linkers let them share a page
 _MAX_DEBUG_BYTES = 1 << 24  # of a section; reading more takes too long for what it gives
 
 
@@ -140,7 +141,12 @@ def parse_elf(data: bytes, origin: str) -> Firmware:
     """The same from bytes; `origin` names them in messages."""
     _check_header(data, origin)
     try:
-        segments = tuple(_segment(header, data, origin) for header in _program_headers(data))
+        headers = list(_program_headers(data))
+        inside = [header for header in headers if header.offset + header.file_bytes <= len(data)]
+        size_bytes = sum(header.file_bytes for header in inside)
+        if size_bytes > _MOST_TIMES_THE_FILE * len(data):
+            raise InputError(f"{origin}: its segments take {size_bytes:,} bytes of a file of {len(data):,}")
+        segments = tuple(_segment(header, data, origin) for header in headers)
         symbols = _symbols(data, origin)
     except struct.error as error:  # a table reaches beyond the file's end
         raise InputError(f"{origin}: damaged ELF file: {error}") from error

@@ -40,6 +40,7 @@ def test_segments_and_symbols(image):
         (lambda data: b"#!/bin/sh\n" * 10, "not an ELF"),
         (lambda data: data[:40], "truncated"),
         (lambda data: data[:3000], "truncated|damaged"),
+        (lambda data: data[:44] + b"\2\0" + data[46:300], "truncated"),
         (lambda data: data[:4] + b"\2" + data[5:], "32-bit"),
         (lambda data: data[:5] + b"\2" + data[6:], "little-endian"),
         (lambda data: data[:18] + b"\x3e\0" + data[20:], "machine 62, not RISC-V"),
@@ -75,6 +76,15 @@ def test_symbols_that_take_too_much_are_refused(image):
         parse_elf(with_symbols(image, 5000, b"A" * 5000), "names.elf")  # 20 MB in a file of 100 KB
     with pytest.raises(InputError, match=r"it has 1,048,577 symbols; the limit is 1,048,576"):
         parse_elf(with_symbols(image, (1 << 20) + 1, b"A"), "many.elf")
+
+
+def test_segments_that_share_the_file_are_refused(image):
+    header = struct.pack("<8I", 1, 0, memory_map.FLASH_BASE, memory_map.FLASH_BASE, 4096, 4096, 5, 4)
+    changed = bytearray(image) + header * 1000
+    struct.pack_into("<I", changed, 28, len(image))
+    struct.pack_into("<H", changed, 44, 1000)
+    with pytest.raises(InputError, match=r"its segments take 4,096,000 bytes of a file of [\d,]+$"):
+        parse_elf(bytes(changed), "shared.elf")
 
 
 def test_a_missing_file_is_an_input_error(tmp_path):
