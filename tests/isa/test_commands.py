@@ -79,6 +79,14 @@ def test_missing_and_wrong_files(tmp_path: Path) -> None:
     assert b"is not a valid program: it does not start with DLAPROG" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["", "/", "."])
+def test_a_file_without_a_name(name: str) -> None:
+    done = dlasim("asm", name)
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith(f"dlasim: cannot read {name}")
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     done = dlasim("asm", _EXAMPLE, "-o", tmp_path / "none" / "a.bin")
     assert done.returncode == 2
