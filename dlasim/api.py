@@ -274,7 +274,7 @@ def sweep(
     settings = Settings(folder, jobs, scheduler, resume, store, visible=False, is_temporary=out is None)
     try:
         lists = (given if isinstance(given, list | tuple) else [given] for given in targets)
-        models = [model for some in lists for model in some]
+        models = cast("list[str | Path]", [model for some in lists for model in some])
         if not models:
             raise InputError("sweep needs a model or a study")
         conditions = [where] if isinstance(where, str) else where
