@@ -119,19 +119,10 @@ def reference(folder: Path, program: Program, goals: Goals) -> None:
 def litert(
     model: bytes, inputs: Sequence[NDArray[np.generic]], resolver: OpResolverType
 ) -> Callable[[], object]:
-    """An inference of LiteRT on one thread, outputs fetched as ours are."""
+    """An inference of LiteRT on one thread."""
     interpreter = Interpreter(model_content=model, num_threads=1, experimental_op_resolver_type=resolver)
     interpreter.allocate_tensors()
-    places = [detail["index"] for detail in interpreter.get_input_details()]
-    results = [detail["index"] for detail in interpreter.get_output_details()]
-
-    def infer() -> object:
-        for place, array in zip(places, inputs, strict=True):
-            interpreter.set_tensor(place, array)
-        interpreter.invoke()
-        return [interpreter.get_tensor(result) for result in results]
-
-    return infer
+    return steady.litert(interpreter, inputs)
 
 
 def best_times(*actions: Callable[[], object]) -> list[float]:

@@ -273,7 +273,8 @@ def sweep(
     store = Path(cache) if cache is not None else None
     settings = Settings(folder, jobs, scheduler, resume, store, visible=False, is_temporary=out is None)
     try:
-        models = [each for given in targets for each in ([given] if isinstance(given, str | Path) else given)]
+        lists = (given if isinstance(given, list | tuple) else [given] for given in targets)
+        models = cast("list[str | Path]", [model for some in lists for model in some])
         if not models:
             raise InputError("sweep needs a model or a study")
         conditions = [where] if isinstance(where, str) else where

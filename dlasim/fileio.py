@@ -144,16 +144,19 @@ def parse_toml(text: str, origin: str) -> dict[str, Any]:
 
     try:
         found = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError also for very long numbers
+        _check_integers(found, origin)
+    except RecursionError:
+        raise InputError(f"{origin}: its tables or arrays nest too deeply") from None
+    except ValueError as error:  # also for very long numbers
         raise InputError(f"{origin} is not valid TOML: {error}") from None
-    _check_integers(found, origin)
     return found
 
 
 def _check_integers(value: Any, where: str) -> None:
     """Refuse integers that TOML does not promise: Python writes none of more than 4,300 digits."""
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise InputError(f"{where}: an integer of {value.bit_length():,} bits; at most 64 are supported")
+        bits = value.bit_length()
+        raise InputError(f"{where}: an integer must be from -2^63 to 2^63 - 1 (got one of {bits:,} bits)")
     if isinstance(value, dict):
         for name, item in value.items():
             _check_integers(item, f"{where}: {name}")

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Machine = DlaConfig | str | Path  # a configuration, the name of a preset, or a TOML file
 _HEAD_BYTES = 64
-_INPUT_FILES = (".npy", ".png", ".jpg", ".jpeg", ".wav")
 _NETWORK = re.compile(r"[A-Za-z]\w*(:\w+=[\w.]+(,\w+=[\w.]+)*)?")  # a built-in network, with arguments
 
 
@@ -80,12 +79,19 @@ def _is_file(machine: str | Path) -> bool:
     return isinstance(machine, Path) or machine.endswith(".toml")
 
 
+def _names_input(file: str | Path) -> bool:
+    """Whether the name is that of a file with an input."""
+    from dlasim.media import is_media
+
+    return Path(file).suffix.lower() == ".npy" or is_media(file)
+
+
 def _named_machine(machine: Machine | None) -> DlaConfig:
     if isinstance(machine, DlaConfig):
         return machine
     if machine is None:
         return DlaConfig()
-    if not isinstance(machine, str | Path) or Path(machine).suffix in _INPUT_FILES:
+    if not isinstance(machine, str | Path) or _names_input(machine):
         got = machine if isinstance(machine, str | Path) else type(machine).__name__
         raise InputError(
             f"config must be a DlaConfig, the name of a preset or a .toml file (got {got}); inputs are given "

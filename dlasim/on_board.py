@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlasim.errors import InputError, one_of, printable
+from dlasim.errors import InputError, one_of, printable, unknown
 from dlasim.isa import container
 from dlasim.isa.program import Program
 from dlasim.loading import Loaded, Machine, choose_machine
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rtl_warnings"]
 _C_BYTES_PER_LINE = 16
+_HOST_OPTIONS = ("cpu", "completion", "submission", "firmware")
 
 
 def check_host(host: str) -> None:
@@ -46,6 +48,10 @@ def host_options(
     **run_control: Any,
 ) -> HostOptions:
     """Make HostOptions from names as on the command line; `run_control` has the fields of `RunControl`."""
+    known = [field.name for field in fields(RunControl)]
+    for name in run_control:
+        if name not in known:
+            raise InputError(unknown("host option", name, (*_HOST_OPTIONS, *known)))
     return HostOptions(
         cpu,
         Completion(_number(Completion, "completion", completion)),

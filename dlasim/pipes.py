@@ -3,6 +3,7 @@ nobody holds."""
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import time
@@ -48,7 +49,9 @@ def write_pipe(path: str | Path, data: bytes) -> None:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
             break
-        except OSError:  # nobody has opened it
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # which says that nobody has opened it
+                raise
             if time.monotonic() > end:
                 raise InputError(f"cannot write {path}: it is a pipe that no process reads") from None
             time.sleep(_PAUSE_SECONDS)

@@ -144,9 +144,10 @@ class _Piecewise:
         name = f"{self._installed[0]}, operator by operator"
         others = [f"{kind} ({reason})" if reason else kind for kind, reason in self._others.items()]
         name = f"{name}, and {LITERT} for {', '.join(others)}" if others else name
-        inexact = {operator.kind for operator in self._graph.operators} & MOST_ULPS.keys()
-        apart = ", ".join(f"{kind} by {MOST_ULPS[kind]} ulp" for kind in sorted(inexact))
-        return f"{name}, from which float32 may be apart in {apart}" if tolerances(self._graph) else name
+        inexact = tolerances(self._graph)
+        kinds = {operator.kind for operator in self._graph.operators if operator.outputs[0] in inexact}
+        apart = ", ".join(f"{kind} by {MOST_ULPS[kind]} ulp" for kind in sorted(kinds))
+        return f"{name}, from which float32 may be apart in {apart}" if kinds else name
 
     def _sources(self, operator: Operator) -> list[int]:
         """The tensors that the operator takes as inputs: all but constants and its own state."""

@@ -32,11 +32,9 @@ def _limits_int32(graph: Graph, operator: Operator) -> bool:
     return graph.tensors[operator.outputs[0]].dtype == "int32" and activation != "NONE"
 
 
-def _pads_with_something(graph: Graph, operator: Operator) -> bool:
-    quantization, paddings = (
-        graph.tensors[operator.outputs[0]].quantization,
-        graph.tensors[operator.inputs[2]],
-    )
+def _pads_with_a_zero_point(graph: Graph, operator: Operator) -> bool:
+    quantization = graph.tensors[operator.outputs[0]].quantization
+    paddings = graph.tensors[operator.inputs[2]]
     has_zero_point = quantization is not None and any(quantization.zero_points)
     return has_zero_point and paddings.data is not None and bool(paddings.data.any())
 
@@ -62,7 +60,7 @@ KNOWN_FAULTS = (
         "TFLite Micro spreads the classes of a detection over those of others",
     ),
     KnownFault(
-        "SPACE_TO_BATCH_ND", _pads_with_something, "TFLite Micro pads with 0 and not with the zero point"
+        "SPACE_TO_BATCH_ND", _pads_with_a_zero_point, "TFLite Micro pads with 0 and not with the zero point"
     ),
     KnownFault("RELU6", _rescales, "TFLite Micro limits the input's integers and does not rescale them"),
     KnownFault("GREATER", _reads_int16, "TFLite Micro compares int16 with scales that it has not set"),

@@ -350,7 +350,7 @@ class DlaConfig:
                 f"the grid {self.parallel} has {inputs * outputs * pixels} PEs, but pes is {self.pes}; "
                 "give only one of parallel and pes"
             )
-        if self.memories or self.buses:
+        if any(not isinstance(table, str) or table for table in (self.memories, self.buses)):
             self._normalize_memories()
 
     def _normalize_memories(self) -> None:

@@ -93,6 +93,6 @@ def make_executor(engine: str) -> Executor:
     except (ImportError, OSError, RuntimeError, RunError) as error:  # no compiler, or none for this CPU
         reason = " ".join(str(error).split())
         if engine == "fast":
-            raise RunError(f"no fast engine here ({reason}); engine `reference` needs none") from None
-        print(f"note: no fast engine here ({reason}); the readable one takes longer", file=sys.stderr)
+            raise RunError(f"no fast engine here: {reason}; engine `reference` needs no compiler") from None
+        print(f"note: no fast engine here: {reason}; the readable one takes longer", file=sys.stderr)
         return ReferenceExecutor()

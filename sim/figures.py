@@ -366,6 +366,3 @@ RUN_FIGURES: tuple[Figure, ...] = (
     ),
     Figure("wall_seconds", "s", "what dlasim itself took, by phase", lambda run: dict(run.wall_seconds)),
 )  # fmt: skip
-BOARD_COLUMNS = (
-    "cpu_setup_instructions", "cpu_idle_cycles", "stack_peak_bytes", "ram_peak_bytes", "simulation_seconds",
-)  # fmt: skip

@@ -36,7 +36,9 @@ def merge(text: Any, name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     merged: dict[str, Any] = dict(_tables(name, text))
     for path, value in changes.items():
         entry, *keys = _split(path)
-        merged[entry] = {**merged.get(entry, {}), keys[0]: value} if keys else value
+        merged[entry] = (
+            {**_tables(f"{name}.{entry}", merged.get(entry, {})), keys[0]: value} if keys else value
+        )
     return merged
 
 
@@ -139,8 +141,8 @@ def _checked_memories(memories: Mapping[str, Any], buses: Mapping[str, Any]) -> 
     return found
 
 
-def _check_name(what: str, name: str) -> None:
-    if not _is_plain(name) or len(name) > _NAME_LENGTH:
+def _check_name(what: str, name: Any) -> None:
+    if not isinstance(name, str) or not _is_plain(name) or len(name) > _NAME_LENGTH:
         raise InputError(
             f"{what}: a name has letters, digits, - and _, at most {_NAME_LENGTH} (got {name!r:.80})"
         )

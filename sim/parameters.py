@@ -118,7 +118,7 @@ class MachineParameter:
     def checked(self, name: str, value: Any) -> Any:
         """A value of the parameter's type; numbers may be text such as `512KiB` and `unlimited`."""
         check_word(name, value)
-        if value == UNLIMITED and self.may_be_unlimited:
+        if isinstance(value, str) and value == UNLIMITED and self.may_be_unlimited:
             return self.kind(0)
         if self.is_size and isinstance(value, str):
             return self._size(name, value)

@@ -30,8 +30,10 @@ _SYMBOL, _FUNCTION = struct.Struct("<3I2BH"), 2
 
 _MAX_SYMBOLS = 1 << 20
 _MAX_NAME_BYTES = 1 << 12
+_MAX_NAMES_BYTES = 1 << 24  # of all symbols, which may share bytes of the file
 _MAX_CODE_BYTES = 4 << 20
 _MAX_FILE_BYTES = 1 << 30
+_MOST_TIMES_THE_FILE = 2  # segments; linkers let them share a page
 _MAX_DEBUG_BYTES = 1 << 24  # of a section; reading more takes too long for what it gives
 
 
@@ -139,7 +141,12 @@ def parse_elf(data: bytes, origin: str) -> Firmware:
     """The same from bytes; `origin` names them in messages."""
     _check_header(data, origin)
     try:
-        segments = tuple(_segment(header, data, origin) for header in _program_headers(data))
+        headers = list(_program_headers(data))
+        inside = [header for header in headers if header.offset + header.file_bytes <= len(data)]
+        size_bytes = sum(header.file_bytes for header in inside)
+        if size_bytes > _MOST_TIMES_THE_FILE * len(data):
+            raise InputError(f"{origin}: its segments take {size_bytes:,} bytes of a file of {len(data):,}")
+        segments = tuple(_segment(header, data, origin) for header in headers)
         symbols = _symbols(data, origin)
     except struct.error as error:  # a table reaches beyond the file's end
         raise InputError(f"{origin}: damaged ELF file: {error}") from error
@@ -212,13 +219,16 @@ def _symbols(data: bytes, origin: str) -> list[_Symbol]:
         raise InputError(f"{origin}: it has {number:,} symbols; the limit is {_MAX_SYMBOLS:,}")
     if names >= count:
         raise InputError(f"{origin}: damaged ELF file: its symbols have no names")
-    names_offset = sections[names][_SECTION_OFFSET]
-    rows = (_SYMBOL.unpack_from(data, offset + at) for at in range(0, number * _SYMBOL.size, _SYMBOL.size))
-    return [
-        _Symbol(_text(data, names_offset + name), address, size, info & 0xF == _FUNCTION)
-        for name, address, size, info, _, section in rows
-        if name and section
-    ]
+    names_offset, left_bytes = sections[names][_SECTION_OFFSET], _MAX_NAMES_BYTES
+    found = []
+    for at in range(offset, offset + number * _SYMBOL.size, _SYMBOL.size):
+        name, address, size, info, _, section = _SYMBOL.unpack_from(data, at)
+        if name and section:
+            found.append(_Symbol(_text(data, names_offset + name), address, size, info & 0xF == _FUNCTION))
+            left_bytes -= len(found[-1].name)
+        if left_bytes < 0:
+            raise InputError(f"{origin}: the names of its symbols take more than {_MAX_NAMES_BYTES:,} bytes")
+    return found
 
 
 def _text(data: bytes, start: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from dlasim.cli.terminal import say
@@ -27,12 +29,11 @@ def command(file: str, output: str | None, as_json: bool) -> None:
     them.
     """
     import json
-    from pathlib import Path
 
     if output is None:
         if file == "-":
             raise click.UsageError("-o FILE is required when the source is standard input")
-        output = str(Path(file).with_suffix(".bin"))
+        output = os.path.splitext(file)[0] + ".bin"
     from dlasim.fileio import atomic_write, keep_apart
     from dlasim.isa.assembly.source_file import assemble_file
     from dlasim.isa.container import write

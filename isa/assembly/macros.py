@@ -73,8 +73,6 @@ class Expander:
         while self._frames:
             frame = self._frames[-1]
             for number in frame.numbers:
-                if frame.place is not None:
-                    self._count(number)
                 yield number
                 if self._frames[-1] is not frame:
                     break
@@ -110,9 +108,10 @@ class Expander:
     def _push(self, numbers: Iterator[int], place: TextPosition) -> None:
         if len(self._frames) > MAX_DEPTH:
             self._stop(place, f"macros and repetitions nest more than {MAX_DEPTH} deep here")
-        self._frames.append(_Frame(numbers, place))
+        self._frames.append(_Frame(map(self._counted, numbers), place))
 
-    def _count(self, number: int) -> None:
+    def _counted(self, number: int) -> int:
+        """A line that something expands to, be it assembled or part of a body."""
         self._lines += 1
         self._characters += len(self._source.lines[number - 1])
         place = self._frames[1].place
@@ -123,6 +122,7 @@ class Expander:
             self._stop(
                 place, f"macros and repetitions expand to more than {MAX_EXPANDED_CHARACTERS} characters"
             )
+        return number
 
     def _stop(self, place: TextPosition, what: str) -> None:
         """End the assembly: what follows would fail in the same way."""

@@ -28,6 +28,7 @@ from dlasim.isa.instructions import WORD_BYTES
 
 MAX_MESSAGE_CHARACTERS = 200
 MAX_SECTIONS = 256
+MAX_SHARED_BYTES = 1 << 24  # of strings that lie in others
 _KNOWN_SECTIONS = frozenset(int(section) for section in Section)
 T = TypeVar("T")
 
@@ -54,6 +55,8 @@ class Sections:
         self.header = self._read_header()
         self._parts = self._read_table()
         self._strings = bytes(self.part(Section.STRINGS).data)
+        self._known: dict[int, str] = {}
+        self._left_bytes = len(self._strings) + MAX_SHARED_BYTES
 
     def fail(self, what: str) -> NoReturn:
         """Reject the file."""
@@ -146,9 +149,16 @@ class Sections:
 
     def string(self, offset: int) -> str:
         """The string at an offset of the strings."""
+        if offset not in self._known:
+            self._known[offset] = self._read_string(offset)
+        return self._known[offset]
+
+    def _read_string(self, offset: int) -> str:
         self.require(offset < len(self._strings), f"it names a string at {offset}, beyond its strings")
         end = self._strings.find(b"\0", offset)
         self.require(end >= 0, "its strings do not end")
+        self._left_bytes -= end - offset
+        self.require(self._left_bytes >= 0, f"its strings share more than {MAX_SHARED_BYTES:,} bytes")
         try:
             return self._strings[offset:end].decode()
         except UnicodeDecodeError:

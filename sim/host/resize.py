@@ -8,7 +8,7 @@ from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit
 
-_BYTE_OFFSET = 128
+_BYTE_OFFSET, _MAX_BYTE = 128, 255
 _ONE = 1 << RESIZE_FRACTION_BITS
 
 
@@ -73,8 +73,9 @@ def resize_float(call: Call) -> list[Array]:
             total = total + corner
     if not is_int8:
         return [total]
-    cut = np.trunc(total + np.float32(0.5)).astype(np.int64) - _BYTE_OFFSET
-    return [cut.clip(INT8_MIN, INT8_MAX).astype(np.int8)]
+    with np.errstate(all="ignore"):
+        byte = np.nan_to_num(total + np.float32(0.5), nan=0).clip(0, _MAX_BYTE)
+    return [(byte.astype(np.int64) - _BYTE_OFFSET).astype(np.int8)]
 
 
 def _places(table: Array, size: int) -> tuple[Array, Array, Array]:

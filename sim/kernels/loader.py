@@ -56,6 +56,6 @@ def load_kernels(kind: str) -> Callable[..., int]:
     assert kind in runnable_kinds(), kind
     address = find_function(host_unit(kind))
     if address is None:
-        raise RunError("the fast engine cannot be compiled here; --engine reference needs no compiler")
+        raise RunError("its kernels cannot be compiled")
     code: Any = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * _ARGUMENTS)(address)
     return code  # type: ignore[no-any-return]

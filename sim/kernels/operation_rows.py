@@ -12,16 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import registers
-from dlasim.isa.instructions import (
-    INSTRUCTIONS,
-    RECORD_BYTES,
-    Init,
-    Instruction,
-    Out,
-    PoolMode,
-    Quant,
-    ShiftMode,
-)
+from dlasim.isa.instructions import INSTRUCTIONS, Instruction, Out
 from dlasim.sim.operation import Batch, Operation
 
 Rows = NDArray[np.int64]
@@ -50,14 +41,6 @@ def column(name: str) -> int:
 def opcode(mnemonic: str) -> int:
     """The opcode of an instruction, which selects the kernel."""
     return next(row.opcode for row in INSTRUCTIONS if row.mnemonic == mnemonic)
-
-
-def isa_facts() -> str:
-    """All that the compiled kernels take from the instruction set: another text, other machine code."""
-    enums = (Init, Out, PoolMode, Quant, ShiftMode, registers.Region)
-    members = [[(member.name, int(member)) for member in enum] for enum in enums]
-    opcodes = [(row.mnemonic, row.opcode) for row in INSTRUCTIONS]
-    return repr((_NAMES, opcodes, RECORD_BYTES, members))
 
 
 def batch_rows(batch: Batch) -> Rows:

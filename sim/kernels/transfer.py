@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dlasim.isa.registers import Region
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.kernels.memory_access import (
     copy_bytes,
@@ -26,7 +25,6 @@ _PARTS = (
     OUT_PLANE_SRAM,
 ) = (column(f"DMA_OUT_{part}") for part in _PARTS)  # fmt: skip
 _SHORT = 16  # bytes that are quicker to move one by one than to call memcpy for
-REGIONS = len(Region)
 
 
 class Side(NamedTuple):

@@ -150,7 +150,20 @@ def test_there_is_nothing_else() -> None:
             "(got image.png); inputs are given by keyword: dlasim.run(",
         ),
         (lambda: dlasim.run(["mnist"]), "a file must be a path or the name of a network (got list)"),  # type: ignore[arg-type]
+        (
+            lambda: dlasim.run("mnist", "IMAGE.BMP"),
+            "(got IMAGE.BMP); inputs are given by keyword: dlasim.run(",
+        ),
+        (
+            lambda: dlasim.run("mnist", pes=np.array([64, 128])),  # type: ignore[arg-type]
+            "pes must be a whole number (got array([ 64, 128]))",
+        ),
         (lambda: dlasim.sweep(), "sweep needs a model or a study"),
+        (lambda: dlasim.sweep(5), "'5' is neither a file nor a built-in network"),  # type: ignore[arg-type]
+        (
+            lambda: dlasim.run("mnist", host="riscv", host_options={"device": []}),  # type: ignore[typeddict-unknown-key]
+            "unknown host option 'device'; did you mean devices?",
+        ),
         (
             lambda: dlasim.run("mnist", host="riscv", host_options={"devices": "device.py"}),  # type: ignore[typeddict-item]
             "must be FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES] (got 'device.py')",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -17,7 +18,7 @@ from click.testing import CliRunner
 
 from dlasim import pipes
 from dlasim.cli import main
-from dlasim.errors import InputError
+from dlasim.errors import InputError, RunError
 from dlasim.fileio import atomic_write, parse_toml, read_file
 from dlasim.inputs import load_npy, save_npy
 from dlasim.sim.config import DlaConfig
@@ -97,6 +98,15 @@ def test_a_pipe_that_nobody_reads_is_not_written_to(folder: Path, arguments: lis
     assert "pipe: it is a pipe that no process reads" in result.output
 
 
+def test_a_pipe_that_must_not_be_written_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(pipes.os, "open", refuse)  # a superuser may write to all
+    with pytest.raises((InputError, RunError), match=r"cannot write .*pipe: Permission denied"):
+        atomic_write(folder / "pipe", b"report")
+
+
 def test_what_a_shell_substitutes_is_read_and_written(tmp_path: Path) -> None:
     """`<(command)` and `>(command)`: pipes whose other end is open already."""
     reading, writing = os.pipe()
@@ -134,11 +144,19 @@ def test_a_writer_that_writes_nothing(tmp_path: Path) -> None:
 def test_integers_of_toml_have_64_bits(digits: str) -> None:
     for text in (f"pes = {digits}", f"[memories.flash]\nlatency = {digits}", f"x = [[1, {digits}]]"):
         with pytest.raises(
-            InputError, match=r"an integer of [\d,]+ bits; at most 64 are supported"
+            InputError, match=r"an integer must be from -2\^63 to 2\^63 - 1 \(got one of [\d,]+ bits\)"
         ) as caught:
             parse_toml(text, "m.toml")
         assert len(str(caught.value)) < 150
     assert parse_toml(f"x = {(1 << 63) - 1}\ny = {-(1 << 63)}", "m.toml")["x"] == (1 << 63) - 1
+
+
+@pytest.mark.parametrize(
+    "text", [".".join("a" * 5000) + " = 1", f"a = {'[' * 5000}{']' * 5000}"], ids=("tables", "arrays")
+)
+def test_toml_that_nests_deeply_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"m.toml: its tables or arrays nest too deeply"):
+        parse_toml(text, "m.toml")
 
 
 def test_a_configuration_with_a_huge_integer_is_one_line(tmp_path: Path) -> None:
@@ -147,7 +165,7 @@ def test_a_configuration_with_a_huge_integer_is_one_line(tmp_path: Path) -> None
     result = CliRunner().invoke(main, ["run", "mnist", "--config", str(path)])
     assert result.exit_code == 2
     assert result.output.splitlines()[-1].endswith(
-        "m.toml: pes: an integer of 16,000 bits; at most 64 are supported"
+        "m.toml: pes: an integer must be from -2^63 to 2^63 - 1 (got one of 16,000 bits)"
     )
 
 

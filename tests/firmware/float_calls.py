@@ -176,14 +176,15 @@ def exponentials(rng: Random) -> Iterator[Call]:
 
 
 def resized(rng: Random) -> Iterator[Call]:
-    """Tables may point outside of the image; fractions are of any size."""
+    """Tables may point outside of the image; fractions are of any size, where results are bytes."""
     shape, (height, width) = tuple(int(n) for n in rng.integers(1, 5, 4)), rng.integers(1, 7, 2)
-    tables = []
-    for count in (height, width):
-        places = rng.integers(-1, 6, (count, 2)).astype(np.int32)
-        fractions = rng.uniform(-0.5, 1, count).astype(np.float32).view(np.int32)
-        tables.append(np.concatenate([places, fractions[:, None]], axis=1))
     whole = (shape[0], int(height), int(width), shape[3])
-    for dtype in ("int8", "float32"):
+    for dtype, most in (("int8", 0), ("int8", 127), ("float32", 0)):
+        tables = []
+        for count in (height, width):
+            places = rng.integers(-1, 6, (count, 2)).astype(np.int32)
+            fractions = np.ldexp(rng.uniform(-0.5, 1, count), rng.integers(0, most + 1, count))
+            words = fractions.astype(np.float32).view(np.int32)
+            tables.append(np.concatenate([places, words[:, None]], axis=1))
         image = elements(rng, dtype, shape) if dtype == "int8" else some(rng, shape)
         yield call("RESIZE_FLOAT", [image, *tables], whole, dtype)

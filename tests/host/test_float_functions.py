@@ -6,6 +6,7 @@ RESIZE_BILINEAR of float32 and uint8 is LiteRT's to the last bit.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,18 @@ def test_behind_an_integer_part_on_both_hosts(kind: str, tmp_path: Path) -> None
     verification = dlasim.verify(path, runs=2)
     assert verification.passed
     assert f"may be apart in {kind} by {MOST_ULPS[kind]} ulp" in verification.reference
+
+
+def test_only_functions_of_float32_are_named_as_inexact(tmp_path: Path) -> None:
+    """A LOGISTIC of int8 in the same network is exact."""
+    graph, path = tail("EXP"), tmp_path / "tail.tflite"
+    curve = Tensor("logistic", (1, 6, 40), "int8", Quantization((1 / 256,), (-128,)))
+    operators = (*graph.operators, Operator("LOGISTIC", (0,), (4,), {}, "operator 3"))
+    path.write_bytes(
+        write_tflite(replace(graph, tensors=(*graph.tensors, curve), operators=operators, outputs=(3, 4)))
+    )
+    reference = dlasim.verify(path).reference
+    assert reference.endswith(f"apart in EXP by {MOST_ULPS['EXP']} ulp")
 
 
 def test_verify_sees_what_is_further_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

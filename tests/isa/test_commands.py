@@ -79,6 +79,14 @@ def test_missing_and_wrong_files(tmp_path: Path) -> None:
     assert b"is not a valid program: it does not start with DLAPROG" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["", "/", "."])
+def test_a_file_without_a_name(name: str) -> None:
+    done = dlasim("asm", name)
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith(f"dlasim: cannot read {name}")
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     done = dlasim("asm", _EXAMPLE, "-o", tmp_path / "none" / "a.bin")
     assert done.returncode == 2
@@ -86,7 +94,7 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_nothing_heavy_is_loaded(tmp_path: Path) -> None:
-    """numba alone would cost more than all the work."""
+    """LLVM alone would cost more than all the work."""
     code = (
         "import sys; from dlasim.cli import main\n"
         "try: main(['asm', sys.argv[1], '-o', sys.argv[2]])\n"

@@ -166,6 +166,26 @@ def test_messages(
     assert "\n" not in text
 
 
+def test_strings_that_share_bytes_are_read_once_and_bounded(data: bytes) -> None:
+    (layer,) = (program := read(data)).layers
+    long = replace(layer, name="A" * 100_000)
+    layers = read(write(replace(program, layers=(long,) * 300))).layers
+    assert layers == (long,) * 300
+    assert len({id(each.name) for each in layers}) == 1
+    image = write(replace(program, layers=(long,) * 300))
+    at = image.index(long.name.encode()) - _strings_at(image)
+    for row in range(300):  # another end of the same string for each
+        image = _patched(image, Section.LAYERS, row, "name", at + row)
+    with pytest.raises(InputError, match=r"valid program: its strings share more than 16,777,216 bytes"):
+        read(image)
+
+
+def _strings_at(image: bytes) -> int:
+    count = int(np.frombuffer(image, HEADER.dtype, 1)[0]["section_count"])
+    table = np.frombuffer(image, SECTION.dtype, count, HEADER.size_bytes)
+    return int(table[table["kind"] == Section.STRINGS]["offset"][0])
+
+
 def test_every_flipped_bit_is_noticed(data: bytes) -> None:
     """A checksum that is not repaired gives any damage away."""
     for position in range(len(data)):

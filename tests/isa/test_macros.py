@@ -266,6 +266,7 @@ BOMBS = {
     + ".endm\n.macro b\n"
     + "c\n" * 500
     + ".endm\n.macro c\nNOP\n.endm\n.stream\na",
+    "skipped": ".macro a\n.rept 0\n" + "NOP\n" * 1000 + ".endr\n.endm\n.rept 300\na\n.endr",
 }
 
 

@@ -45,6 +45,14 @@ def test_only_one_file_imports(package: str) -> None:
     assert len(importers(package)) <= 1
 
 
+def test_every_dependency_is_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"\W", text)[0].replace("pyelftools", "elftools") for text in project["dependencies"]}
+    names.remove("tflite")  # its modules are loaded by their paths, in operators/fields.py
+    assert len(names) > 5
+    assert [name for name in sorted(names) if not importers(name)] == []
+
+
 def test_flatbuffers_stay_in_one_package() -> None:
     places = {file.parent for package in ("flatbuffers", "tflite") for file in importers(package)}
     assert len(places) == 1

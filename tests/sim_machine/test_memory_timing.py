@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -64,6 +65,10 @@ def test_a_file_and_parts_describe_the_same_machine(tmp_path):
         ({"memories": 3}, "memories must be a table (got 3)"),
         ({"memories": "flash"}, "memories must be a table such as {flash = {bandwidth = 1}} (got 'flash')"),
         ({"memories": {"flash": 3}}, "memories.flash must be a table (got 3)"),
+        ({"memories": {"flash": 3}, "memories.flash.bandwidth": 1}, "memories.flash must be a table (got 3)"),
+        ({"memories": {1: {}}}, "memories: a name has letters, digits, - and _, at most 32 (got 1)"),
+        ({"memories": np.array([1, 2])}, "memories must be a table (got array([1, 2]))"),
+        ({"memories": None}, "memories must be a table (got None)"),
         ({"buses": {"axi": -1}}, "buses.axi must be from 0.001"),
     ],
 )

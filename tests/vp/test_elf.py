@@ -1,6 +1,7 @@
 """ELF files, good and bad: nothing in a file may end in a traceback."""
 
 import contextlib
+import struct
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -39,6 +40,7 @@ def test_segments_and_symbols(image):
         (lambda data: b"#!/bin/sh\n" * 10, "not an ELF"),
         (lambda data: data[:40], "truncated"),
         (lambda data: data[:3000], "truncated|damaged"),
+        (lambda data: data[:44] + b"\2\0" + data[46:300], "truncated"),
         (lambda data: data[:4] + b"\2" + data[5:], "32-bit"),
         (lambda data: data[:5] + b"\2" + data[6:], "little-endian"),
         (lambda data: data[:18] + b"\x3e\0" + data[20:], "machine 62, not RISC-V"),
@@ -52,6 +54,37 @@ def test_bad_files_are_refused_in_one_line(image, change, message):
         parse_elf(change(image), "bad.elf")
     assert "bad.elf" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def with_symbols(image, count, name):
+    """The file with so many symbols, all with the same bytes for a name."""
+    symbols_at = len(image)
+    symbols = struct.pack("<3I2BH", 1, memory_map.FLASH_BASE, 2, 2, 0, 1) * count
+    names_at = symbols_at + len(symbols)
+    sections_at = names_at + 1 + len(name)
+    sections = bytes(40) + struct.pack("<10I", 0, 2, 0, 0, symbols_at, len(symbols), 2, 0, 4, 16)
+    sections += struct.pack("<10I", 0, 3, 0, 0, names_at, 1 + len(name), 0, 0, 1, 0)
+    header = bytearray(image[:52])
+    struct.pack_into("<I", header, 32, sections_at)
+    struct.pack_into("<H", header, 48, 3)
+    return bytes(header) + image[52:] + symbols + b"\0" + name + sections
+
+
+def test_symbols_that_take_too_much_are_refused(image):
+    assert parse_elf(with_symbols(image, 3, b"A" * 5000), "some.elf").symbols.keys() == {"A" * 4096}
+    with pytest.raises(InputError, match=r"names of its symbols take more than 16,777,216 bytes"):
+        parse_elf(with_symbols(image, 5000, b"A" * 5000), "names.elf")  # 20 MB in a file of 100 KB
+    with pytest.raises(InputError, match=r"it has 1,048,577 symbols; the limit is 1,048,576"):
+        parse_elf(with_symbols(image, (1 << 20) + 1, b"A"), "many.elf")
+
+
+def test_segments_that_share_the_file_are_refused(image):
+    header = struct.pack("<8I", 1, 0, memory_map.FLASH_BASE, memory_map.FLASH_BASE, 4096, 4096, 5, 4)
+    changed = bytearray(image) + header * 1000
+    struct.pack_into("<I", changed, 28, len(image))
+    struct.pack_into("<H", changed, 44, 1000)
+    with pytest.raises(InputError, match=r"its segments take 4,096,000 bytes of a file of [\d,]+$"):
+        parse_elf(bytes(changed), "shared.elf")
 
 
 def test_a_missing_file_is_an_input_error(tmp_path):

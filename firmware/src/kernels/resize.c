@@ -76,7 +76,7 @@ enum status resize_bilinear(const struct call *call)
     return OK;
 }
 
-enum { BYTE_OFFSET = 128 };
+enum { BYTE_OFFSET = 128, MAX_BYTE = 255 };
 
 /* A pixel's number; int8 stands for a byte. */
 static inline float number_at(const struct tensor *image, int32_t position)
@@ -86,10 +86,16 @@ static inline float number_at(const struct tensor *image, int32_t position)
     return ((const float *)image->data)[position];
 }
 
+/* What is no number, or too large, has been made 0 or the end of the range of int64_t. */
+static inline int32_t byte_of(int64_t number)
+{
+    return number < 0 ? 0 : number > MAX_BYTE ? MAX_BYTE : (int32_t)number;
+}
+
 static void put_number(const struct tensor *image, uint32_t position, float number)
 {
     if (image->element_bytes == 1)
-        ((int8_t *)image->data)[position] = clamp_to_int8((int32_t)truncate(number + 0.5f) - BYTE_OFFSET);
+        ((int8_t *)image->data)[position] = (int8_t)(byte_of(truncate(number + 0.5f)) - BYTE_OFFSET);
     else
         ((float *)image->data)[position] = number;
 }
