@@ -25,6 +25,7 @@ __all__ = [
     "RunResult",
     "SweepResult",
     "compile",
+    "evaluate",
     "explain",
     "inspect",
     "model",

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dlasim.compiler_shim.lowering.lower import Lowered
+    from dlasim.evaluation import Evaluation
+    from dlasim.evaluation.evaluate import Metric
+    from dlasim.evaluation.samples import Labels
     from dlasim.explanation import Explanation
     from dlasim.inputs import Inputs
     from dlasim.onnx_comparison import OnnxComparison
@@ -124,6 +127,46 @@ def verify(
 
         return verify_onnx(file, lowered, chosen, runs, seed, engine, host, given)
     return check(file, lowered, chosen, runs, seed, engine, host=host, host_options=given)
+
+
+def evaluate(
+    model: str | Path,
+    inputs: str | Path | Sequence[Inputs],
+    labels: Labels | None = None,
+    *,
+    float_model: str | Path | None = None,
+    metric: Metric | None = None,
+    label_offset: int = 0,
+    normalize: str = "auto",
+    engine: str = "auto",
+    jobs: int | None = None,
+    out: str | Path | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Evaluation:
+    """How often a model or program is right, over many inputs, on all cores.
+
+    `inputs` is a folder of pictures, sounds or `.npy` files, an `.npy` file with an input in each row, or a
+    sequence of what `run` takes. `labels` are numbers of classes, in the order of the inputs: a sequence, an
+    `.npy` file, or a text file with a label or `name,label` in each line. Without them, sub-folders are the
+    classes, in alphabetical order. `float_model` is the network in float (`.tflite` for LiteRT, `.onnx` for
+    onnxruntime); it gets the same inputs. `metric(outputs, label)` gives a number for other networks than
+    classifiers, from the outputs as real numbers.
+
+    `out` is a table with a row for each input; what it has already is not evaluated again.
+
+    >>> import dlasim, numpy
+    >>> found = dlasim.evaluate("mnist", numpy.zeros((3, 28, 28), "int8"), [0, 0, 0], jobs=1)
+    >>> len(found.rows), found.top(10)
+    (3, 1.0)
+    """
+    from dlasim.evaluation import evaluate as evaluate_program
+
+    program = load(locate(model), None, {}).program
+    return evaluate_program(
+        program, str(model), inputs, labels,
+        float_model=float_model, metric=metric, label_offset=label_offset, normalize=normalize, engine=engine,
+        jobs=jobs, out=out, on_progress=on_progress,
+    )  # fmt: skip
 
 
 def run(

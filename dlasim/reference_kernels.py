@@ -31,7 +31,7 @@ def available() -> list[str]:
 def run(name: str, model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) -> Tensors | None:
     """Every tensor after one inference from a fresh state; None if the interpreter rejects the model."""
     compute = _run_micro if name == MICRO else _run_litert
-    with _quiet():
+    with quiet():
         try:
             return compute(model, inputs, tensor_count)
         except (RuntimeError, ValueError):
@@ -72,7 +72,7 @@ def _run_litert(model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int)
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Hide what TensorFlow's C++ code writes to stderr even when nothing is wrong."""
     sys.stderr.flush()
     try:

@@ -11,6 +11,7 @@ from typing import Any
 
 from dlasim import api, choices, errors
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
+from dlasim.evaluation import Evaluation
 from dlasim.onnx_comparison import OnnxComparison
 from dlasim.result import RunResult
 from dlasim.row_table import RowTable
@@ -26,7 +27,7 @@ _HEAD = """\
 
 [Use Python](how-to/use-the-api.md) shows how they work together. mypy and editors check the keywords.
 """
-FUNCTIONS = (api.model, api.inspect, api.compile, api.run, api.verify, api.explain, api.sweep)
+FUNCTIONS = (api.model, api.inspect, api.compile, api.run, api.verify, api.evaluate, api.explain, api.sweep)
 CLASSES: tuple[type, ...] = (
     RunResult,
     RowTable,
@@ -34,6 +35,7 @@ CLASSES: tuple[type, ...] = (
     Chart,
     Verification,
     OnnxComparison,
+    Evaluation,
     DlaConfig,
     GraphBuilder,
 )

@@ -13,6 +13,7 @@ COMMANDS = {
         "compile": "compile a model to a program for one machine",
         "run": "run a model or program and report its outputs and cycles",
         "verify": "compare every tensor of a model with TensorFlow or onnxruntime",
+        "evaluate": "count how often a model's classes are right",
         "explain": "show what the compiler did with each operator, and why",
         "sweep": "run models on many machines and write one table",
         "plot": "draw charts from the table of a sweep",

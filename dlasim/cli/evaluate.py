@@ -1,0 +1,125 @@
+"""`dlasim evaluate`: how often a model is right, over many inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dlasim.cli.help_sections import SectionedCommand
+from dlasim.cli.option_types import Choice, Number
+from dlasim.cli.terminal import StatusLine, say
+
+if TYPE_CHECKING:
+    from dlasim.evaluation import Evaluation
+
+_EPILOG = """\b
+Examples:
+  dlasim evaluate model.tflite --inputs validation --labels labels.csv
+  dlasim evaluate model.tflite --inputs images.npy --labels classes.npy --out rows.csv
+  dlasim evaluate int8.onnx --inputs photos --normalize imagenet --float float.onnx
+"""
+
+
+@click.command("evaluate", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "--inputs",
+    required=True,
+    metavar="PATH",
+    help="Folder of pictures (.png, .jpg, .bmp), sounds (.wav) or .npy files, or one .npy file with an input "
+    "in each row.",
+)
+@click.option(
+    "--labels",
+    metavar="FILE",
+    help="Numbers of the right classes: rows `name,label`, or one in each line or in an .npy file, in the "
+    "order of the inputs' names. Without it, sub-folders are the classes.",
+)
+@click.option(
+    "--label-offset", default=0, type=Number(int), metavar="N",
+    help="Add N to each label: 1 where the network has a class for the background.",
+)  # fmt: skip
+@click.option(
+    "--normalize", default="auto", metavar="RANGE",
+    help="What pictures and sounds become, as in dlasim run: auto, imagenet, or LOW,HIGH.",
+)  # fmt: skip
+@click.option(
+    "--float",
+    "float_model",
+    metavar="FILE",
+    help="The network in float, .tflite or .onnx, for comparison; it gets the same inputs.",
+)
+@click.option(
+    "--out", metavar="FILE", help="Write a .csv row for each input; rows in it are not evaluated again."
+)
+@click.option("--jobs", type=Number(int, 1, 1024), metavar="N", help="Processes; by default one per CPU.")
+@click.option(
+    "--engine",
+    default="auto",
+    type=Choice(["auto", "fast", "reference"]),
+    help="Kernels: compiled (fast) or the readable reference.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def command(
+    model: str,
+    inputs: str,
+    labels: str | None,
+    label_offset: int,
+    normalize: str,
+    float_model: str | None,
+    out: str | None,
+    jobs: int | None,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Count how often the highest outputs of MODEL are right, over many inputs.
+
+    The results are those of the program, bit for bit, so they do not depend on the machine. The model has one
+    input and scores of classes as its first output; dlasim.evaluate in Python takes several inputs and any
+    metric. An interrupted evaluation with --out goes on where it stopped.
+    """
+    import json
+
+    from dlasim import api
+
+    line = StatusLine()
+    try:
+        result = api.evaluate(
+            model, inputs, labels,
+            float_model=float_model, label_offset=label_offset, normalize=normalize, engine=engine,
+            jobs=jobs, out=out, on_progress=lambda done, total: line.show(f"{done:,} of {total:,} inputs"),
+        )  # fmt: skip
+    finally:
+        line.clear()
+    if out is not None:
+        say(f"wrote {out}", err=True)
+    say(json.dumps(result.as_dict(), indent=2) if as_json else _text(result))
+
+
+def _text(result: Evaluation) -> str:
+    from dlasim.errors import counted
+    from dlasim.tables import table
+
+    count = counted(len(result.rows), "input")
+    known = len(result.rows) - result.evaluated
+    found = f", {known:,} of them known from the table" if known else ""
+    lines = [f"{result.model}: {count} in {result.seconds:.1f} s{found}"]
+    if result.has_labels:
+        rows = [["", "right", "95 % interval", *(["in float"] if result.float_model else [])]]
+        for place in result.tops:
+            share = result.top(place)
+            low, high = result.interval(share)
+            cells = [f"top-{place}", _percent(share), f"{_percent(low)} to {_percent(high)}"]
+            rows.append([*cells, _percent(result.float_top(place))] if result.float_model else cells)
+        lines += ["", table(rows, "l" + "r" * (len(rows[0]) - 1))]
+    if result.float_model:
+        lines += [
+            "",
+            f"the same class as {result.float_model} for {_percent(result.agreement)} of the inputs",
+        ]
+    return "\n".join(lines)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
