@@ -49,6 +49,7 @@ def test_every_dependency_is_imported() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.split(r"\W", text)[0].replace("pyelftools", "elftools") for text in project["dependencies"]}
     names.remove("tflite")  # its modules are loaded by their paths, in operators/fields.py
+    names.remove("numba")  # chooses the release of llvmlite
     assert len(names) > 5
     assert [name for name in sorted(names) if not importers(name)] == []
 
