@@ -1,4 +1,4 @@
-"""Writes docs/accuracy.md: dlasim's cycles, published figures and those of other tools, deviations explained.
+"""Writes docs/accuracy.md: dlasim's figures next to published ones and those of other tools.
 
 Prints the page; with --write it goes where it belongs. Fails if a finding of the paper no longer holds. The
 prose is compared/accuracy.md.in.
@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
 
-from compared import ethos_u55, gap9, nvdla, paper, queue_depths, rtl, statements
+from compared import areas, ethos_u55, gap9, nvdla, paper, queue_depths, rtl, statements
 from compared.common import Networks
 
 HERE = Path(__file__).resolve().parent
@@ -31,7 +31,7 @@ def write(networks: Networks, to_file: bool) -> int:
     """Make the page, and tell whether the paper's findings hold."""
     print(ethos_u55.check_recorded(networks), file=sys.stderr)
     tables = paper.render(networks) | ethos_u55.render(networks) | nvdla.render(networks)
-    tables |= gap9.render(networks) | rtl.render()
+    tables |= gap9.render(networks) | areas.render() | rtl.render()
     page = Template((HERE / "compared" / "accuracy.md.in").read_text(encoding="utf-8")).substitute(tables)
     if to_file:
         PAGE.write_text(page, encoding="utf-8")

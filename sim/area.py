@@ -1,4 +1,4 @@
-"""The area of a machine's logic, from synthesis of the RTL's blocks, and the memory that it has.
+"""The area of a machine's logic, from synthesis of the RTL's blocks. `sim/macros.py` has its memories.
 
 `tools/synthesis.py` measures blocks with a few values of each parameter. Between them and beyond, area and
 flip-flops of a block are linear in the counts that `_TERMS` lists, fitted here by least squares of relative
@@ -14,31 +14,28 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import INSTRUCTIONS, INT32_BYTES, UNITS, Unit
+from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit
 from dlasim.isa.registers import REGISTER_BITS
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.sizes import KIB
+from dlasim.sim.config import PARAMETERS, DlaConfig
 
 _POINTS = Path(__file__).parent / "area_points.csv"
 COMPONENTS = {
-    "mac": "the MAC unit: multipliers, adders, accumulators, requantizers, addresses, requests for words",
+    "mac": "the MAC unit: multipliers, adders, requantizers, addresses, requests for words",
     "vector": "the VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words",
     "dma": "both directions of the DMA, the bus between them, requests for words",
     "ports": "the SRAM's ports: the arbiter, and the multiplexers between ports and banks",
     "queues": "the four units' queues",
     "control": "host window, counters, and the issue stage",
-}
-MEMORIES = {
-    "sram": "the SRAM",
-    "line_buffers": "the line buffers of MAC and VECTOR",
-    "weight_buffer": "the weight buffer of MAC",
-    "accumulators": "the accumulators of all output lanes",
+    "accumulators": "the accumulators of all output lanes, if they are flip-flops",
 }
 DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
 LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
 LANE_DIVISIONS = 2
 DMA_UNITS = 2
 RESULT_FLIP_FLOPS = 142  # of a MAC lane's 206: those behind the accumulator, which a result passes once
+FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
+_HALVES = 2  # of the accumulators: one adds up while the other's results leave
+_BYTE_BITS, _SUM_BITS = 8, 32
 _BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
 _OPCODE_AND_FIELDS = 12  # bits of a command word that a compute unit's queue keeps
 
@@ -123,7 +120,7 @@ def _dma_words(sizes: Parameters) -> Terms:
 # What the area of each block is linear in.
 _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "pe": _constant,
-    "mac_lane": _constant,
+    "mac_lane": lambda sizes: [1.0, sizes.get("ACCUMULATORS", 1) - 1],
     "vector_lane": _constant,
     "requantizer": _constant,
     "divider": _constant,
@@ -173,6 +170,7 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
         "ports": _ports_area(config),
         "queues": sum(queues, Area()),
         "control": block_area("host") + block_area("issue") + block_area("checks"),
+        "accumulators": _accumulators_area(config),
     }
 
 
@@ -181,25 +179,45 @@ def mac_lanes(config: DlaConfig) -> int:
     return config.depthwise_lanes * math.prod(config.pixel_tile)
 
 
+def accumulator_words(config: DlaConfig) -> int:
+    """Words of a lane. A machine whose results may wait has twice as many as pixels of a block; one whose
+    accumulators have no limit can't be built, and counts as one that has a single word."""
+    return _HALVES * config.accumulators if _results_may_wait(config) and config.accumulators else 1
+
+
+def _results_may_wait(config: DlaConfig) -> bool:
+    return bool(config.sram_bandwidth or config.mac_results)
+
+
+def _accumulators_area(config: DlaConfig) -> Area:
+    """All words but the one that is part of each lane, if they are flip-flops."""
+    if config.accumulator_storage == "memory":
+        return Area()
+    words = block_area("mac_lane", ACCUMULATORS=accumulator_words(config))
+    return mac_lanes(config) * (words - block_area("mac_lane"))
+
+
 def _mac_area(config: DlaConfig) -> Area:
     """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer. An array for
     several pixels at a time, which the RTL has not, counts as one with as many times the output lanes."""
     inputs, outputs = config.lanes
-    lanes = mac_lanes(config)
+    lanes, pixels = mac_lanes(config), math.prod(config.pixel_tile)
+    requantizers = _shared(config.mac_results, lanes)
     lane = block_area("mac_lane") - block_area("requantizer")
-    is_limited = config.sram_bandwidth or config.mac_results
     return (
-        block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * math.prod(config.pixel_tile))
+        block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * pixels)
         + config.pes * block_area("pe")
         + lanes * lane
-        + _shared(config.mac_results, lanes) * block_area("requantizer")
-        + (block_area("mac_results") if is_limited else Area())
+        + requantizers * block_area("requantizer")
+        + (block_area("mac_results") if _results_may_wait(config) else Area())
         + _words_area(
             config,
             "mac_words",
             LINE_BUFFER_BYTES=config.line_buffer_bytes,
             WEIGHT_BUFFER_BYTES=config.weight_buffer_bytes,
         )
+        + _stages(config, "mac_fill", _BYTE_BITS * (inputs * pixels + inputs * outputs))
+        + _stages(config, "mac_drain", _SUM_BITS * requantizers)
     )
 
 
@@ -213,7 +231,17 @@ def _vector_area(config: DlaConfig) -> Area:
         + _shared(config.vector_requantizations, LANE_REQUANTIZATIONS * lanes) * requantizer
         + _shared(config.vector_divisions, LANE_DIVISIONS * lanes) * divider
         + _words_area(config, "vector_words", LINE_BUFFER_BYTES=config.line_buffer_bytes)
+        + _stages(config, "vector_fill", 2 * _BYTE_BITS * lanes)
+        + _stages(config, "vector_drain", _SUM_BITS * lanes)
     )
+
+
+def _stages(config: DlaConfig, name: str, bits: int) -> Area:
+    """Pipeline registers of so many bits for each cycle of filling or draining that the RTL does not need."""
+    limit = PARAMETERS[name].rtl_limit
+    more = max(getattr(config, name) - (limit.low if limit else 0), 0)
+    flip_flops: float = more * bits
+    return flip_flops * Area(FLIP_FLOP_KGE, 1)
 
 
 def _words_area(config: DlaConfig, block: str, **sizes: int) -> Area:
@@ -239,17 +267,6 @@ def _shared(rate: float, most: int) -> int:
     return min(math.ceil(rate), most) if rate else most
 
 
-def memory_kib(config: DlaConfig) -> dict[str, float]:
-    """The memories of a machine; a buffer without a limit has no size, and counts as none."""
-    sizes = {
-        "sram": config.sram_bytes,
-        "line_buffers": 2 * config.line_buffer_bytes,
-        "weight_buffer": config.weight_buffer_bytes,
-        "accumulators": config.accumulators * config.depthwise_lanes * INT32_BYTES,
-    }
-    return {name: size / KIB for name, size in sizes.items()}
-
-
 def slot_bits() -> int:
     """Bits of one operation in each of the queues."""
     return sum(map(_kept_bits, UNITS))
@@ -269,12 +286,12 @@ def _coefficients(block: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     points = [point for point in measured_points() if point.block == block]
     terms = [_TERMS[block](point.parameters) for point in points]
     return (
-        _fit(terms, [point.area.kge for point in points]),
-        _fit(terms, [point.area.flip_flops for point in points]),
+        fit_relative(terms, [point.area.kge for point in points]),
+        fit_relative(terms, [point.area.flip_flops for point in points]),
     )
 
 
-def _fit(terms: list[Terms], measured: list[float]) -> tuple[float, ...]:
+def fit_relative(terms: list[Terms], measured: list[float]) -> tuple[float, ...]:
     """Least squares of relative errors. More of a term never takes less: one that would has no part in it."""
     import numpy as np  # which --help does not need
 

@@ -56,6 +56,7 @@ class DlaConfig:
         "Channels processed in parallel; a grid such as 8x8 (or 8x8x4, of 4 pixels) also sets --pes.",
         flag="--parallel",
         form=Form.GRID,
+        no_area="it is not a quantity; a grid sets pes",
     )
     sram_bytes: int = row(
         512 * KIB,
@@ -136,6 +137,15 @@ class DlaConfig:
         may_be_unlimited=True,
         rtl=Rtl.SAME,
     )
+    # It changes no cycle, so the RTL, which has flip-flops, runs either machine.
+    accumulator_storage: str = row(
+        "flip-flops",
+        "What accumulators are made of: `flip-flops` of each lane, or one `memory` of all lanes.",
+        part="MAC and VECTOR",
+        form=Form.WORD,
+        choices=("flip-flops", "memory"),
+        no_area="it is not a quantity",
+    )
     mac_step_group: int = row(
         1,
         "Steps of an output (taps, slices of input channels) that the array takes together.",
@@ -144,6 +154,7 @@ class DlaConfig:
         low=1,
         high=64,
         rtl_limit=RtlLimit("must be 1, because each step is a cycle", high=1),
+        no_area="it says how an array walks, not what it is made of",
     )
     mac_handover: str = row(
         "results",
@@ -153,6 +164,7 @@ class DlaConfig:
         form=Form.WORD,
         choices=("results", "blocks"),
         rtl_limit=RtlLimit("must be results, which leave one by one", word="results"),
+        no_area="both ways have accumulators for two blocks",
     )
     mac_weights: int = row(
         0,
@@ -219,6 +231,7 @@ class DlaConfig:
         flag="--dma-latency",
         better=Better.LESS,
         rtl=Rtl.SAME,
+        no_area="the memory takes the time, not the DLA",
     )
     dma_burst_bytes: int = row(
         64,
@@ -229,6 +242,7 @@ class DlaConfig:
         low=1,
         better=Better.MORE,
         rtl=Rtl.SAME,
+        no_area="it says where a transfer is cut",
     )
     dma_burst_overhead: int = row(
         0,
@@ -237,6 +251,7 @@ class DlaConfig:
         flag="--dma-burst-overhead",
         better=Better.LESS,
         rtl=Rtl.SAME,
+        no_area="the memory takes the time; the DLA has a counter if it is not 0",
     )
     memories: str = row(
         "",
@@ -244,8 +259,15 @@ class DlaConfig:
         part="DMA",
         form=Form.TABLE,
         rtl_limit=RtlLimit("must be empty, because it has one memory"),
+        no_area="they are outside the DLA",
     )
-    buses: str = row("", "Bytes per cycle of buses that memories name.", part="DMA", form=Form.TABLE)
+    buses: str = row(
+        "",
+        "Bytes per cycle of buses that memories name.",
+        part="DMA",
+        form=Form.TABLE,
+        no_area="they are outside the DLA",
+    )
     vector_lanes: int = row(
         16,
         "Elements per cycle of the vector unit; 0: as many as PEs.",
@@ -263,6 +285,7 @@ class DlaConfig:
         better=Better.LESS,
         rtl=Rtl.SAME,
         rtl_limit=RtlLimit("must be at least 1", low=1),
+        no_area="the stage is the same, and waits",
     )
     queue_depth: int = row(
         4,
@@ -282,6 +305,7 @@ class DlaConfig:
         high=1,
         better=Better.MORE,
         rtl_limit=RtlLimit("must be 1, because no unit waits for another", low=1),
+        no_area="units that take turns are the same units",
     )
     mac_fill: int = row(
         4,
@@ -319,7 +343,14 @@ class DlaConfig:
         rtl=Rtl.SAME,
         rtl_limit=RtlLimit("must be at least 2", low=2),
     )
-    clock_mhz: float = row(500.0, "Clock in MHz.", flag="--clock", low=0.001, high=100_000)
+    clock_mhz: float = row(
+        500.0,
+        "Clock in MHz.",
+        flag="--clock",
+        low=0.001,
+        high=100_000,
+        no_area="synthesis knows no clock; a faster one takes a greater supply",
+    )
     timing: str = row(
         "full",
         "What takes time: everything, only multiply-accumulates, or nothing.",
@@ -327,11 +358,13 @@ class DlaConfig:
         form=Form.WORD,
         choices=("full", "macs", "zero"),
         rtl_limit=RtlLimit("must be full", word="full"),
+        no_area="it says what takes time in a simulation",
     )
     technology: str = row(
         "45nm",
-        "Energy constants: 45nm, 45nm-flash, or a FILE.toml that replaces some of them.",
+        "Constants of energy and area: 45nm, 45nm-flash, 22nm, or a FILE.toml that replaces some of them.",
         flag="--technology",
+        no_area="it is not a quantity",
     )
 
     def __post_init__(self) -> None:

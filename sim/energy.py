@@ -15,15 +15,15 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, one_of
 from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
-from dlasim.sim import area
+from dlasim.sim import area, macros
 from dlasim.sim.activity import Activity, stream_activity
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.memory_timing import memories_of, memory_numbers
 from dlasim.sim.plan import Plan
 from dlasim.sim.sram_words import stream_accesses
+from dlasim.sim.supply import Supply, supply_for
 from dlasim.sim.technology import MemoryEnergy, Technology
 
-DEFAULT_PORT_BYTES = 16  # the width of an access where the machine states none
 _NANO = 1e-3  # nanojoules in a picojoule
 
 Energies = dict[str, NDArray[Any]]
@@ -47,7 +47,12 @@ class EnergyModel:
     @property
     def port_bytes(self) -> int:
         """Bytes of an access of the SRAM."""
-        return self.config.sram_bandwidth or DEFAULT_PORT_BYTES
+        return macros.port_bytes(self.config)
+
+    @property
+    def supply(self) -> Supply:
+        """The supply at which the machine reaches its clock."""
+        return supply_for(self.technology, self.config.clock_mhz)
 
     def events(self, plan: Plan) -> Events:
         """What the operations of a stream do that takes energy. It does not depend on the SRAM's size."""
@@ -58,26 +63,49 @@ class EnergyModel:
 
     def operations(self, plan: Plan, events: Events | None = None) -> Energies:
         """Picojoules of each operation of a stream, by component; `events` are its own, if they are known."""
-        value, costs, count = self.technology.value, plan.costs, plan.operations
+        costs, count = plan.costs, plan.operations
         events = events or self.events(plan)
         activity = events.activity
-        access = self.technology.sram.access(self.config.sram_bytes, self.port_bytes)
+        access = macros.sram_access_pj(self.config, self.technology) * self.supply.energy
         return {
-            "mac": value("mac_pj") * costs.macs[:count],
-            "requantization": value("requantization_pj") * activity.requantizations,
-            "vector": value("element_pj") * activity.elements,
+            "mac": self._pj("mac_pj") * costs.macs[:count],
+            "requantization": self._pj("requantization_pj") * activity.requantizations,
+            "vector": self._pj("element_pj") * activity.elements,
             "sram": access * events.accesses,
+            "buffers": self._buffers(plan, events),
             "memory": self._per_byte()[costs.unit[:count], activity.regions] * costs.dma_bytes[:count],
             "clock": self._clock(plan, activity.requantizations),
         }
 
+    def _pj(self, name: str) -> float:
+        """Picojoules of an event at the machine's supply."""
+        return self.technology.value(name) * self.supply.energy
+
+    def _buffers(self, plan: Plan, events: Events) -> NDArray[np.float64]:
+        """Picojoules of each operation's buffers. In each cycle of work the line buffer gives an input, and
+        once for the pixels of a block the weight buffer gives weights. What crosses the SRAM's ports is
+        written to a line buffer first."""
+        found = macros.macros(self.config)
+        unit, work = plan.costs.unit[: plan.operations], plan.costs.work[: plan.operations]
+        block = np.clip(events.activity.pixels, 1, self.config.accumulators or None)
+        counts = {
+            "mac_lines": np.where(unit == Unit.MAC, work + events.accesses, 0),
+            "vector_lines": np.where(unit == Unit.VECTOR, work + events.accesses, 0),
+            "weight_buffer": np.where(unit == Unit.MAC, work / block, 0),
+            "accumulators": np.where(unit == Unit.MAC, 2 * work, 0),
+        }
+        energies: NDArray[np.float64] = np.zeros(plan.operations)
+        for name in found.keys() & counts.keys():
+            energies = energies + found[name].access_pj(self.technology) * self.supply.energy * counts[name]
+        return energies
+
     def _clock(self, plan: Plan, requantizations: NDArray[np.int64]) -> NDArray[np.float64]:
         """Picojoules of the flip-flops of each operation's unit while it runs. Registers behind an
-        accumulator have a clock only where a result passes."""
+        accumulator have a clock only where a result passes, and of a lane's accumulators only one has it."""
         unit = plan.costs.unit[: plan.operations]
         passed = area.RESULT_FLIP_FLOPS * np.where(unit == Unit.MAC, requantizations, 0)
         clocked = self._flip_flops()[unit] * (plan.timeline.end - plan.timeline.start)
-        energies: NDArray[np.float64] = self.technology.value("flip_flop_clock_pj") * (clocked + passed)
+        energies: NDArray[np.float64] = self._pj("flip_flop_clock_pj") * (clocked + passed)
         return energies
 
     def _flip_flops(self) -> NDArray[np.float64]:
@@ -115,22 +143,24 @@ class EnergyModel:
         """Nanojoules that the clock of host window, issue stage and ports takes while streams run."""
         parts = area.areas(self.config)
         flip_flops = parts["control"].flip_flops + parts["ports"].flip_flops
-        return self.technology.value("flip_flop_clock_pj") * flip_flops * cycles * _NANO
+        return self._pj("flip_flop_clock_pj") * flip_flops * cycles * _NANO
 
-    def sram_leakage_nj(self, cycles: int) -> float:
-        """Nanojoules that the SRAM's banks lose in so many cycles: milliwatts times microseconds."""
-        banks = self.config.sram_banks
-        milliwatts = banks * self.technology.sram.leakage(self.config.sram_bytes / banks)
-        return milliwatts * cycles / self.config.clock_mhz
+    def memory_leakage_mw(self) -> float:
+        """Milliwatts that the DLA's memories lose."""
+        return macros.memory_leakage_mw(self.config, self.technology) * self.supply.leakage
 
-    def logic_leakage_nj(self, cycles: int) -> float:
+    def logic_leakage_mw(self) -> float:
         """The same of the logic: nanowatts of a gate are milliwatts of a thousand, divided by a thousand."""
         kge = sum(part.kge for part in area.areas(self.config).values())
-        return self.technology.value("gate_leakage_nw") * kge * _NANO * cycles / self.config.clock_mhz
+        return self.technology.value("gate_leakage_nw") * kge * _NANO * self.supply.leakage
+
+    def leaked_nj(self, milliwatts: float, cycles: int) -> float:
+        """Nanojoules of a power in so many cycles: milliwatts times microseconds."""
+        return milliwatts * cycles / self.supply.clock_mhz
 
     def instructions_nj(self, count: int) -> float:
         """Nanojoules of instructions of the CPU."""
-        return self.technology.value("instruction_pj") * count * _NANO
+        return self._pj("instruction_pj") * count * _NANO
 
     def uncertainty(self, energies: Mapping[str, float]) -> float:
         """How far the sum may be off, in the same unit, if every constant is off in the same direction."""
@@ -140,6 +170,7 @@ class EnergyModel:
             "requantization": constants["requantization_pj"].uncertainty,
             "vector": constants["element_pj"].uncertainty,
             "sram": self.technology.sram.uncertainty,
+            "buffers": self.technology.buffers.uncertainty,
             "memory": max(memory.uncertainty for memory in used),
             "clock": constants["flip_flop_clock_pj"].uncertainty,
             "sram_leakage": self.technology.sram.uncertainty,

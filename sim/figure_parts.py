@@ -10,9 +10,10 @@ ENERGY_COMPONENTS = {
     "requantization": "requantizations and divisions",
     "vector": "steps of the vector lanes",
     "sram": "accesses of the SRAM",
+    "buffers": "accesses of line buffers and weight buffer",
     "memory": "bytes that cross the bus of system memory",
     "clock": "clock of the DLA's flip-flops, of a unit while it works",
-    "sram_leakage": "leakage of the SRAM, from start to end",
+    "sram_leakage": "leakage of the DLA's memories, from start to end",
     "logic_leakage": "leakage of the DLA's logic, from start to end",
     "cpu": "instructions of the CPU",
 }

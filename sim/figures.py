@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
-from dlasim.sim.area import COMPONENTS, MEMORIES, areas, memory_kib
+from dlasim.sim.area import COMPONENTS, areas
 from dlasim.sim.figure_parts import ENERGY_COMPONENTS, KINDS
+from dlasim.sim.macros import MEMORIES, memory_kib
 
 if TYPE_CHECKING:
     from dlasim.sim.measured import Measured
 
 Report = Mapping[str, Any]
+AREA_PARTS = {**COMPONENTS, **MEMORIES}  # of the area in square millimetres
 _MAX_NUMBER = 1 << 64
 
 
@@ -171,6 +173,11 @@ def _area(*names: str) -> Callable[[Measured], float]:
     return lambda run: round(sum(areas(run.config)[name].kge for name in names), 1)
 
 
+def _area_mm2(name: str) -> Callable[[Measured], float]:
+    """Four digits: the constants have two or three."""
+    return lambda run: float(f"{run.area_mm2[name]:.4g}")
+
+
 def _memory(*names: str) -> Callable[[Measured], float]:
     """The size of these memories together."""
     return lambda run: sum(memory_kib(run.config)[name] for name in names)
@@ -291,12 +298,28 @@ RUN_FIGURES: tuple[Figure, ...] = (
         for name, text in ENERGY_COMPONENTS.items()
     ),
     Figure(
+        "supply_v", "V", "supply at which the technology reaches the clock",
+        lambda run: round(run.supply_volts, 3), "supply_v", page="cost-model",
+    ),
+    Figure(
         "area_kge.total", "kGE", "the logic of the DLA, in thousands of NAND2 gates",
         _area(*COMPONENTS), "area_kge", "area", page="area",
     ),
     *(
         Figure(f"area_kge.{name}", "kGE", text, _area(name), f"area_{name}_kge", page="area")
         for name, text in COMPONENTS.items()
+    ),
+    Figure(
+        "area_mm2.total", "mm2", "the DLA with its memories, by the constants of the machine's technology",
+        _area_mm2("total"), "area_mm2", page="area",
+    ),
+    Figure(
+        "area_mm2.uncertainty", "mm2", "uncertainty of the total, from the uncertainties of the constants",
+        _area_mm2("uncertainty"), "area_uncertainty_mm2", page="area",
+    ),
+    *(
+        Figure(f"area_mm2.{name}", "mm2", text, _area_mm2(name), f"area_{name}_mm2", page="area")
+        for name, text in AREA_PARTS.items()
     ),
     Figure(
         "sram_kib.total", "KiB", "all memories of the DLA", _memory(*MEMORIES), "sram_kib", page="area",

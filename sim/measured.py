@@ -18,6 +18,7 @@ from dlasim.sim.energy import Energies, EnergyModel, Events, operation_nj, total
 from dlasim.sim.figure_parts import ENERGY_COMPONENTS, KINDS
 from dlasim.sim.footprint import all_footprints
 from dlasim.sim.lower_bound import Bound, program_bound
+from dlasim.sim.macros import area_uncertainty_mm2, areas_mm2
 from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.plan import Plan
 from dlasim.sim.runner import Inference
@@ -113,10 +114,24 @@ class Measured:
                 parts[name] += energy
         executed = self.cpu_cycles if self.instructions is None else self.instructions
         parts["clock"] += self._model.control_clock_nj(self.dla_cycles)
-        parts["sram_leakage"] = self._model.sram_leakage_nj(self.inference.total_cycles)
-        parts["logic_leakage"] = self._model.logic_leakage_nj(self.inference.total_cycles)
-        parts["cpu"] = self._model.instructions_nj(executed)
-        return parts | {"total": sum(parts.values()), "uncertainty": self._model.uncertainty(parts)}
+        model, cycles = self._model, self.inference.total_cycles
+        parts["sram_leakage"] = model.leaked_nj(model.memory_leakage_mw(), cycles)
+        parts["logic_leakage"] = model.leaked_nj(model.logic_leakage_mw(), cycles)
+        parts["cpu"] = model.instructions_nj(executed)
+        return parts | {"total": sum(parts.values()), "uncertainty": model.uncertainty(parts)}
+
+    @cached_property
+    def area_mm2(self) -> Mapping[str, float]:
+        """Square millimetres by component, their sum and how far that may be off."""
+        known = technology(self.config.technology)
+        parts = areas_mm2(self.config, known)
+        uncertainty = area_uncertainty_mm2(self.config, known)
+        return parts | {"total": sum(parts.values()), "uncertainty": uncertainty}
+
+    @property
+    def supply_volts(self) -> float:
+        """The supply at which the machine reaches its clock."""
+        return self._model.supply.volts
 
     @cached_property
     def account(self) -> Account | None:

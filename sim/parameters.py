@@ -81,6 +81,7 @@ class MachineParameter:
     better: Better = Better.NEITHER
     rtl: Rtl = Rtl.NONE
     rtl_limit: RtlLimit | None = None
+    no_area: str = ""  # why a larger value takes no area, if none does
 
     @property
     def is_size(self) -> bool:

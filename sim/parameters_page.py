@@ -20,9 +20,10 @@ each changes the cycles of an operation.
 
 *Better* says which of two values makes no operation longer; a program can still take a little longer where
 its operations then meet on the bus or at the SRAM's ports. *RTL* says which values the [RTL](rtl.md) has
-hardware for.
+hardware for. *Area* says why a larger value of a parameter takes no [area](area.md); it takes some where that
+is empty.
 """
-_COLUMNS = ("key", "option", "default", "values", "better", "RTL", "meaning")
+_COLUMNS = ("key", "option", "default", "values", "better", "RTL", "area", "meaning")
 _BETTER = {Better.LESS: "less", Better.MORE: "more", Better.NEITHER: ""}
 
 
@@ -43,6 +44,7 @@ def _cells(name: str, parameter: MachineParameter) -> list[Cell]:
         _values(parameter),
         _BETTER[parameter.better],
         _rtl(parameter),
+        parameter.no_area,
         parameter.text,
     ]
 

@@ -152,12 +152,14 @@ class ReportEnergyNj(TypedDict):
     """Steps of the vector lanes."""
     sram: float
     """Accesses of the SRAM."""
+    buffers: float
+    """Accesses of line buffers and weight buffer."""
     memory: float
     """Bytes that cross the bus of system memory."""
     clock: float
     """Clock of the DLA's flip-flops, of a unit while it works."""
     sram_leakage: float
-    """Leakage of the SRAM, from start to end."""
+    """Leakage of the DLA's memories, from start to end."""
     logic_leakage: float
     """Leakage of the DLA's logic, from start to end."""
     cpu: float
@@ -170,7 +172,7 @@ class ReportAreaKge(TypedDict):
     total: float
     """The logic of the DLA, in thousands of NAND2 gates."""
     mac: float
-    """The MAC unit: multipliers, adders, accumulators, requantizers, addresses, requests for words."""
+    """The MAC unit: multipliers, adders, requantizers, addresses, requests for words."""
     vector: float
     """The VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words."""
     dma: float
@@ -181,6 +183,37 @@ class ReportAreaKge(TypedDict):
     """The four units' queues."""
     control: float
     """Host window, counters, and the issue stage."""
+    accumulators: float
+    """The accumulators of all output lanes, if they are flip-flops."""
+
+
+class ReportAreaMm2(TypedDict):
+    """`area_mm2` of a Report."""
+
+    total: int
+    """The DLA with its memories, by the constants of the machine's technology."""
+    uncertainty: int
+    """Uncertainty of the total, from the uncertainties of the constants."""
+    mac: int
+    """The MAC unit: multipliers, adders, requantizers, addresses, requests for words."""
+    vector: int
+    """The VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words."""
+    dma: int
+    """Both directions of the DMA, the bus between them, requests for words."""
+    ports: int
+    """The SRAM's ports: the arbiter, and the multiplexers between ports and banks."""
+    queues: int
+    """The four units' queues."""
+    control: int
+    """Host window, counters, and the issue stage."""
+    accumulators: int
+    """The accumulators of all output lanes."""
+    sram: int
+    """The SRAM."""
+    line_buffers: int
+    """The line buffers of MAC and VECTOR."""
+    weight_buffer: int
+    """The weight buffer of MAC."""
 
 
 class ReportSramKib(TypedDict):
@@ -276,7 +309,10 @@ class Report(TypedDict):
     sram_peak_bytes: int
     """One past the highest byte of SRAM in use."""
     energy_nj: ReportEnergyNj
+    supply_v: int
+    """Supply at which the technology reaches the clock."""
     area_kge: ReportAreaKge
+    area_mm2: ReportAreaMm2
     sram_kib: ReportSramKib
     memory: ReportMemory
     cpu: ReportCpu
@@ -342,6 +378,7 @@ class SweepRow(TypedDict, total=False):
     line_buffer_bytes: int
     weight_buffer_bytes: int
     accumulators: int
+    accumulator_storage: str
     mac_step_group: int
     mac_handover: str
     mac_weights: int
@@ -431,20 +468,24 @@ class SweepRow(TypedDict, total=False):
     """Steps of the vector lanes."""
     energy_sram_nj: float
     """Accesses of the SRAM."""
+    energy_buffers_nj: float
+    """Accesses of line buffers and weight buffer."""
     energy_memory_nj: float
     """Bytes that cross the bus of system memory."""
     energy_clock_nj: float
     """Clock of the DLA's flip-flops, of a unit while it works."""
     energy_sram_leakage_nj: float
-    """Leakage of the SRAM, from start to end."""
+    """Leakage of the DLA's memories, from start to end."""
     energy_logic_leakage_nj: float
     """Leakage of the DLA's logic, from start to end."""
     energy_cpu_nj: float
     """Instructions of the CPU."""
+    supply_v: int
+    """Supply at which the technology reaches the clock."""
     area_kge: float
     """The logic of the DLA, in thousands of NAND2 gates."""
     area_mac_kge: float
-    """The MAC unit: multipliers, adders, accumulators, requantizers, addresses, requests for words."""
+    """The MAC unit: multipliers, adders, requantizers, addresses, requests for words."""
     area_vector_kge: float
     """The VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words."""
     area_dma_kge: float
@@ -455,6 +496,32 @@ class SweepRow(TypedDict, total=False):
     """The four units' queues."""
     area_control_kge: float
     """Host window, counters, and the issue stage."""
+    area_accumulators_kge: float
+    """The accumulators of all output lanes, if they are flip-flops."""
+    area_mm2: int
+    """The DLA with its memories, by the constants of the machine's technology."""
+    area_uncertainty_mm2: int
+    """Uncertainty of the total, from the uncertainties of the constants."""
+    area_mac_mm2: int
+    """The MAC unit: multipliers, adders, requantizers, addresses, requests for words."""
+    area_vector_mm2: int
+    """The VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words."""
+    area_dma_mm2: int
+    """Both directions of the DMA, the bus between them, requests for words."""
+    area_ports_mm2: int
+    """The SRAM's ports: the arbiter, and the multiplexers between ports and banks."""
+    area_queues_mm2: int
+    """The four units' queues."""
+    area_control_mm2: int
+    """Host window, counters, and the issue stage."""
+    area_accumulators_mm2: int
+    """The accumulators of all output lanes."""
+    area_sram_mm2: int
+    """The SRAM."""
+    area_line_buffers_mm2: int
+    """The line buffers of MAC and VECTOR."""
+    area_weight_buffer_mm2: int
+    """The weight buffer of MAC."""
     sram_kib: float
     """All memories of the DLA."""
     sram_line_buffers_kib: float

@@ -1,12 +1,10 @@
-"""What a machine is made of: energy constants with their sources, from a TOML file.
+"""What a machine is made of: constants of energy and area with their sources, from a TOML file.
 
-A file may be based on another (`base = "45nm"`) and replaces what it names.
+A file may be based on another (`base = "45nm"`), scales what that has, and replaces what it names.
 """
 
 from __future__ import annotations
 
-import bisect
-import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +14,8 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, unknown
 from dlasim.fileio import FileStamp, file_stamp, parse_toml, read_toml
 from dlasim.isa.registers import Region
+from dlasim.sim.macro_table import MacroTable
+from dlasim.sim.technology_scaling import scaled
 
 _FOLDER = Path(__file__).parent / "technologies"
 # Every constant, with what it is; the unit is the end of its name.
@@ -26,13 +26,22 @@ CONSTANTS = {
     "instruction_pj": "an instruction of the CPU, its memory included",
     "flip_flop_clock_pj": "a cycle of a flip-flop whose clock runs",
     "gate_leakage_nw": "leakage of a gate equivalent of logic",
+    "wire_pj_per_mm": "a change of a wire's bit, by its length",
+    "gate_um2": "area of a gate equivalent",
+    "utilization": "share of the area of logic that its cells fill",
+    "supply_v": "supply at which all constants hold",
+    "least_supply_v": "least supply",
+    "most_supply_v": "greatest supply",
+    "threshold_v": "threshold of the transistors",
+    "clock_mhz": "clock that the logic reaches at supply_v",
 }
 _ENTRY = ("value", "uncertainty", "source")
 _MEMORY = ("read_pj_per_byte", "write_pj_per_byte", "uncertainty", "source")
-_SRAM = ("sizes", "widths", "access_pj", "leakage_mw", "uncertainty", "source")
+_ROWS = ("access_pj", "leakage_mw", "area_mm2")
+_MACROS = ("sizes", "widths", *_ROWS, "uncertainty", "source")
 _ROOT = "45nm"
 _MAX_BASES = 8
-_FILE = ("base", "constants", "memories", "regions", "sram")
+_FILE = ("base", "scaling", "constants", "memories", "regions", "sram", "buffers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +64,16 @@ class MemoryEnergy:
 
 
 @dataclass(frozen=True, slots=True)
-class SramTable:
-    """Energy of an access (the mean of a read and a write) and leakage of a bank with one port."""
-
-    sizes: Sequence[float]  # bytes
-    widths: Sequence[float]  # bytes of an access
-    access_pj: Sequence[Sequence[float]]  # by size, then by width
-    leakage_mw: Sequence[float]  # by size
-    uncertainty: float
-    source: str
-
-    def access(self, size: float, width: float) -> float:
-        """Picojoules of an access; between sizes and widths by power laws."""
-        by_size = [_interpolate(self.widths, row, width) for row in self.access_pj]
-        return _interpolate(self.sizes, by_size, size)
-
-    def leakage(self, size: float) -> float:
-        """Milliwatts of a bank."""
-        return _interpolate(self.sizes, self.leakage_mw, size)
-
-
-@dataclass(frozen=True, slots=True)
 class Technology:
-    """All constants; `regions` says in which memory each region of system memory lies."""
+    """All constants; `regions` says in which memory each region of system memory lies. Macros of `sram` have
+    a port for both directions, those of `buffers` one to read and one to write."""
 
     name: str
     constants: Mapping[str, Constant]
     memories: Mapping[str, MemoryEnergy]
     regions: Mapping[str, str]
-    sram: SramTable
+    sram: MacroTable
+    buffers: MacroTable
 
     def value(self, name: str) -> float:
         """The number of a constant."""
@@ -135,7 +125,12 @@ def technology_values(name: str, depth: int = 0) -> dict[str, Any]:
         raise InputError(
             f"technology {name}: base leads back to itself, or through more than {_MAX_BASES} files"
         )
-    return _merged(technology_values(base, depth + 1), values)
+    base_values = technology_values(base, depth + 1)
+    factors = values.pop("scaling", None)
+    if factors is not None:
+        _Reader(base).technology(base_values)  # only what is right can be scaled
+        base_values = scaled(base_values, factors, f"technology {name}")
+    return _merged(base_values, values)
 
 
 def _base_of(name: str, values: dict[str, Any]) -> str | None:
@@ -175,6 +170,11 @@ class _Reader:
     def technology(self, values: dict[str, Any]) -> Technology:
         """The checked technology."""
         constants = self._table(values.get("constants"), "constants", CONSTANTS)
+        numbers = {
+            name: Constant(**self._entry(f"constants.{name}", item, _ENTRY))
+            for name, item in constants.items()
+        }
+        self._check_supplies({name: constant.value for name, constant in numbers.items()})
         memories = self._table(values.get("memories"), "memories")
         regions = self._table(values.get("regions"), "regions", [region.name for region in Region])
         for region, memory in regions.items():
@@ -182,17 +182,24 @@ class _Reader:
                 self._fail(f"regions.{region}", f"must be {' or '.join(sorted(memories))}", memory)
         return Technology(
             self.name,
-            {
-                name: Constant(**self._entry(f"constants.{name}", item, _ENTRY))
-                for name, item in constants.items()
-            },
+            numbers,
             {
                 name: MemoryEnergy(**self._entry(f"memories.{name}", item, _MEMORY))
                 for name, item in memories.items()
             },
             regions,
-            self._sram(values.get("sram")),
+            *(self._macros(kind, values.get(kind)) for kind in ("sram", "buffers")),
         )
+
+    def _check_supplies(self, values: Mapping[str, float]) -> None:
+        """Logic works above its threshold only, and what the model divides by is above 0."""
+        order = ("threshold_v", "least_supply_v", "supply_v", "most_supply_v")
+        threshold, *supplies = (values[name] for name in order)
+        if not (threshold < supplies[0] and supplies == sorted(supplies)):
+            self._fail("constants", f"must ascend from {order[0]} to {order[-1]}", [threshold, *supplies])
+        for name, most in (("utilization", 1), ("clock_mhz", 1e6)):
+            if not 0 < values[name] <= most:
+                self._fail(f"constants.{name}", f"must be above 0 and at most {most:g}", values[name])
 
     def _fail(self, what: str, wanted: str, value: Any) -> None:
         raise InputError(f"technology {self.name}: {what} {wanted} (got {value!r:.80})")
@@ -220,24 +227,20 @@ class _Reader:
                 self._fail(f"{what}.{name}", "must be a number from 0 to 1e12", table[name])
         return table
 
-    def _sram(self, entry: Any) -> SramTable:
-        table = self._table(entry, "sram", _SRAM)
-        self._entry(
-            "sram",
-            {"uncertainty": table["uncertainty"], "source": table["source"]},
-            ("uncertainty", "source"),
-        )
-        sizes = self._numbers("sram.sizes", table["sizes"])
-        widths = self._numbers("sram.widths", table["widths"])
+    def _macros(self, kind: str, entry: Any) -> MacroTable:
+        table = self._table(entry, kind, _MACROS)
+        self._entry(kind, {name: table[name] for name in _MACROS[-2:]}, _MACROS[-2:])
+        sizes, widths = (self._numbers(f"{kind}.{name}", table[name]) for name in _MACROS[:2])
         for name, axis in (("sizes", sizes), ("widths", widths)):
             if list(axis) != sorted(set(axis)) or len(axis) < 2:
-                self._fail(f"sram.{name}", "must ascend, two numbers at least", axis)
-        rows = table["access_pj"]
-        if not isinstance(rows, list) or len(rows) != len(sizes):
-            self._fail("sram.access_pj", f"must have a row for each of {len(sizes)} sizes", rows)
-        access = [self._numbers("sram.access_pj", row, len(widths)) for row in rows]
-        leakage = self._numbers("sram.leakage_mw", table["leakage_mw"], len(sizes))
-        return SramTable(sizes, widths, access, leakage, table["uncertainty"], table["source"])
+                self._fail(f"{kind}.{name}", "must ascend, two numbers at least", axis)
+        rows = {name: self._rows(f"{kind}.{name}", table[name], len(sizes), len(widths)) for name in _ROWS}
+        return MacroTable(sizes, widths, uncertainty=table["uncertainty"], source=table["source"], **rows)
+
+    def _rows(self, what: str, rows: Any, sizes: int, widths: int) -> list[list[float]]:
+        if not isinstance(rows, list) or len(rows) != sizes:
+            self._fail(what, f"must have a row for each of {sizes} sizes", rows)
+        return [self._numbers(what, row, widths) for row in rows]
 
     def _numbers(self, what: str, values: Any, count: int | None = None) -> list[float]:
         if (
@@ -249,12 +252,3 @@ class _Reader:
         if count is not None and len(values) != count:
             self._fail(what, f"must have {count} numbers", values)
         return [float(value) for value in values]
-
-
-def _interpolate(places: Sequence[float], values: Sequence[float], at: float) -> float:
-    """The value at a place: a power law between two neighbours, or beyond the ends."""
-    right = min(max(bisect.bisect_left(places, at), 1), len(places) - 1)
-    left = right - 1
-    share = math.log(at / places[left]) / math.log(places[right] / places[left])
-    between: float = values[left] * (values[right] / values[left]) ** share
-    return between

@@ -131,12 +131,13 @@ def _energy_line(report: Mapping[str, Any]) -> str:
 
 
 def _area_line(report: Mapping[str, Any]) -> str:
-    """The logic and its largest parts, and the memories."""
-    parts, memories = dict(report["area_kge"]), dict(report["sram_kib"])
-    total, sram = parts.pop("total"), memories.pop("total")
+    """The area and its largest parts, the logic in gates, and the memories."""
+    parts, gates, memory = dict(report["area_mm2"]), report["area_kge"]["total"], report["sram_kib"]["total"]
+    total, uncertainty = parts.pop("total"), parts.pop("uncertainty")
     shown = sorted(parts.items(), key=lambda part: -part[1])[:_ENERGY_PARTS_SHOWN]
     shares = ", ".join(f"{name} {percent(part / total)}" for name, part in shown)
-    return f"area       {total:,.0f} kGE of logic: {shares}; {sram:g} KiB of memory"
+    line = f"area       {total:.2f} mm² ± {uncertainty:.2f} mm² ({report['config']['technology']}): {shares}"
+    return f"{line}\n{'':11}{gates:,.0f} kGE of logic, {memory:g} KiB of memory"
 
 
 def operator_line(report: Mapping[str, Any]) -> str:

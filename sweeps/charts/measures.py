@@ -21,11 +21,11 @@ _ALIKE = 20  # numbers further apart than this are not written in the same unit
 # The short names that charts take besides those of columns.
 SHORT = {"cycles": "cycles_total", "sram": "sram_bytes", "clock": "clock_mhz", "dma": "dma_bytes",
          "instructions": "cpu_instructions", "energy": "energy_nj",
-         "area": "area_kge"}  # fmt: skip
+         "area": "area_mm2"}  # fmt: skip
 _TEXTS = {"cycles_total": "cycles", "pes": "PEs", "sram_bytes": "SRAM", "cycles_dla": "DLA cycles",
           "cycles_cpu": "CPU cycles", "utilization": "utilisation of the PEs", "dma_bytes": "DMA bytes",
           "cpu_instructions": "CPU instructions", "area_kge": "logic area",
-          "sram_kib": "all memories"}  # fmt: skip
+          "area_mm2": "area", "sram_kib": "all memories"}  # fmt: skip
 _CAPITALS = {word: word.upper() for word in ("dma", "dla", "cpu", "sram", "mac", "ram")}
 _MORE_IS_BETTER = frozenset([figure.column for figure in RUN_FIGURES if figure.more_is_better])
 _ENDINGS = {"_bytes": "B", "_mhz": "MHz", "_nj": "nJ", "_uj": "µJ", "_mj": "mJ", "_mw": "mW", "_um2": "µm²",

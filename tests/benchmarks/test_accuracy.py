@@ -91,3 +91,16 @@ def test_pages_state_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     for page in {page for page, _ in statements.STATEMENTS}:
         text = (ROOT / page).read_text(encoding="utf-8")
         assert statements.update(page, text) == text, page
+
+
+def test_energy_is_of_the_order_that_gap9_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Less than a product of other makers, whose cores and second memory are not counted, but not by four
+    times. The supply has the effect that it has there."""
+    gap9, common = module(monkeypatch, "gap9"), module(monkeypatch, "common")
+    networks, (fast, slow) = common.Networks(tmp_path), gap9.POINTS
+    for title in fast.microjoules:
+        energies = [gap9.report_at(networks, point, title)["energy_nj"]["total"] for point in gap9.POINTS]
+        for point, energy in zip(gap9.POINTS, energies, strict=True):
+            assert 0.25 < energy / 1000 / point.microjoules[title] < 1
+        published = slow.microjoules[title] / fast.microjoules[title]
+        assert energies[1] / energies[0] == pytest.approx(published, rel=0.03)

@@ -20,8 +20,8 @@ from tests.tflite.maker import Maker
 
 
 def figures(network, config, options):
-    """The sufficient amount, and a row of a sweep with its layers. Only the size of the SRAM and the energy
-    of its accesses and leakage are left out: they change with it."""
+    """The sufficient amount, and a row of a sweep with its layers. Only the size of the SRAM, its area and
+    the energy of its accesses and leakage are left out: they change with it."""
     lowered = lower_for(network, config, options, with_constants=False)
     inference = Simulation(lowered.program, config, None).run()
     run_report = report(lowered.program, config, inference)
@@ -32,7 +32,7 @@ def figures(network, config, options):
     }
     for part in (run_report, *run_report["layers"]):
         part["energy_nj"] = {} if isinstance(part["energy_nj"], dict) else 0
-    run_report["sram_kib"] = {}
+    run_report["sram_kib"] = run_report["area_mm2"] = {}
     return lowered.sufficient_sram_bytes, row_figures(run_report), layer_rows(run_report), elsewhere
 
 

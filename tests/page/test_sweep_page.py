@@ -109,7 +109,7 @@ def test_area_and_memories_are_choices(show: Callable[..., Any], table: SweepRes
     page = show(sweep_page(table))
     choices = page.locator("#front select").first.locator("option")
     names = choices.evaluate_all("nodes => nodes.map(node => node.value)")
-    assert {"area_kge", "sram_kib", "sram_bytes", "energy_nj", "cycles_total"} <= set(names)
+    assert {"area_mm2", "area_kge", "sram_kib", "sram_bytes", "energy_nj", "cycles_total"} <= set(names)
 
 
 def test_menus_of_figures_have_groups(show: Callable[..., Any], table: SweepResult) -> None:

@@ -9,7 +9,7 @@ from dlasim.errors import InputError
 from dlasim.isa import codec
 from dlasim.isa.instructions import PoolMode
 from dlasim.isa.registers import COUNTERS, Region
-from dlasim.sim import area
+from dlasim.sim import area, macros
 from dlasim.sim.activity import Activity, stream_activity
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.energy import EnergyModel, total_nj
@@ -127,7 +127,7 @@ def test_transfers_cost_by_memory_and_direction(tmp_path: Path) -> None:
     plan = plan_of(("OP_DMA_READ", {}), ("OP_DMA_WRITE", {}), **TRANSFERS)
     model = EnergyModel(technology(str(file)), CONFIG)
     assert model.operations(plan)["memory"].tolist() == [7 * 300, 11 * 50]
-    access = model.technology.sram.access(64 * 1024, 16)
+    access = macros.sram_access_pj(CONFIG, model.technology)
     assert model.operations(plan)["sram"].tolist() == pytest.approx([access * 19, access * 4]), (
         "300 bytes in 19 words, and 50 in 4"
     )
@@ -165,24 +165,51 @@ def test_the_clock_of_a_unit_runs_while_it_works() -> None:
     assert 0 < found[2] / cycles[2] < found[1] / cycles[1]
 
 
-def test_leakage_is_that_of_all_gates_and_banks() -> None:
-    model = EnergyModel(technology("45nm"), CONFIG.replace(clock_mhz=250))
+def test_leakage_is_that_of_all_gates_and_macros() -> None:
+    technology_ = technology("45nm")
+    model = EnergyModel(technology_, CONFIG)
     gates = 1000 * sum(part.kge for part in area.areas(CONFIG).values())
-    seconds = 1000 / 250e6
-    assert model.logic_leakage_nj(1000) == pytest.approx(gates * 16e-9 * seconds * 1e9)
-    assert model.sram_leakage_nj(1000) == pytest.approx(8 * 0.0844e-3 * seconds * 1e9)  # 8 banks of 8 KiB
+    assert model.logic_leakage_mw() == pytest.approx(gates * 16e-6)
+    expected = 8 * technology_.sram.leakage(8 * 1024, 16)  # 8 banks of 8 KiB
+    expected += 2 * technology_.buffers.leakage(16 * 1024, 16)  # line buffers: 4 bytes of MAC, 16 of VECTOR
+    expected += technology_.buffers.leakage(8 * 1024, 16)  # 16 weights
+    assert model.memory_leakage_mw() == pytest.approx(expected)
+    assert model.leaked_nj(3, 1000) == pytest.approx(3e-3 * 1000 / 500e6 * 1e9)
     assert model.control_clock_nj(1000) == pytest.approx(
         (1741 + 2146 + area.areas(CONFIG)["ports"].flip_flops) * 0.0083 * 1000 / 1000
     )
     assert 20 < area.areas(CONFIG)["ports"].flip_flops < 25, "turns of units and slots, 4 x 3 bits of banks"
 
 
-def test_the_sram_costs_what_its_source_says_and_more_when_larger_or_wider() -> None:
-    sram = technology("45nm").sram
-    assert sram.access(64 * 1024, 16) == pytest.approx(23.1)  # the row of 64 KiB
-    assert 23.1 < sram.access(96 * 1024, 16) < sram.access(128 * 1024, 16)
-    assert sram.access(64 * 1024, 8) < sram.access(64 * 1024, 12) < sram.access(64 * 1024, 16)
-    assert sram.access(4 << 20, 16) > sram.access(2 << 20, 16), "beyond the table it goes on"
+def test_buffers_give_an_input_each_cycle_and_weights_once_for_a_block() -> None:
+    """30 pixels in one block of 32: 2 groups of 4 channels, 6 taps, 3 slices of 4 of the 9 input channels."""
+    plan = plan_of(("OP_CONV", {"init": 1}))
+    steps = 2 * 6 * 3
+    assert plan.costs.work.tolist() == [steps * 30]
+    technology_ = technology("45nm")
+    model = EnergyModel(technology_, CONFIG)
+    accesses = model.events(plan).accesses
+    lines = technology_.buffers.access(16 * 1024, 16) * (steps * 30 + accesses)
+    weights = technology_.buffers.access(8 * 1024, 16) * steps
+    assert model.operations(plan)["buffers"] == pytest.approx(lines + weights)
+
+
+def test_accumulators_in_a_memory_are_read_and_written_each_cycle() -> None:
+    plan, stored = plan_of(("OP_CONV", {"init": 1})), CONFIG.replace(accumulator_storage="memory")
+    technology_ = technology("45nm")
+    less, more = (EnergyModel(technology_, config).operations(plan)["buffers"] for config in (CONFIG, stored))
+    access = technology_.buffers.access(64 * 4 * 4, 4 * 4)  # 64 words of 4 lanes
+    assert more - less == pytest.approx(2 * access * plan.costs.work)
+
+
+def test_an_access_costs_what_a_bank_costs_and_the_way_to_it() -> None:
+    technology_, one = technology("45nm"), CONFIG.replace(sram_banks=1, sram="512KiB")
+    eight = one.replace(sram_banks=8)
+    bank = technology_.sram.access(64 * 1024, 16)
+    side = (8 * technology_.sram.area(64 * 1024, 16)) ** 0.5
+    way = 0.5 * (16 * 8 + 32) * 0.15 * side / 2
+    assert macros.sram_access_pj(eight, technology_) == pytest.approx(bank + way)
+    assert 0.3 < macros.sram_access_pj(eight, technology_) / macros.sram_access_pj(one, technology_) < 0.8
 
 
 @pytest.mark.parametrize(
@@ -192,12 +219,22 @@ def test_the_sram_costs_what_its_source_says_and_more_when_larger_or_wider() -> 
         ("[constants]\nmac_pj = -1\n", "constants.mac_pj.value must be a number from 0 to 1e12 (got -1)"),
         ("[constants]\nmac_pj = 'x'\n", "constants.mac_pj must be a table (got 'x')"),
         ("[regions]\nARENA = 'tape'\n", "regions.ARENA must be dram or flash or sram (got 'tape')"),
-        ("[sram]\nleakage_mw = [1]\n", "sram.leakage_mw must have 11 numbers (got [1])"),
-        ("[sram]\naccess_pj = 3\n", "sram.access_pj must have a row for each of 11 sizes (got 3)"),
+        ("[sram]\nleakage_mw = [1]\n", "sram.leakage_mw must have a row for each of 7 sizes (got [1])"),
+        ("[sram]\naccess_pj = 3\n", "sram.access_pj must have a row for each of 7 sizes (got 3)"),
         ("[srm]\n", "unknown table 'srm'; did you mean sram?"),
         ("base = 3\n", "base must be text (got 3)"),
         ("base = 'own.toml'\n", "base leads back to itself"),
-        ("base = '22nm'\n", "unknown technology '22nm'"),
+        ("[buffers]\narea_mm2 = [[1]]\n", "buffers.area_mm2 must have a row for each of 7 sizes"),
+        ("[constants]\nthreshold_v = 1\n", "constants must ascend from threshold_v to most_supply_v"),
+        ("[constants]\nutilization = 0\n", "constants.utilization must be above 0 and at most 1 (got 0)"),
+        ("[scaling.area]\nvalue = 1\n", "unknown scaling 'area'; known are logic_energy"),
+        ("[scaling.logic_area]\nvalue = 1\n", "scaling.logic_area must have value, uncertainty and source"),
+        ("scaling = 0\n", "scaling must be a table (got 0)"),
+        (
+            "[scaling.logic_area]\nvalue = 0\nuncertainty = 0\nsource = ''\n",
+            "must be a number above 0 and below",
+        ),
+        ("base = '14nm'\n", "unknown technology '14nm'"),
         ("[constants", "is not valid TOML"),
     ],
 )

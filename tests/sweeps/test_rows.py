@@ -52,6 +52,9 @@ def assert_row_equals(row: dict[str, Any], result: SweepResult, report: dict[str
     area = dict(report["area_kge"])
     assert row["area_kge"] == area.pop("total")
     assert {part: row[f"area_{part}_kge"] for part in area} == area
+    area = dict(report["area_mm2"])
+    assert row["area_mm2"] == area.pop("total") > 0
+    assert {part: row[f"area_{part}_mm2"] for part in area} == area
     for name, amount in report["memory"].items():
         assert row[name] == amount
     for unit, terms in units.items():

@@ -1,0 +1,51 @@
+"""Energy, leakage and area of memory macros, by size and by the width of an access."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Sequence
+
+from dlasim.dataclass import dataclass
+
+Rows = Sequence[Sequence[float]]  # by size, then by width
+
+
+@dataclass(frozen=True, slots=True)
+class MacroTable:
+    """Macros with the same ports. Between sizes and widths, and beyond them, figures follow power laws; a
+    memory that is wider than the widest macro is several, side by side."""
+
+    sizes: Sequence[float]  # bytes
+    widths: Sequence[float]  # bytes of an access
+    access_pj: Rows  # the mean of a read and a write
+    leakage_mw: Rows
+    area_mm2: Rows
+    uncertainty: float
+    source: str
+
+    def access(self, size: float, width: float) -> float:
+        """Picojoules of an access."""
+        return self._at(self.access_pj, size, width)
+
+    def leakage(self, size: float, width: float) -> float:
+        """Milliwatts of a macro."""
+        return self._at(self.leakage_mw, size, width)
+
+    def area(self, size: float, width: float) -> float:
+        """Square millimetres of a macro."""
+        return self._at(self.area_mm2, size, width)
+
+    def _at(self, rows: Rows, size: float, width: float) -> float:
+        beside = max(width / self.widths[-1], 1.0)
+        by_size = [_interpolate(self.widths, row, width / beside) for row in rows]
+        return beside * _interpolate(self.sizes, by_size, size / beside)
+
+
+def _interpolate(places: Sequence[float], values: Sequence[float], at: float) -> float:
+    """The value at a place: a power law between two neighbours, or beyond the ends."""
+    right = min(max(bisect.bisect_left(places, at), 1), len(places) - 1)
+    left = right - 1
+    share = math.log(at / places[left]) / math.log(places[right] / places[left])
+    between: float = values[left] * (values[right] / values[left]) ** share
+    return between
