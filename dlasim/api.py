@@ -141,7 +141,7 @@ def evaluate(
     engine: str = "auto",
     jobs: int | None = None,
     out: str | Path | None = None,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """How often a model or program is right, over many inputs, on all cores.
 

@@ -48,7 +48,7 @@ def evaluate(
     engine: str = "auto",
     jobs: int | None = None,
     out: str | Path | None = None,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """The classes that a program chooses; `dlasim.evaluate` says what the arguments are."""
     from dlasim.isa import container
@@ -75,7 +75,8 @@ def evaluate(
             result.evaluated += 1
             if metric is not None:
                 scores[number] = float(metric(found.outputs or [], sample.label))
-            on_progress(len(samples) - len(todo) + result.evaluated, len(samples))
+            if on_progress is not None:
+                on_progress(len(samples) - len(todo) + result.evaluated, len(samples))
             if out is not None and time.monotonic() - saved > SAVE_SECONDS:
                 _write(Path(out), rows)
                 saved = time.monotonic()
