@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from inspect import signature
+from textwrap import fill, indent
 from typing import Any
 
 import click
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 Line = Callable[[str], None]
 '''
+_WIDTH = 106  # of a docstring
 _TEXTS: Mapping[str, str] = {name: text for _, name, _, text in COMPILE}
 _WORDS: Mapping[str, Any] = {name: kind for _, name, kind, _ in (*MACHINE, *COMPILE)}
 _STUDY_TEXTS = {
@@ -60,8 +62,9 @@ def module() -> str:
         ),
         _typed_dict(
             "Axes",
-            "The parameters of a sweep, each with one value, several, or text as on the command line.",
-            (row for parameter in catalogue().values() for row in _rows(parameter, _axis(parameter))),
+            "The parameters of a sweep, each with one value, several, or text as on the command line; they mean "
+            "what those of Choices do.",
+            (row for parameter in catalogue().values() for row in _axis_rows(parameter)),
         ),
         _typed_dict("HostChoices", 'The options of the board, for `host="riscv"`.', _host_rows()),
     ]
@@ -69,12 +72,16 @@ def module() -> str:
 
 
 def _typed_dict(name: str, text: str, rows: Iterator[tuple[str, str, str]]) -> str:
-    lines = [f"class {name}(TypedDict, total=False):", f'    """{text}"""', ""]
+    lines = [f"class {name}(TypedDict, total=False):", *_docstring(text), ""]
     for key, kind, meaning in rows:
         lines.append(f"    {key}: {kind}")
         if meaning:
             lines.append(f'    """{meaning}"""')
     return "\n".join(lines) + "\n"
+
+
+def _docstring(text: str) -> list[str]:
+    return indent(fill(f'"""{text}"""', _WIDTH), "    ").splitlines()
 
 
 def _rows(parameter: Parameter, kind: str) -> Iterator[tuple[str, str, str]]:
@@ -84,6 +91,12 @@ def _rows(parameter: Parameter, kind: str) -> Iterator[tuple[str, str, str]]:
     for short, name in ALIASES.items():
         if name == parameter.name:
             yield short, kind, text
+
+
+def _axis_rows(parameter: Parameter) -> Iterator[tuple[str, str, str]]:
+    """The same as an axis of a sweep; what Choices has too has its text there."""
+    for name, kind, text in _rows(parameter, _axis(parameter)):
+        yield name, kind, text if parameter.group == "study" else ""
 
 
 def _text(parameter: Parameter) -> str:
