@@ -62,8 +62,8 @@ def module() -> str:
         ),
         _typed_dict(
             "Axes",
-            "The parameters of a sweep, each with one value, several, or text as on the command line; they mean "
-            "what those of Choices do.",
+            "The parameters of a sweep, each with one value, several, or text as on the command line; they "
+            "mean what those of Choices do.",
             (row for parameter in catalogue().values() for row in _axis_rows(parameter)),
         ),
         _typed_dict("HostChoices", 'The options of the board, for `host="riscv"`.', _host_rows()),
