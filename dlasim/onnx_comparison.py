@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from dlasim import verification
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.input_file import AnyInput
 from dlasim.compiler_shim.onnx.onnx_import import convert
 from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.dataclass import dataclass
@@ -122,7 +122,7 @@ class OnnxComparison:
 
 
 def verify_onnx(
-    model: str | Path,
+    model: AnyInput,
     lowered: Lowered,
     config: DlaConfig,
     runs: int = 1,
