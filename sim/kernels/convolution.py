@@ -9,40 +9,16 @@ from __future__ import annotations
 
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.native.target import host
-from dlasim.sim.kernels.dot import (
-    GROUP_BYTES,
-    dot_tile,
-    stage_at,
-)
-from dlasim.sim.kernels.finish import (
-    CONSTANT_BYTES,
-    OUT_CHANNELS,
-    OUT_H,
-    OUT_W,
-    aligned,
-    channel_constants,
-    finish,
-    place_outputs,
-)
-from dlasim.sim.kernels.input_view import (
-    IN_CHANNELS,
-    IN_ZP,
-    WEIGHT_ZP,
-    geometry,
-)
-from dlasim.sim.kernels.memory_access import (
-    shifted,
-    table_at,
-)
+from dlasim.sim.kernels.dot import GROUP_BYTES, dot_tile, stage_at
+from dlasim.sim.kernels.finish import CONSTANT_BYTES, aligned, channel_constants, finish, place_outputs
+from dlasim.sim.kernels.memory_access import shifted, table_at
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
+from dlasim.sim.kernels.operation_rows import OperationRow, geometry
 from dlasim.sim.kernels.packing import fold_offset, pack_block
 from dlasim.sim.kernels.single_channel import convolve_single_channel
 from dlasim.sim.kernels.staging import stage_input
 from dlasim.sim.kernels.unpacked import convolve_unpacked
-from dlasim.sim.kernels.vectors import (
-    BYTES32,
-    LANES,
-)
+from dlasim.sim.kernels.vectors import BYTES32, LANES
 from dlasim.sim.kernels.weight_offset import offset_tile, window_offset
 
 PIXELS, VECTORS = host().pixels, host().vectors
@@ -51,11 +27,11 @@ UNPACKED_PIXELS = 2
 
 
 @routine
-def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV, OP_CONV_RELU, OP_MAT_MUL. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
-    out_w, channels, outputs = row[OUT_W], row[IN_CHANNELS], row[OUT_CHANNELS]
-    pixels = row[OUT_H] * out_w
+    out_w, channels, outputs = row.out_width, row.in_channels, row.out_channels
+    pixels = row.out_height * out_w
     if pixels <= UNPACKED_PIXELS:
         return convolve_unpacked(row, sram, arena, capacity)
     if channels == 1 and outputs == 1:
@@ -65,7 +41,7 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
     run, taps = (kernel_w * channels, kernel_h) if merged else (channels, kernel_h * kernel_w)
     groups = (run * STAGED_BYTES + GROUP_BYTES - 1) // GROUP_BYTES
     width = (out_w - 1) * stride_w + (kernel_w - 1) * dilation_w + 1
-    height = (row[OUT_H] - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
+    height = (row.out_height - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
 
     places_at = aligned(width * height * channels * STAGED_BYTES + 64)
     outs_at = places_at + aligned(4 * (pixels + PIXELS))
@@ -91,10 +67,10 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
     rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
     scratch, packed = shifted(arena, scratch_offset), shifted(arena, packed_at)
 
-    stage_input(row, sram, stage, height, width, 128 if IS_QUAD else -row[IN_ZP])
+    stage_input(row, sram, stage, height, width, 128 if IS_QUAD else -row.in_zp)
     place_outputs(row, outs, accs)
     at = 0
-    for y in range(row[OUT_H]):
+    for y in range(row.out_height):
         for x in range(out_w):
             places[at] = (y * stride_h * width + x * stride_w) * channels * STAGED_BYTES
             at += 1
@@ -103,7 +79,7 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
         tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels * STAGED_BYTES
     for i in range(LANES):
         scratch_rows[i] = i * BYTES32
-    if row[WEIGHT_ZP] != 0:
+    if row.weight_zp != 0:
         for i in range(pixels):
             offsets[i] = window_offset(row, stage, places[i], tap_places, taps, run)
 
@@ -115,7 +91,7 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
         pack_block(
             row, sram, channel, 0, columns, 0, taps, run, groups, rows, scratch, scratch_rows, packed
         )  # fmt: skip
-        fold_offset(128 + row[IN_ZP], columns, taps * groups, packed, constants, starts)
+        fold_offset(128 + row.in_zp, columns, taps * groups, packed, constants, starts)
         at = 0
         while at < pixels:
             rest = pixels - at
@@ -134,7 +110,7 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
             else:
                 dot_tile(SMALL_PIXELS, VECTORS, stage, here, tap_places, taps, groups, packed, starts, tile)
             last = min(size, first + rest)
-            if row[WEIGHT_ZP] != 0:
+            if row.weight_zp != 0:
                 offset_tile(tile, columns, first, last, offsets, base)
             finish(row, sram, tile, columns, first, last, base, outs, accs, constants, channel)
             at += last - first

@@ -12,35 +12,12 @@ from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.kernels.depth_spans import depth_span, depth_span3, depth_span6, span_offset
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
-    OUT_CHANNELS,
-    OUT_H,
-    OUT_W,
     START,
     aligned,
     channel_constants,
     finish,
     part8,
     place_outputs,
-)
-from dlasim.sim.kernels.input_view import (
-    DILATION_H,
-    DILATION_W,
-    IN_ADDR,
-    IN_CHANNELS,
-    IN_H,
-    IN_PIXEL,
-    IN_ROW,
-    IN_W,
-    IN_ZP,
-    KERNEL_H,
-    KERNEL_W,
-    PAD_LEFT,
-    PAD_TOP,
-    PAD_VALUE,
-    STRIDE_H,
-    STRIDE_W,
-    WEIGHT_ADDR,
-    WEIGHT_ZP,
 )
 from dlasim.sim.kernels.interleaving import GROUP_ROWS, interleave_rows
 from dlasim.sim.kernels.memory_access import (
@@ -55,16 +32,8 @@ from dlasim.sim.kernels.memory_access import (
     table_at,
 )
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
-from dlasim.sim.kernels.vectors import (
-    BYTES32,
-    LANES,
-    add,
-    bit_and,
-    multiply,
-    shift_left,
-    splat,
-    subtract,
-)
+from dlasim.sim.kernels.operation_rows import OperationRow
+from dlasim.sim.kernels.vectors import BYTES32, LANES, add, bit_and, multiply, shift_left, splat, subtract
 
 SPAN = 64  # pixels of one tile
 _MASK = (1 << 8 * STAGED_BYTES) - 1  # a staged value
@@ -73,21 +42,27 @@ BAND_BYTES = 1 << 16  # of staged input: what the caches hold next to everything
 
 @routine
 def stage_row(
-    row: Pointer, sram: Pointer, stage: Pointer, at: Number, y: Number, width: Number, pixel_bytes: Number
+    row: OperationRow,
+    sram: Pointer,
+    stage: Pointer,
+    at: Number,
+    y: Number,
+    width: Number,
+    pixel_bytes: Number,
 ) -> None:
     """One input row, padded, as [column][output channel]."""
-    left, factor = row[PAD_LEFT], row[OUT_CHANNELS] // row[IN_CHANNELS]
+    left, factor = row.pad_left, row.out_channels // row.in_channels
     first = min(left, width)
-    last = max(first, min(width, left + row[IN_W]))
-    if y < 0 or y >= row[IN_H]:
+    last = max(first, min(width, left + row.in_width))
+    if y < 0 or y >= row.in_height:
         first = last = width
-    outside = splat(row[PAD_VALUE])
+    outside = splat(row.pad_value)
     for i in range(0, first * pixel_bytes, LANES):
         store8(stage, at + i, outside)
     for i in range(last * pixel_bytes, width * pixel_bytes, LANES):
         store8(stage, at + i, outside)
-    source, step = row[IN_ADDR] + y * row[IN_ROW], row[IN_PIXEL]
-    channels = row[OUT_CHANNELS]
+    source, step = row.in_addr + y * row.in_row_stride, row.in_pixel_stride
+    channels = row.out_channels
     if factor == 1 and step == channels and pixel_bytes == channels:
         copy_bytes(stage, at + first * pixel_bytes, sram, source, (last - first) * channels)
     elif factor == 1:
@@ -108,7 +83,7 @@ def stage_row(
 
 @routine
 def depth_weights(
-    row: Pointer,
+    row: OperationRow,
     sram: Pointer,
     groups: Number,
     skipped: Number,
@@ -121,9 +96,9 @@ def depth_weights(
     A window begins `skipped` rows below the first row of the groups. A group of shorts holds weights less
     their zero point, a group of bytes the weights as they are.
     """
-    outputs, kernel_h, kernel_w = row[OUT_CHANNELS], row[KERNEL_H], row[KERNEL_W]
-    offset = splat(row[IN_ZP] + (128 if IS_QUAD else 0))
-    zero_point, mask = splat(row[WEIGHT_ZP]), splat(_MASK)
+    outputs, kernel_h, kernel_w = row.out_channels, row.kernel_height, row.kernel_width
+    offset = splat(row.in_zp + (128 if IS_QUAD else 0))
+    zero_point, mask = splat(row.weight_zp), splat(_MASK)
     for block in range((outputs + LANES - 1) // LANES):
         channel = block * LANES
         total = splat(0)
@@ -132,7 +107,7 @@ def depth_weights(
             packed, used = splat(0), 0
             for i in range(max(0, skipped - top), min(GROUP_ROWS, skipped + kernel_h - top)):
                 tap = (top + i - skipped) * kernel_w + kx
-                stored = part8(sram, row[WEIGHT_ADDR] + tap * outputs + channel, outputs - channel)
+                stored = part8(sram, row.weight_addr + tap * outputs + channel, outputs - channel)
                 value = subtract(stored, zero_point)
                 total = add(total, value)
                 moved = shift_left(bit_and(stored if IS_QUAD else value, mask), splat(i * 8 * STAGED_BYTES))
@@ -146,16 +121,16 @@ def depth_weights(
 
 
 @inlined
-def rows_share_groups(row: Pointer) -> Number:
+def rows_share_groups(row: OperationRow) -> Number:
     """Whether the groups of an output row hold the windows of the next row, too, one row further down."""
-    kernel_h = row[KERNEL_H]
+    kernel_h = row.kernel_height
     room = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS * GROUP_ROWS
-    return row[STRIDE_H] == 1 and row[DILATION_H] == 1 and kernel_h < room
+    return row.stride_height == 1 and row.dilation_height == 1 and kernel_h < room
 
 
 @routine
 def depth_band(
-    row: Pointer,
+    row: OperationRow,
     sram: Pointer,
     stage: Pointer,
     first: Number,
@@ -175,16 +150,16 @@ def depth_band(
     accs: Pointer,
 ) -> None:
     """Output rows `first` to `last` of sixteen channels; tiles run on from row to row."""
-    out_w, kernel_h = row[OUT_W], row[KERNEL_H]
+    out_w, kernel_h = row.out_width, row.kernel_height
     layers = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS
-    groups = layers * row[KERNEL_W]
+    groups = layers * row.kernel_width
     shared = rows_share_groups(row)
     constants_here = table_at(constants, block * CONSTANT_BYTES)
     start = load32(constants_here, START)
-    step, tap_bytes = row[STRIDE_W] * BYTES32, row[DILATION_H] * row_bytes
+    step, tap_bytes = row.stride_width * BYTES32, row.dilation_height * row_bytes
     at, filled = first * out_w, 0
     for y in range(first, last):
-        here = (y - first) * row[STRIDE_H] * row_bytes + block * LANES
+        here = (y - first) * row.stride_height * row_bytes + block * LANES
         second = (y - first) % 2 if shared else 0
         weights_here = table_at(weights, (second * blocks + block) * groups * BYTES32)
         used_rows = kernel_h + (1 if shared and y + 1 < last else 0)
@@ -205,10 +180,10 @@ def depth_band(
                 depth_span6(columns, x * step, step, turns, places, weights_here, start, to)
             else:
                 depth_span(columns, x * step, step, turns, places, groups, weights_here, start, to)
-            if IS_QUAD and row[WEIGHT_ZP] != 0:
+            if IS_QUAD and row.weight_zp != 0:
                 span_offset(
                     columns, x * step, step, turns, places, groups, table_at(ones, 4 * second * groups),
-                    row[WEIGHT_ZP], to,
+                    row.weight_zp, to,
                 )  # fmt: skip
             x += turns
             filled += turns
@@ -221,19 +196,19 @@ def depth_band(
 
 
 @routine
-def depthwise(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def depthwise(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_DEPTH_CONV. Returns 0, or the bytes of arena that it needs."""
-    kernel_h, kernel_w = row[KERNEL_H], row[KERNEL_W]
+    kernel_h, kernel_w = row.kernel_height, row.kernel_width
     layers = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS
-    groups, pixels = layers * kernel_w, row[OUT_H] * row[OUT_W]
-    blocks = (row[OUT_CHANNELS] + LANES - 1) // LANES
+    groups, pixels = layers * kernel_w, row.out_height * row.out_width
+    blocks = (row.out_channels + LANES - 1) // LANES
     pixel_bytes = blocks * LANES
-    width = (row[OUT_W] - 1) * row[STRIDE_W] + (kernel_w - 1) * row[DILATION_W] + 1
+    width = (row.out_width - 1) * row.stride_width + (kernel_w - 1) * row.dilation_width + 1
     row_bytes = width * pixel_bytes
-    reach = (kernel_h - 1) * row[DILATION_H] + 1
-    band = max(1, (BAND_BYTES // row_bytes - reach) // row[STRIDE_H] + 1)
-    band = min(band, row[OUT_H])
-    height = (band - 1) * row[STRIDE_H] + reach
+    reach = (kernel_h - 1) * row.dilation_height + 1
+    band = max(1, (BAND_BYTES // row_bytes - reach) // row.stride_height + 1)
+    band = min(band, row.out_height)
+    height = (band - 1) * row.stride_height + reach
 
     columns_at = aligned(height * row_bytes + BYTES32)
     weights_at = columns_at + layers * width * BYTES32
@@ -258,11 +233,11 @@ def depthwise(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> 
         depth_weights(row, sram, groups, 1, further, table_at(ones, 4 * groups), constants)
     for layer in range(layers):
         for kx in range(kernel_w):
-            places[layer * kernel_w + kx] = (layer * width + kx * row[DILATION_W]) * BYTES32
-    for first in range(0, row[OUT_H], band):
-        last = min(first + band, row[OUT_H])
-        top = first * row[STRIDE_H] - row[PAD_TOP]
-        for y in range((last - first - 1) * row[STRIDE_H] + reach):
+            places[layer * kernel_w + kx] = (layer * width + kx * row.dilation_width) * BYTES32
+    for first in range(0, row.out_height, band):
+        last = min(first + band, row.out_height)
+        top = first * row.stride_height - row.pad_top
+        for y in range((last - first - 1) * row.stride_height + reach):
             stage_row(row, sram, arena, y * row_bytes, top + y, width, pixel_bytes)
         for block in range(blocks):
             depth_band(

@@ -143,6 +143,6 @@ def address_of(array: NDArray[Any]) -> int:
 def _used_regions(rows: Rows) -> list[int]:
     """The regions that the transfers among the rows name."""
     used: set[int] = set()
-    for mnemonic, register in (("OP_DMA_READ", "DMA_IN_REGION"), ("OP_DMA_WRITE", "DMA_OUT_REGION")):
-        used.update(rows[rows[:, 0] == opcode(mnemonic), column(register)].tolist())
+    for mnemonic, name in (("OP_DMA_READ", "dma_in_region"), ("OP_DMA_WRITE", "dma_out_region")):
+        used.update(rows[rows[:, 0] == opcode(mnemonic), column(name)].tolist())
     return sorted(used)

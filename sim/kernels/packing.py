@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
-from dlasim.sim.kernels.dot import (
-    GROUP_BYTES,
-    dot_groups,
-    transpose_groups,
-)
-from dlasim.sim.kernels.finish import (
-    CONSTANT_BYTES,
-    OUT_CHANNELS,
-    lane_channel,
-)
-from dlasim.sim.kernels.input_view import WEIGHT_ADDR
-from dlasim.sim.kernels.memory_access import (
-    copy_bytes,
-    load32,
-    put32,
-    shifted,
-    store32,
-)
+from dlasim.sim.kernels.dot import GROUP_BYTES, dot_groups, transpose_groups
+from dlasim.sim.kernels.finish import CONSTANT_BYTES, lane_channel
+from dlasim.sim.kernels.memory_access import copy_bytes, load32, put32, shifted, store32
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
-from dlasim.sim.kernels.vectors import (
-    BYTES32,
-    LANES,
-    add,
-    multiply,
-    splat,
-    subtract,
-)
+from dlasim.sim.kernels.operation_rows import OperationRow
+from dlasim.sim.kernels.vectors import BYTES32, LANES, add, multiply, splat, subtract
 
 _ONES = 0x01010101  # a group of four ones
 
@@ -63,7 +42,7 @@ def pack_rows(
 
 @routine
 def pack_block(
-    row: Pointer,
+    row: OperationRow,
     sram: Pointer,
     channel: Number,
     vector: Number,
@@ -81,11 +60,11 @@ def pack_block(
     begins with `channel` on, as [tap][group][output]."""
     weights = taps * run
     stride = columns * BYTES32
-    last = row[OUT_CHANNELS] - 1
+    last = row.out_channels - 1
     for v in range(columns):
         for i in range(LANES):
             output = channel + lane_channel(vector + v, i, quad)
-            rows[i] = row[WEIGHT_ADDR] + min(output, last) * weights
+            rows[i] = row.weight_addr + min(output, last) * weights
         at = v * BYTES32
         if groups * (GROUP_BYTES // STAGED_BYTES) == run:
             pack_rows(sram, rows, 0, weights, scratch, scratch_rows, packed, at, stride)

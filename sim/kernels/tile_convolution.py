@@ -14,14 +14,6 @@ from dlasim.sim.kernels.dot import GROUP_BYTES, stage_at
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     IS_DOWN,
-    OPCODE,
-    OUT,
-    OUT_ADDR,
-    OUT_CHANNELS,
-    OUT_H,
-    OUT_PIXEL,
-    OUT_ROW,
-    OUT_W,
     aligned,
     channel_constants,
     finish,
@@ -29,19 +21,8 @@ from dlasim.sim.kernels.finish import (
     may_saturate,
     place_outputs,
 )
-from dlasim.sim.kernels.input_view import (
-    IN_ADDR,
-    IN_CHANNELS,
-    IN_H,
-    IN_PIXEL,
-    IN_ROW,
-    IN_W,
-    IN_ZP,
-    MAT_MUL,
-    WEIGHT_ZP,
-    geometry,
-)
 from dlasim.sim.kernels.memory_access import shifted, table_at
+from dlasim.sim.kernels.operation_rows import MAT_MUL, OperationRow, geometry
 from dlasim.sim.kernels.packing import fold_offset, pack_block
 from dlasim.sim.kernels.staging import stage_input
 from dlasim.sim.kernels.tile_intrinsics import TILE_BYTES, TILE_ROWS, multiply_tiles, release_tiles, use_tiles
@@ -56,23 +37,23 @@ _WIDE = int(Out.INT32)
 
 
 @routine
-def is_dense(row: Pointer) -> Number:
+def is_dense(row: OperationRow) -> Number:
     """Whether tiles can be read from SRAM: pixels of whole tile rows, none outside, no output upon them."""
     kernel_h, kernel_w, stride_h, stride_w, _, _, top, left = geometry(row)
-    pixels, pixel = row[OUT_H] * row[OUT_W], row[IN_PIXEL]
-    element = 4 if row[OUT] == _WIDE else 1
-    first = row[OUT_ADDR]
-    last = first + (row[OUT_H] - 1) * row[OUT_ROW] + (row[OUT_W] - 1) * row[OUT_PIXEL]
-    apart = row[IN_ADDR] + pixels * pixel <= first or last + row[OUT_CHANNELS] * element <= row[IN_ADDR]
-    inside = row[OPCODE] == MAT_MUL or (row[OUT_H] <= row[IN_H] and row[OUT_W] <= row[IN_W])
+    pixels, pixel = row.out_height * row.out_width, row.in_pixel_stride
+    element = 4 if row.out == _WIDE else 1
+    first = row.out_addr
+    last = first + (row.out_height - 1) * row.out_row_stride + (row.out_width - 1) * row.out_pixel_stride
+    apart = row.in_addr + pixels * pixel <= first or last + row.out_channels * element <= row.in_addr
+    inside = row.opcode == MAT_MUL or (row.out_height <= row.in_height and row.out_width <= row.in_width)
     return (
         inside
         and kernel_h * kernel_w * stride_h * stride_w == 1
         and top == 0
         and left == 0
-        and row[IN_CHANNELS] % TILE_BYTES == 0
-        and pixel >= row[IN_CHANNELS]
-        and row[IN_ROW] == row[OUT_W] * pixel
+        and row.in_channels % TILE_BYTES == 0
+        and pixel >= row.in_channels
+        and row.in_row_stride == row.out_width * pixel
         and pixels >= _PIXELS
         and apart
     )
@@ -80,7 +61,7 @@ def is_dense(row: Pointer) -> Number:
 
 @routine
 def finish_pixels(
-    row: Pointer,
+    row: OperationRow,
     sram: Pointer,
     tile: Pointer,
     columns: Number,
@@ -95,7 +76,7 @@ def finish_pixels(
     channel: Number,
 ) -> None:
     """Pixels `first` to `last` of a tile whose pixel 0 has the number `start`, of rows of `pitch` pixels."""
-    out_w = row[OUT_W]
+    out_w = row.out_width
     at, end = start + first, start + last
     while at < end:
         y, x = at // pitch, at % pitch
@@ -113,10 +94,10 @@ def finish_pixels(
 
 @routine
 def block_constants(
-    row: Pointer, sram: Pointer, channel: Number, columns: Number, constants: Pointer
+    row: OperationRow, sram: Pointer, channel: Number, columns: Number, constants: Pointer
 ) -> Number:
     """The constants of a block, and whether it is a quad."""
-    quad = columns == _COLUMNS and channel + columns * LANES <= row[OUT_CHANNELS] and may_saturate(row)
+    quad = columns == _COLUMNS and channel + columns * LANES <= row.out_channels and may_saturate(row)
     is_down = True
     for v in range(columns):
         here = table_at(constants, v * CONSTANT_BYTES)
@@ -153,14 +134,14 @@ def multiply_block(
 
 
 @routine
-def convolve_tiled(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def convolve_tiled(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV, OP_CONV_RELU, OP_MAT_MUL. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
-    out_h, out_w, channels, outputs = row[OUT_H], row[OUT_W], row[IN_CHANNELS], row[OUT_CHANNELS]
+    out_h, out_w, channels, outputs = row.out_height, row.out_width, row.in_channels, row.out_channels
     pixels = out_h * out_w
     merged = dilation_w == 1 or kernel_w == 1
     run, taps = (kernel_w * channels, kernel_h) if merged else (channels, kernel_h * kernel_w)
-    if pixels <= UNPACKED_PIXELS or row[WEIGHT_ZP] != 0 or run < _SHORTEST_RUN:
+    if pixels <= UNPACKED_PIXELS or row.weight_zp != 0 or run < _SHORTEST_RUN:
         return convolve_packed(row, sram, arena, capacity)
     blocks = (run + TILE_BYTES - 1) // TILE_BYTES
     groups = blocks * _GROUPS
@@ -193,7 +174,7 @@ def convolve_tiled(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number
     use_tiles(scratch)
     source = shifted(arena, 0)
     if dense:
-        source, step = shifted(sram, row[IN_ADDR]), row[IN_PIXEL]
+        source, step = shifted(sram, row.in_addr), row.in_pixel_stride
     else:
         stage_input(row, sram, stage_at(arena, 0), height, width, 0)
     place_outputs(row, outs, accs)
@@ -220,7 +201,7 @@ def convolve_tiled(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number
                 row, sram, channel, v, width, quad, taps, run, groups, rows, scratch, scratch_rows, weights
             )  # fmt: skip
             fold_offset(
-                row[IN_ZP], width, taps * groups, weights, table_at(constants, v * CONSTANT_BYTES),
+                row.in_zp, width, taps * groups, weights, table_at(constants, v * CONSTANT_BYTES),
                 table_at(starts, v * BYTES32),
             )  # fmt: skip
         for line in range(lines):
