@@ -10,11 +10,20 @@ from __future__ import annotations
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.native.target import host
 from dlasim.sim.kernels.dot import GROUP_BYTES, dot_tile, stage_at
-from dlasim.sim.kernels.finish import CONSTANT_BYTES, aligned, channel_constants, finish, place_outputs
+from dlasim.sim.kernels.finish import (
+    CONSTANT_BYTES,
+    Block,
+    Pixels,
+    Places,
+    aligned,
+    channel_constants,
+    finish,
+    place_outputs,
+)
 from dlasim.sim.kernels.memory_access import shifted, table_at
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.operation_rows import OperationRow, geometry
-from dlasim.sim.kernels.packing import fold_offset, pack_block
+from dlasim.sim.kernels.packing import Filters, PackingRoom, fold_offset, pack_block
 from dlasim.sim.kernels.single_channel import convolve_single_channel
 from dlasim.sim.kernels.staging import stage_input
 from dlasim.sim.kernels.unpacked import convolve_unpacked
@@ -59,16 +68,18 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
         return needed
 
     stage = stage_at(arena, 0)
-    places, outs, accs = table_at(arena, places_at), table_at(arena, outs_at), table_at(arena, accs_at)
+    places, outs = table_at(arena, places_at), Places(table_at(arena, outs_at), table_at(arena, accs_at))
     offsets, tap_places, tile = (
         table_at(arena, offsets_at), table_at(arena, taps_at), table_at(arena, tile_at),
     )  # fmt: skip
     constants, starts = table_at(arena, constants_at), table_at(arena, starts_at)
-    rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
-    scratch, packed = shifted(arena, scratch_offset), shifted(arena, packed_at)
+    room = PackingRoom(
+        table_at(arena, rows_at), shifted(arena, scratch_offset), table_at(arena, rows_at + BYTES32)
+    )
+    packed, filters = shifted(arena, packed_at), Filters(taps, run, groups)
 
     stage_input(row, sram, stage, height, width, 128 if IS_QUAD else -row.in_zp)
-    place_outputs(row, outs, accs)
+    place_outputs(row, outs)
     at = 0
     for y in range(row.out_height):
         for x in range(out_w):
@@ -78,7 +89,7 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
         y, x = (tap, 0) if merged else (tap // kernel_w, tap % kernel_w)
         tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels * STAGED_BYTES
     for i in range(LANES):
-        scratch_rows[i] = i * BYTES32
+        room.scratch_rows[i] = i * BYTES32
     if row.weight_zp != 0:
         for i in range(pixels):
             offsets[i] = window_offset(row, stage, places[i], tap_places, taps, run)
@@ -88,9 +99,8 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
         columns = min(VECTORS, (outputs - channel + LANES - 1) // LANES)
         for v in range(columns):
             channel_constants(row, sram, channel, v, 0, table_at(constants, v * CONSTANT_BYTES))
-        pack_block(
-            row, sram, channel, 0, columns, 0, taps, run, groups, rows, scratch, scratch_rows, packed
-        )  # fmt: skip
+        block = Block(channel, columns, 0, constants)
+        pack_block(row, sram, block, 0, columns, filters, room, packed)
         fold_offset(128 + row.in_zp, columns, taps * groups, packed, constants, starts)
         at = 0
         while at < pixels:
@@ -112,7 +122,7 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
             last = min(size, first + rest)
             if row.weight_zp != 0:
                 offset_tile(tile, columns, first, last, offsets, base)
-            finish(row, sram, tile, columns, first, last, base, outs, accs, constants, channel)
+            finish(row, sram, tile, block, Pixels(first, last, base), outs)
             at += last - first
         channel += columns * LANES
     return 0

@@ -8,11 +8,16 @@ start from.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dlasim.native.routine import Number, Pointer, inlined, routine
-from dlasim.sim.kernels.depth_spans import depth_span, depth_span3, depth_span6, span_offset
+from dlasim.sim.kernels.depth_spans import Span, any_span, kept_span, span_offset
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     START,
+    Block,
+    Pixels,
+    Places,
     aligned,
     channel_constants,
     finish,
@@ -128,71 +133,76 @@ def rows_share_groups(row: OperationRow) -> Number:
     return row.stride_height == 1 and row.dilation_height == 1 and kernel_h < room
 
 
+class DepthPlan(NamedTuple):
+    """Where a band's parts lie in the arena: the staged input and its measures, the columns of a row's groups
+    and their places, weights and what is used of them, constants, a tile of sums; all for `blocks` of sixteen
+    channels."""
+
+    stage: Pointer
+    row_bytes: Number
+    pixel_bytes: Number
+    width: Number
+    blocks: Number
+    columns: Pointer
+    places: Pointer
+    weights: Pointer
+    ones: Pointer
+    constants: Pointer
+    tile: Pointer
+
+
 @routine
 def depth_band(
     row: OperationRow,
     sram: Pointer,
-    stage: Pointer,
+    plan: DepthPlan,
     first: Number,
     last: Number,
-    block: Number,
-    blocks: Number,
-    row_bytes: Number,
-    pixel_bytes: Number,
-    width: Number,
-    columns: Pointer,
-    places: Pointer,
-    weights: Pointer,
-    ones: Pointer,
-    constants: Pointer,
-    tile: Pointer,
-    outs: Pointer,
-    accs: Pointer,
+    number: Number,
+    outs: Places,
 ) -> None:
-    """Output rows `first` to `last` of sixteen channels; tiles run on from row to row."""
+    """Output rows `first` to `last` of the block with this number; tiles run on from row to row."""
     out_w, kernel_h = row.out_width, row.kernel_height
     layers = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS
     groups = layers * row.kernel_width
     shared = rows_share_groups(row)
-    constants_here = table_at(constants, block * CONSTANT_BYTES)
-    start = load32(constants_here, START)
-    step, tap_bytes = row.stride_width * BYTES32, row.dilation_height * row_bytes
+    block = Block(number * LANES, 1, 0, table_at(plan.constants, number * CONSTANT_BYTES))
+    start = load32(block.constants, START)
+    step, tap_bytes = row.stride_width * BYTES32, row.dilation_height * plan.row_bytes
     at, filled = first * out_w, 0
     for y in range(first, last):
-        here = (y - first) * row.stride_height * row_bytes + block * LANES
+        here = (y - first) * row.stride_height * plan.row_bytes + number * LANES
         second = (y - first) % 2 if shared else 0
-        weights_here = table_at(weights, (second * blocks + block) * groups * BYTES32)
+        weights = table_at(plan.weights, (second * plan.blocks + number) * groups * BYTES32)
         used_rows = kernel_h + (1 if shared and y + 1 < last else 0)
         for layer in range(0 if second else layers):
             top = layer * GROUP_ROWS
             lowest = min(GROUP_ROWS, used_rows - top) - 1
             interleave_rows(
-                stage, here + top * tap_bytes, tap_bytes, lowest * tap_bytes, width, pixel_bytes,
-                shifted(columns, layer * width * BYTES32),
+                plan.stage, here + top * tap_bytes, tap_bytes, lowest * tap_bytes, plan.width,
+                plan.pixel_bytes, shifted(plan.columns, layer * plan.width * BYTES32),
             )  # fmt: skip
         x = 0
         while x < out_w:
             turns = min(SPAN - filled, out_w - x)
-            to = table_at(tile, filled * BYTES32)
+            span = Span(plan.columns, x * step, step, turns, table_at(plan.tile, filled * BYTES32))
             if groups == 3:
-                depth_span3(columns, x * step, step, turns, places, weights_here, start, to)
+                kept_span(3, span, plan.places, weights, start)
             elif groups == 6:
-                depth_span6(columns, x * step, step, turns, places, weights_here, start, to)
+                kept_span(6, span, plan.places, weights, start)
             else:
-                depth_span(columns, x * step, step, turns, places, groups, weights_here, start, to)
+                any_span(span, plan.places, groups, weights, start)
             if IS_QUAD and row.weight_zp != 0:
-                span_offset(
-                    columns, x * step, step, turns, places, groups, table_at(ones, 4 * second * groups),
-                    row.weight_zp, to,
-                )  # fmt: skip
+                ones = table_at(plan.ones, 4 * second * groups)
+                span_offset(span, plan.places, groups, ones, row.weight_zp)
             x += turns
             filled += turns
             if filled == SPAN:
-                finish(row, sram, tile, 1, 0, filled, at, outs, accs, constants_here, block * LANES)
+                finish(row, sram, plan.tile, block, Pixels(0, filled, at), outs)
                 at += filled
                 filled = 0
     if filled > 0:
-        finish(row, sram, tile, 1, 0, filled, at, outs, accs, constants_here, block * LANES)
+        finish(row, sram, plan.tile, block, Pixels(0, filled, at), outs)
 
 
 @routine
@@ -221,12 +231,17 @@ def depthwise(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number
     needed = tile_at + SPAN * BYTES32
     if needed > capacity:
         return needed
-    columns = shifted(arena, columns_at)
-    weights, outs, accs = table_at(arena, weights_at), table_at(arena, outs_at), table_at(arena, accs_at)
-    places, ones = table_at(arena, places_at), table_at(arena, ones_at)
-    constants, tile = table_at(arena, constants_at), table_at(arena, tile_at)
+    weights, places, ones = table_at(arena, weights_at), table_at(arena, places_at), table_at(arena, ones_at)
+    constants, outs = (
+        table_at(arena, constants_at),
+        Places(table_at(arena, outs_at), table_at(arena, accs_at)),
+    )
+    plan = DepthPlan(
+        arena, row_bytes, pixel_bytes, width, blocks, shifted(arena, columns_at), places, weights, ones,
+        constants, table_at(arena, tile_at),
+    )  # fmt: skip
 
-    place_outputs(row, outs, accs)
+    place_outputs(row, outs)
     depth_weights(row, sram, groups, 0, weights, ones, constants)
     if rows_share_groups(row):
         further = table_at(weights, blocks * groups * BYTES32)
@@ -239,9 +254,6 @@ def depthwise(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number
         top = first * row.stride_height - row.pad_top
         for y in range((last - first - 1) * row.stride_height + reach):
             stage_row(row, sram, arena, y * row_bytes, top + y, width, pixel_bytes)
-        for block in range(blocks):
-            depth_band(
-                row, sram, arena, first, last, block, blocks, row_bytes, pixel_bytes, width, columns,
-                places, weights, ones, constants, tile, outs, accs,
-            )  # fmt: skip
+        for number in range(blocks):
+            depth_band(row, sram, plan, first, last, number, outs)
     return 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dlasim.isa.instructions import RECORD_BYTES, Init, Out, Quant
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.kernels.memory_access import (
@@ -144,9 +146,33 @@ def channel_constants(
     constants[IS_DOWN // 4] = is_down
 
 
-@routine
-def place_outputs(row: OperationRow, outs: Pointer, accs: Pointer) -> None:
+class Places(NamedTuple):
     """For each pixel its offset in OUT, and in ACC where that is read."""
+
+    outs: Pointer
+    accs: Pointer
+
+
+class Block(NamedTuple):
+    """`columns` vectors of output channels from `channel` on: whether they are a quad, their constants."""
+
+    channel: Number
+    columns: Number
+    quad: Number
+    constants: Pointer
+
+
+class Pixels(NamedTuple):
+    """Pixels `first` to `last` of a tile, whose pixel 0 is pixel `at` of the output."""
+
+    first: Number
+    last: Number
+    at: Number
+
+
+@routine
+def place_outputs(row: OperationRow, places: Places) -> None:
+    """Fill in the places."""
     at = 0
     partial = row.init == _PARTIAL
     out_row, out_pixel, acc_row, acc_pixel = (
@@ -158,35 +184,27 @@ def place_outputs(row: OperationRow, outs: Pointer, accs: Pointer) -> None:
     width = row.out_width
     for y in range(row.out_height):
         for x in range(width):
-            outs[at + x] = y * out_row + x * out_pixel
+            places.outs[at + x] = y * out_row + x * out_pixel
         if partial:
             for x in range(width):
-                accs[at + x] = y * acc_row + x * acc_pixel
+                places.accs[at + x] = y * acc_row + x * acc_pixel
         at += width
 
 
 @routine
 def finish(
-    row: OperationRow,
-    sram: Pointer,
-    tile: Pointer,
-    columns: Number,
-    first: Number,
-    last: Number,
-    at: Number,
-    outs: Pointer,
-    accs: Pointer,
-    constants: Pointer,
-    channel: Number,
+    row: OperationRow, sram: Pointer, tile: Pointer, block: Block, pixels: Pixels, places: Places
 ) -> None:
-    """Pixels `first` to `last` of a tile of `columns` vectors; its pixel 0 is pixel `at` of the output."""
+    """What leaves for some pixels of a tile of sums, of `columns` vectors each."""
+    columns, constants, channel, at = block.columns, block.constants, block.channel, pixels.at
+    outs, accs = places.outs, places.accs
     partial = row.init == _PARTIAL
     for v in range(columns):
         count = row.out_channels - channel - v * LANES
         acc = row.acc_addr + 4 * (channel + v * LANES)
         if row.out == _WIDE:
             out = row.out_addr + 4 * (channel + v * LANES)
-            for p in range(first, last):
+            for p in range(pixels.first, pixels.last):
                 total = load32(tile, (p * columns + v) * BYTES32)
                 if partial:
                     total = add(total, part32(sram, acc + accs[at + p], count))
@@ -199,7 +217,7 @@ def finish(
             if may_saturate(row) and constants[(here + IS_DOWN) // 4] != 0:
                 zero_point = splat(row.out_zp)
                 even, odd = even_down_offset(right, zero_point), odd_down_offset(right, zero_point)
-                for p in range(first, last):
+                for p in range(pixels.first, pixels.last):
                     total = load32(tile, (p * columns + v) * BYTES32)
                     scaled = requantize_down(total, multiplier, right, even, odd)
                     if count >= LANES:
@@ -209,7 +227,7 @@ def finish(
                         store8_some(sram, out + outs[at + p], limited, count)
                 continue
             zero_point, low, high = splat(row.out_zp), splat(lower_clamp(row)), splat(row.act_max)
-            for p in range(first, last):
+            for p in range(pixels.first, pixels.last):
                 total = load32(tile, (p * columns + v) * BYTES32)
                 if partial:
                     total = add(total, part32(sram, acc + accs[at + p], count))
@@ -219,18 +237,11 @@ def finish(
 
 @routine
 def finish_quad(
-    row: OperationRow,
-    sram: Pointer,
-    tile: Pointer,
-    first: Number,
-    last: Number,
-    at: Number,
-    outs: Pointer,
-    constants: Pointer,
-    channel: Number,
+    row: OperationRow, sram: Pointer, tile: Pointer, block: Block, pixels: Pixels, places: Places
 ) -> None:
     """`finish` of a quad, where int8 limits the results and nothing else, with scales that go down alone."""
-    zero_point, out = splat(row.out_zp), row.out_addr + channel
+    constants, outs, at = block.constants, places.outs, pixels.at
+    zero_point, out = splat(row.out_zp), row.out_addr + block.channel
     m0, m1 = load32(constants, MULTIPLIER), load32(constants, CONSTANT_BYTES + MULTIPLIER)
     m2 = load32(constants, 2 * CONSTANT_BYTES + MULTIPLIER)
     m3 = load32(constants, 3 * CONSTANT_BYTES + MULTIPLIER)
@@ -240,7 +251,7 @@ def finish_quad(
     e1, o1 = even_down_offset(r1, zero_point), odd_down_offset(r1, zero_point)
     e2, o2 = even_down_offset(r2, zero_point), odd_down_offset(r2, zero_point)
     e3, o3 = even_down_offset(r3, zero_point), odd_down_offset(r3, zero_point)
-    for p in range(first, last):
+    for p in range(pixels.first, pixels.last):
         here = p * 4 * BYTES32
         a = requantize_down(load32(tile, here), m0, r0, e0, o0)
         b = requantize_down(load32(tile, here + BYTES32), m1, r1, e1, o1)

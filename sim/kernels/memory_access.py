@@ -151,7 +151,8 @@ def shifted(builder: ir.IRBuilder, pointer: TypedPointer, offset: ir.Value) -> T
 @intrinsic
 def row_at(builder: ir.IRBuilder, rows: TypedPointer, offset: ir.Value) -> TypedPointer:
     """The operation's row that lies `offset` bytes beyond the first."""
-    return shifted(builder, rows, offset)._replace(kind=OperationRow)
+    found: TypedPointer = shifted(builder, rows, offset)
+    return found._replace(kind=OperationRow)
 
 
 @intrinsic

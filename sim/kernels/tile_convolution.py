@@ -14,6 +14,9 @@ from dlasim.sim.kernels.dot import GROUP_BYTES, stage_at
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     IS_DOWN,
+    Block,
+    Pixels,
+    Places,
     aligned,
     channel_constants,
     finish,
@@ -23,9 +26,16 @@ from dlasim.sim.kernels.finish import (
 )
 from dlasim.sim.kernels.memory_access import shifted, table_at
 from dlasim.sim.kernels.operation_rows import MAT_MUL, OperationRow, geometry
-from dlasim.sim.kernels.packing import fold_offset, pack_block
+from dlasim.sim.kernels.packing import Filters, PackingRoom, fold_offset, pack_block
 from dlasim.sim.kernels.staging import stage_input
-from dlasim.sim.kernels.tile_intrinsics import TILE_BYTES, TILE_ROWS, multiply_tiles, release_tiles, use_tiles
+from dlasim.sim.kernels.tile_intrinsics import (
+    TILE_BYTES,
+    TILE_ROWS,
+    TileInputs,
+    multiply_tiles,
+    release_tiles,
+    use_tiles,
+)
 from dlasim.sim.kernels.vectors import BYTES32, LANES
 
 _COLUMNS = 4  # vectors of outputs in a block
@@ -64,31 +74,23 @@ def finish_pixels(
     row: OperationRow,
     sram: Pointer,
     tile: Pointer,
-    columns: Number,
-    quad: Number,
-    first: Number,
-    last: Number,
-    start: Number,
+    block: Block,
+    pixels: Pixels,
     pitch: Number,
-    outs: Pointer,
-    accs: Pointer,
-    constants: Pointer,
-    channel: Number,
+    places: Places,
 ) -> None:
-    """Pixels `first` to `last` of a tile whose pixel 0 has the number `start`, of rows of `pitch` pixels."""
-    out_w = row.out_width
-    at, end = start + first, start + last
+    """Pixels of a tile, of rows of `pitch` pixels, of which only the first belong to the output."""
+    out_w, begin = row.out_width, pixels.at
+    at, end = begin + pixels.first, begin + pixels.last
     while at < end:
         y, x = at // pitch, at % pitch
         stop = min(end, y * pitch + out_w)
         if at < stop:
-            base = y * out_w + x - (at - start)
-            if quad:
-                finish_quad(row, sram, tile, at - start, stop - start, base, outs, constants, channel)
+            some = Pixels(at - begin, stop - begin, y * out_w + x - (at - begin))
+            if block.quad:
+                finish_quad(row, sram, tile, block, some, places)
             else:
-                finish(
-                    row, sram, tile, columns, at - start, stop - start, base, outs, accs, constants, channel
-                )  # fmt: skip
+                finish(row, sram, tile, block, some, places)
         at = (y + 1) * pitch
 
 
@@ -114,11 +116,7 @@ def block_constants(
 def multiply_block(
     size: Number,
     width: Number,
-    inputs: Pointer,
-    step: Number,
-    taps: Pointer,
-    tap_count: Number,
-    blocks: Number,
+    inputs: TileInputs,
     packed: Pointer,
     starts: Pointer,
     sums: Pointer,
@@ -126,11 +124,11 @@ def multiply_block(
 ) -> None:
     """`multiply_tiles` of `size` pixels and `width` vectors of outputs."""
     if width == 1:
-        multiply_tiles(2, 1, inputs, step, taps, tap_count, blocks, packed, starts, sums, pitch)
+        multiply_tiles(2, 1, inputs, packed, starts, sums, pitch)
     elif size == TILE_ROWS:
-        multiply_tiles(1, 2, inputs, step, taps, tap_count, blocks, packed, starts, sums, pitch)
+        multiply_tiles(1, 2, inputs, packed, starts, sums, pitch)
     else:
-        multiply_tiles(2, 2, inputs, step, taps, tap_count, blocks, packed, starts, sums, pitch)
+        multiply_tiles(2, 2, inputs, packed, starts, sums, pitch)
 
 
 @routine
@@ -164,25 +162,28 @@ def convolve_tiled(row: OperationRow, sram: Pointer, arena: Pointer, capacity: N
     needed = packed_at + taps * groups * _COLUMNS * BYTES32
     if needed > capacity:
         return needed
-    outs, accs, tap_places = table_at(arena, outs_at), table_at(arena, accs_at), table_at(arena, taps_at)
+    outs = Places(table_at(arena, outs_at), table_at(arena, accs_at))
+    tap_places, filters = table_at(arena, taps_at), Filters(taps, run, groups)
     tile, constants, starts = (
         table_at(arena, tile_at), table_at(arena, constants_at), table_at(arena, starts_at),
     )  # fmt: skip
-    rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
-    scratch, packed = shifted(arena, scratch_offset), shifted(arena, packed_at)
+    room = PackingRoom(
+        table_at(arena, rows_at), shifted(arena, scratch_offset), table_at(arena, rows_at + BYTES32)
+    )
+    packed = shifted(arena, packed_at)
 
-    use_tiles(scratch)
+    use_tiles(room.scratch)
     source = shifted(arena, 0)
     if dense:
         source, step = shifted(sram, row.in_addr), row.in_pixel_stride
     else:
         stage_input(row, sram, stage_at(arena, 0), height, width, 0)
-    place_outputs(row, outs, accs)
+    place_outputs(row, outs)
     for tap in range(taps):
         y, x = (tap, 0) if merged else (tap // kernel_w, tap % kernel_w)
         tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels
     for i in range(LANES):
-        scratch_rows[i] = i * BYTES32
+        room.scratch_rows[i] = i * BYTES32
 
     pitch = out_w if dense else stride_h * width // stride_w
     lines, length = 1, (out_h - 1) * pitch + out_w
@@ -193,13 +194,12 @@ def convolve_tiled(row: OperationRow, sram: Pointer, arena: Pointer, capacity: N
         rest = outputs - channel
         columns = _COLUMNS if rest > 3 * LANES else min(_PAIR, (rest + LANES - 1) // LANES)
         quad = block_constants(row, sram, channel, columns, constants)
+        block = Block(channel, columns, quad, constants)
         width = min(_PAIR, columns)
         pair_bytes = taps * groups * width * BYTES32
         for v in range(0, columns, width):
             weights = shifted(packed, v // width * pair_bytes)
-            pack_block(
-                row, sram, channel, v, width, quad, taps, run, groups, rows, scratch, scratch_rows, weights
-            )  # fmt: skip
+            pack_block(row, sram, block, v, width, filters, room, weights)
             fold_offset(
                 row.in_zp, width, taps * groups, weights, table_at(constants, v * CONSTANT_BYTES),
                 table_at(starts, v * BYTES32),
@@ -210,18 +210,15 @@ def convolve_tiled(row: OperationRow, sram: Pointer, arena: Pointer, capacity: N
                 # The last tiles overlap those before where there are as many pixels, and leave theirs alone.
                 size = TILE_ROWS if columns > 1 and length - at <= TILE_ROWS else _PIXELS
                 begin = min(at, max(0, length - size))
-                here = shifted(source, (line * pitch + begin) * step)
+                start = line * pitch + begin
+                inputs = TileInputs(shifted(source, start * step), step, tap_places, taps, blocks)
                 for v in range(0, columns, width):
-                    multiply_block(
-                        size, width, here, step, tap_places, taps, blocks,
-                        shifted(packed, v // width * pair_bytes), table_at(starts, v * BYTES32),
-                        table_at(tile, v * BYTES32), columns * BYTES32,
-                    )  # fmt: skip
+                    weights, sums = shifted(packed, v // width * pair_bytes), table_at(tile, v * BYTES32)
+                    starts_here = table_at(starts, v * BYTES32)
+                    multiply_block(size, width, inputs, weights, starts_here, sums, columns * BYTES32)
                 last = min(begin + size, length)
-                finish_pixels(
-                    row, sram, tile, columns, quad, at - begin, last - begin, line * pitch + begin, pitch,
-                    outs, accs, constants, channel,
-                )  # fmt: skip
+                some = Pixels(at - begin, last - begin, start)
+                finish_pixels(row, sram, tile, block, some, pitch, outs)
                 at = last
         channel += columns * LANES
     release_tiles()

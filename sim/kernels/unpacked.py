@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.kernels.dot import dot_rows, stage_at
-from dlasim.sim.kernels.finish import CONSTANT_BYTES, aligned, channel_constants, finish, place_outputs
+from dlasim.sim.kernels.finish import (
+    CONSTANT_BYTES,
+    Block,
+    Pixels,
+    Places,
+    aligned,
+    channel_constants,
+    finish,
+    place_outputs,
+)
 from dlasim.sim.kernels.memory_access import copy_bytes, put32, shifted, table_at
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.operation_rows import MAT_MUL, OperationRow, geometry
@@ -64,10 +73,10 @@ def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity
     stage, scratch = stage_at(arena, 0), shifted(arena, scratch_offset)
     sums, more = table_at(arena, sums_at), table_at(arena, sums_at + 2 * BYTES32)
     rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
-    outs, accs = table_at(arena, outs_at), table_at(arena, outs_at + BYTES32)
+    outs = Places(table_at(arena, outs_at), table_at(arena, outs_at + BYTES32))
     tile, constants = table_at(arena, tile_at), table_at(arena, constants_at)
 
-    place_outputs(row, outs, accs)
+    place_outputs(row, outs)
     fold = 128 + row.in_zp if IS_QUAD else 0
     for i in range(ROWS):
         scratch_rows[i] = i * BYTES32
@@ -96,5 +105,5 @@ def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity
                     dot_rows(ROWS, stage, patch_at + turns * BYTES32, scratch, scratch_rows, 1, fold, more)
                 for i in range(ROWS):
                     tile[o + i] = sums[i] + more[i] + constants[o + i] - offset
-            finish(row, sram, tile, 1, 0, 1, pixel, outs, accs, constants, channel)
+            finish(row, sram, tile, Block(channel, 1, 0, constants), Pixels(0, 1, pixel), outs)
     return 0
