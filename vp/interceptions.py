@@ -13,7 +13,7 @@ from functools import lru_cache
 from dlasim.vp import counters
 from dlasim.vp.decode import InstructionClass, classify
 
-_CACHED_WORDS = 1 << 16
+_CACHED_WORDS = 1 << 16  # different words, of which a guest has far fewer
 
 
 class Interceptions:

@@ -31,8 +31,8 @@ from dlasim.sim.kernels.vectors import BYTES32, LANES
 from dlasim.sim.kernels.weight_offset import offset_tile, window_offset
 
 PIXELS, VECTORS = host().pixels, host().vectors
-SMALL_PIXELS = 4
-UNPACKED_PIXELS = 2
+SMALL_PIXELS = 4  # a tile for the last pixels: a whole one would compute most of them twice
+UNPACKED_PIXELS = 2  # so few use weights where they lie: packing would cost more than it saves
 
 
 @routine

@@ -18,7 +18,7 @@ from dlasim.sim.reference import execute_operation
 from dlasim.sim.stream import PIECE_OPERATIONS, DecodedStream, piece_count
 
 Bytes = NDArray[np.uint8]
-_FIRST_ARENA_BYTES = 1 << 20
+_FIRST_ARENA_BYTES = 1 << 20  # grows with the first operation that needs more
 _LARGEST_ARENA_BYTES = 1 << 30  # whoever needs more goes to the readable engine
 _LINE_BYTES = 64
 _NO_KERNEL = 0  # an opcode that no kernel has

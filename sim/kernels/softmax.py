@@ -8,7 +8,7 @@ from dlasim.sim.kernels.operation_rows import OperationRow
 
 _INT32_MAX = (1 << 31) - 1
 _GUESS, _GUESS_SLOPE, _ONE_IN_Q2 = 1_515_870_810, -1_010_580_540, 1 << 29
-_SUM_SHIFT, _RESULT_SHIFT = 12, 35
+_SUM_SHIFT, _RESULT_SHIFT = 12, 35  # of TFLite: 19 bits below the point of the sum; scale 1/256
 
 
 @inlined
