@@ -16,7 +16,8 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import container
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig, GridMismatchError, load_file, preset
+from dlasim.sim.config import DlaConfig, GridMismatchError
+from dlasim.sim.machine_files import load_file, preset
 from dlasim.sim.runner import check_config, config_of
 from dlasim.sim.technology import technology
 
