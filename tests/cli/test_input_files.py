@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,6 +78,15 @@ def test_opened_once(files: Path, tmp_path: Path, command: str, name: str) -> No
     code = invoke(command, path, *more)
     assert code == (1 if name == "own.elf" else 0)  # without its program, the firmware gives up
     assert _opened.count(path) == 1
+
+
+def test_a_model_from_a_pipe(files: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "model.tflite"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes((files / "m.tflite").read_bytes()))
+    writer.start()
+    assert dlasim.run(pipe, timing_only=True).report["program"] == "mnist"
+    writer.join()
 
 
 def test_kinds(files: Path) -> None:
