@@ -305,11 +305,9 @@ class LayerRow(LayerFigures):
 
 
 class SweepRow(TypedDict, total=False):
-    """A row of the table of a sweep, of a point that ran; the last columns are those of a layer.
-
-    Each means what the figure of a `Report` does, see docs/figures.md; `key` is a hash of all that determines
-    the row.
-    """
+    """A row of the table of a sweep, of a point that ran. Each column means what the figure of a `Report`
+    does, see docs/figures.md; the last ones are those of a layer. `key` is a hash of all that determines the
+    row."""
 
     point: int
     case: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from textwrap import fill, indent
 
+from dlasim.cli.choices_module import typed_dict
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
 from dlasim.sweeps.evaluate import LAYER_COLUMNS
 from dlasim.sweeps.parameters import catalogue
@@ -20,8 +20,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 '''
-_WIDTH = 106  # of a docstring
-_FLOATS = ("share", "ratio", "ms", "s", "nJ", "kGE", "KiB", "mm2", "V")
+_FLOATS = ("share", "ratio", "ms", "s", "nJ", "kGE", "KiB")
 _WORDS = {"text": "str", "boolean": "bool"}
 _OBJECTS = {
     "memories": "dict[str, dict[str, int]]",
@@ -74,11 +73,11 @@ _OUTPUT = (
 _POINT = (("point", "int", ""), *((name, "str", "") for name in ("case", "model", "label")))
 _STATUS = (("status", "str", ""), ("reason", "str", ""))
 _END = (("version", "str", ""), ("key", "str", ""))
-_SWEEP_ROW = """A row of the table of a sweep, of a point that ran; the last columns are those of a layer.
-
-    Each means what the figure of a `Report` does, see docs/figures.md; `key` is a hash of all that determines
-    the row.
-    """
+_SWEEP_ROW = (
+    "A row of the table of a sweep, of a point that ran. Each column means what the figure of a `Report` "
+    "does, see docs/figures.md; the last ones are those of a layer. `key` is a hash of all that determines "
+    "the row."
+)
 _ROW = "TypedDict, total=False"
 Row = tuple[str, str, str]
 
@@ -165,9 +164,5 @@ def _types(rows: Iterable[Row]) -> dict[str, str]:
 
 
 def _typed_dict(name: str, text: str, rows: Iterable[Row], base: str = "TypedDict") -> str:
-    lines = [f"class {name}({base}):", f'    """{text}"""', ""]
-    for key, kind, meaning in rows:
-        lines.append(f"    {key}: {kind}")
-        if meaning:
-            lines += indent(fill(f'"""{_sentence(meaning)}"""', _WIDTH), "    ").splitlines()
-    return "\n".join(lines) + "\n"
+    described = [(key, kind, meaning and _sentence(meaning)) for key, kind, meaning in rows]
+    return typed_dict(name, text, described, base)

@@ -7,7 +7,7 @@ line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from inspect import signature
 from textwrap import fill, indent
@@ -55,28 +55,29 @@ def module() -> str:
     machine = [parameter for parameter in catalogue().values() if parameter.group != "study"]
     parts = [
         _HEAD,
-        _typed_dict(
+        typed_dict(
             "Choices",
             "Parameters of the machine (as in DlaConfig) and options of the compiler.",
             (row for parameter in machine for row in _rows(parameter, _type(parameter))),
         ),
-        _typed_dict(
+        typed_dict(
             "Axes",
             "The parameters of a sweep, each with one value, several, or text as on the command line; they "
             "mean what those of Choices do.",
             (row for parameter in catalogue().values() for row in _axis_rows(parameter)),
         ),
-        _typed_dict("HostChoices", 'The options of the board, for `host="riscv"`.', _host_rows()),
+        typed_dict("HostChoices", 'The options of the board, for `host="riscv"`.', _host_rows()),
     ]
     return "\n\n".join(parts)
 
 
-def _typed_dict(name: str, text: str, rows: Iterator[tuple[str, str, str]]) -> str:
-    lines = [f"class {name}(TypedDict, total=False):", *_docstring(text), ""]
+def typed_dict(
+    name: str, text: str, rows: Iterable[tuple[str, str, str]], base: str = "TypedDict, total=False"
+) -> str:
+    """The class of dictionaries with these keys, each with its type and, if there is any, a text."""
+    lines = [f"class {name}({base}):", *_docstring(text), ""]
     for key, kind, meaning in rows:
-        lines.append(f"    {key}: {kind}")
-        if meaning:
-            lines.append(f'    """{meaning}"""')
+        lines += [f"    {key}: {kind}", *(_docstring(meaning) if meaning else ())]
     return "\n".join(lines) + "\n"
 
 
