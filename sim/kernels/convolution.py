@@ -12,7 +12,7 @@ from dlasim.native.target import host
 from dlasim.sim.kernels.dot import GROUP_BYTES, dot_tile, stage_at
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
-    Block,
+    ChannelBlock,
     Pixels,
     Places,
     aligned,
@@ -99,7 +99,7 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
         columns = min(VECTORS, (outputs - channel + LANES - 1) // LANES)
         for v in range(columns):
             channel_constants(row, sram, channel, v, 0, table_at(constants, v * CONSTANT_BYTES))
-        block = Block(channel, columns, 0, constants)
+        block = ChannelBlock(channel, columns, 0, constants)
         pack_block(row, sram, block, 0, columns, filters, room, packed)
         fold_offset(128 + row.in_zp, columns, taps * groups, packed, constants, starts)
         at = 0

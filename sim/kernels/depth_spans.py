@@ -16,7 +16,7 @@ from dlasim.sim.kernels.vectors import BYTES32, LANES, multiply, place, splat, s
 _SUMS = ir.VectorType(ir.IntType(32), LANES)
 
 
-class Span(NamedTuple):
+class PixelSpan(NamedTuple):
     """`turns` pixels: their interleaved columns, where those of the first begin and how far the next one's
     are from there, and where the sums go."""
 
@@ -54,7 +54,7 @@ def kept_span(
 
 
 @routine
-def any_span(span: Span, places: Pointer, groups: Number, weights: Pointer, start: Vector) -> None:
+def any_span(span: PixelSpan, places: Pointer, groups: Number, weights: Pointer, start: Vector) -> None:
     """The sums of a span of any number of groups."""
     at = span.at
     for i in range(span.turns):
@@ -67,7 +67,7 @@ def any_span(span: Span, places: Pointer, groups: Number, weights: Pointer, star
 
 
 @routine
-def span_offset(span: Span, places: Pointer, groups: Number, ones: Pointer, zero_point: Number) -> None:
+def span_offset(span: PixelSpan, places: Pointer, groups: Number, ones: Pointer, zero_point: Number) -> None:
     """Take the weights' zero point times the inputs of each pixel off its sums."""
     factor, at = splat(zero_point), span.at
     for i in range(span.turns):

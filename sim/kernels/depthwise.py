@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dlasim.native.routine import Number, Pointer, inlined, routine
-from dlasim.sim.kernels.depth_spans import Span, any_span, kept_span, span_offset
+from dlasim.sim.kernels.depth_spans import PixelSpan, any_span, kept_span, span_offset
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     START,
-    Block,
+    ChannelBlock,
     Pixels,
     Places,
     aligned,
@@ -166,7 +166,7 @@ def depth_band(
     layers = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS
     groups = layers * row.kernel_width
     shared = rows_share_groups(row)
-    block = Block(number * LANES, 1, 0, table_at(plan.constants, number * CONSTANT_BYTES))
+    block = ChannelBlock(number * LANES, 1, 0, table_at(plan.constants, number * CONSTANT_BYTES))
     start = load32(block.constants, START)
     step, tap_bytes = row.stride_width * BYTES32, row.dilation_height * plan.row_bytes
     at, filled = first * out_w, 0
@@ -185,7 +185,7 @@ def depth_band(
         x = 0
         while x < out_w:
             turns = min(SPAN - filled, out_w - x)
-            span = Span(plan.columns, x * step, step, turns, table_at(plan.tile, filled * BYTES32))
+            span = PixelSpan(plan.columns, x * step, step, turns, table_at(plan.tile, filled * BYTES32))
             if groups == 3:
                 kept_span(3, span, plan.places, weights, start)
             elif groups == 6:

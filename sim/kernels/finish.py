@@ -153,7 +153,7 @@ class Places(NamedTuple):
     accs: Pointer
 
 
-class Block(NamedTuple):
+class ChannelBlock(NamedTuple):
     """`columns` vectors of output channels from `channel` on: whether they are a quad, their constants."""
 
     channel: Number
@@ -193,7 +193,7 @@ def place_outputs(row: OperationRow, places: Places) -> None:
 
 @routine
 def finish(
-    row: OperationRow, sram: Pointer, tile: Pointer, block: Block, pixels: Pixels, places: Places
+    row: OperationRow, sram: Pointer, tile: Pointer, block: ChannelBlock, pixels: Pixels, places: Places
 ) -> None:
     """What leaves for some pixels of a tile of sums, of `columns` vectors each."""
     columns, constants, channel, at = block.columns, block.constants, block.channel, pixels.at
@@ -237,7 +237,7 @@ def finish(
 
 @routine
 def finish_quad(
-    row: OperationRow, sram: Pointer, tile: Pointer, block: Block, pixels: Pixels, places: Places
+    row: OperationRow, sram: Pointer, tile: Pointer, block: ChannelBlock, pixels: Pixels, places: Places
 ) -> None:
     """`finish` of a quad, where int8 limits the results and nothing else, with scales that go down alone."""
     constants, outs, at = block.constants, places.outs, pixels.at

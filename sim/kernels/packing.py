@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.kernels.dot import GROUP_BYTES, dot_groups, transpose_groups
-from dlasim.sim.kernels.finish import CONSTANT_BYTES, Block, lane_channel
+from dlasim.sim.kernels.finish import CONSTANT_BYTES, ChannelBlock, lane_channel
 from dlasim.sim.kernels.memory_access import copy_bytes, load32, put32, shifted, store32
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.operation_rows import OperationRow
@@ -60,7 +60,7 @@ def pack_rows(
 def pack_block(
     row: OperationRow,
     sram: Pointer,
-    block: Block,
+    block: ChannelBlock,
     vector: Number,
     columns: Number,
     filters: Filters,

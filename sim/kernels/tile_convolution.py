@@ -14,7 +14,7 @@ from dlasim.sim.kernels.dot import GROUP_BYTES, stage_at
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     IS_DOWN,
-    Block,
+    ChannelBlock,
     Pixels,
     Places,
     aligned,
@@ -74,7 +74,7 @@ def finish_pixels(
     row: OperationRow,
     sram: Pointer,
     tile: Pointer,
-    block: Block,
+    block: ChannelBlock,
     pixels: Pixels,
     pitch: Number,
     places: Places,
@@ -194,7 +194,7 @@ def convolve_tiled(row: OperationRow, sram: Pointer, arena: Pointer, capacity: N
         rest = outputs - channel
         columns = _COLUMNS if rest > 3 * LANES else min(_PAIR, (rest + LANES - 1) // LANES)
         quad = block_constants(row, sram, channel, columns, constants)
-        block = Block(channel, columns, quad, constants)
+        block = ChannelBlock(channel, columns, quad, constants)
         width = min(_PAIR, columns)
         pair_bytes = taps * groups * width * BYTES32
         for v in range(0, columns, width):

@@ -6,7 +6,7 @@ from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.kernels.dot import dot_rows, stage_at
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
-    Block,
+    ChannelBlock,
     Pixels,
     Places,
     aligned,
@@ -105,5 +105,5 @@ def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity
                     dot_rows(ROWS, stage, patch_at + turns * BYTES32, scratch, scratch_rows, 1, fold, more)
                 for i in range(ROWS):
                     tile[o + i] = sums[i] + more[i] + constants[o + i] - offset
-            finish(row, sram, tile, Block(channel, 1, 0, constants), Pixels(0, 1, pixel), outs)
+            finish(row, sram, tile, ChannelBlock(channel, 1, 0, constants), Pixels(0, 1, pixel), outs)
     return 0
