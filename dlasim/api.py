@@ -164,7 +164,7 @@ def evaluate(
     """
     from dlasim.evaluation import evaluate as evaluate_program
 
-    program = load(locate(model), None, {}).program
+    program = load(model, None, {}).program
     return evaluate_program(
         program, str(model), inputs, labels,
         float_model=float_model, metric=metric, label_offset=label_offset, normalize=normalize, engine=engine,

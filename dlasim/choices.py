@@ -44,6 +44,8 @@ class Choices(TypedDict, total=False):
     """Size of the buffer for weights, or `unlimited`."""
     accumulators: int | Literal["unlimited"]
     """Accumulators of each output lane: output pixels worked on together, or `unlimited`."""
+    accumulator_storage: str
+    """What accumulators are made of: `flip-flops` of each lane, or one `memory` of all lanes."""
     mac_step_group: int
     """Steps of an output (taps, slices of input channels) that the array takes together."""
     mac_handover: Literal["results", "blocks"]
@@ -95,7 +97,7 @@ class Choices(TypedDict, total=False):
     timing: Literal["full", "macs", "zero"]
     """What takes time: everything, only multiply-accumulates, or nothing."""
     technology: str
-    """Energy constants: 45nm, 45nm-flash, or a FILE.toml that replaces some of them."""
+    """Constants of energy and area: 45nm, 45nm-flash, 22nm, or a FILE.toml that replaces some of them."""
     fusion: Literal["none", "requant", "full"]
     """What to fuse: nothing, the steps of a layer, or also layers, keeping tensors in SRAM."""
     requant: Literal["dla", "cpu"]
@@ -133,6 +135,7 @@ class Axes(TypedDict, total=False):
     weight_buffer_bytes: int | str | Sequence[int | str]
     weight_buffer: int | str | Sequence[int | str]
     accumulators: int | str | Sequence[int | str]
+    accumulator_storage: str | Sequence[str]
     mac_step_group: int | str | Sequence[int | str]
     mac_handover: str | Sequence[str]
     mac_weights: int | str | Sequence[int | str]

@@ -157,12 +157,14 @@ class ReportEnergyNj(TypedDict):
     """Steps of the vector lanes."""
     sram: float
     """Accesses of the SRAM."""
+    buffers: float
+    """Accesses of line buffers and weight buffer."""
     memory: float
     """Bytes that cross the bus of system memory."""
     clock: float
     """Clock of the DLA's flip-flops, of a unit while it works."""
     sram_leakage: float
-    """Leakage of the SRAM, from start to end."""
+    """Leakage of the DLA's memories, from start to end."""
     logic_leakage: float
     """Leakage of the DLA's logic, from start to end."""
     cpu: float
@@ -175,7 +177,7 @@ class ReportAreaKge(TypedDict):
     total: float
     """The logic of the DLA, in thousands of NAND2 gates."""
     mac: float
-    """The MAC unit: multipliers, adders, accumulators, requantizers, addresses, requests for words."""
+    """The MAC unit: multipliers, adders, requantizers, addresses, requests for words."""
     vector: float
     """The VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words."""
     dma: float
@@ -186,6 +188,37 @@ class ReportAreaKge(TypedDict):
     """The four units' queues."""
     control: float
     """Host window, counters, and the issue stage."""
+    accumulators: float
+    """The accumulators of all output lanes, if they are flip-flops."""
+
+
+class ReportAreaMm2(TypedDict):
+    """`area_mm2` of a Report."""
+
+    total: int
+    """The DLA with its memories, by the constants of the machine's technology."""
+    uncertainty: int
+    """Uncertainty of the total, from the uncertainties of the constants."""
+    mac: int
+    """The MAC unit: multipliers, adders, requantizers, addresses, requests for words."""
+    vector: int
+    """The VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words."""
+    dma: int
+    """Both directions of the DMA, the bus between them, requests for words."""
+    ports: int
+    """The SRAM's ports: the arbiter, and the multiplexers between ports and banks."""
+    queues: int
+    """The four units' queues."""
+    control: int
+    """Host window, counters, and the issue stage."""
+    accumulators: int
+    """The accumulators of all output lanes."""
+    sram: int
+    """The SRAM."""
+    line_buffers: int
+    """The line buffers of MAC and VECTOR."""
+    weight_buffer: int
+    """The weight buffer of MAC."""
 
 
 class ReportSramKib(TypedDict):
@@ -281,7 +314,10 @@ class Report(TypedDict):
     sram_peak_bytes: int
     """One past the highest byte of SRAM in use."""
     energy_nj: ReportEnergyNj
+    supply_v: int
+    """Supply at which the technology reaches the clock."""
     area_kge: ReportAreaKge
+    area_mm2: ReportAreaMm2
     sram_kib: ReportSramKib
     memory: ReportMemory
     cpu: ReportCpu
@@ -326,6 +362,7 @@ class SweepRow(TypedDict, total=False):
     line_buffer_bytes: int
     weight_buffer_bytes: int
     accumulators: int
+    accumulator_storage: str
     mac_step_group: int
     mac_handover: str
     mac_weights: int
@@ -386,11 +423,13 @@ class SweepRow(TypedDict, total=False):
     energy_requantization_nj: float
     energy_vector_nj: float
     energy_sram_nj: float
+    energy_buffers_nj: float
     energy_memory_nj: float
     energy_clock_nj: float
     energy_sram_leakage_nj: float
     energy_logic_leakage_nj: float
     energy_cpu_nj: float
+    supply_v: int
     area_kge: float
     area_mac_kge: float
     area_vector_kge: float
@@ -398,6 +437,19 @@ class SweepRow(TypedDict, total=False):
     area_ports_kge: float
     area_queues_kge: float
     area_control_kge: float
+    area_accumulators_kge: float
+    area_mm2: int
+    area_uncertainty_mm2: int
+    area_mac_mm2: int
+    area_vector_mm2: int
+    area_dma_mm2: int
+    area_ports_mm2: int
+    area_queues_mm2: int
+    area_control_mm2: int
+    area_accumulators_mm2: int
+    area_sram_mm2: int
+    area_line_buffers_mm2: int
+    area_weight_buffer_mm2: int
     sram_kib: float
     sram_line_buffers_kib: float
     sram_weight_buffer_kib: float
