@@ -88,6 +88,8 @@ def _parameters(function: FunctionType) -> list[str]:
 
 
 def _default(value: object) -> str:
+    if callable(value):  # its text has an address, which is another in each process
+        return "…"
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
