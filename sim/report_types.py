@@ -195,29 +195,29 @@ class ReportAreaKge(TypedDict):
 class ReportAreaMm2(TypedDict):
     """`area_mm2` of a Report."""
 
-    total: int
+    total: float
     """The DLA with its memories, by the constants of the machine's technology."""
-    uncertainty: int
+    uncertainty: float
     """Uncertainty of the total, from the uncertainties of the constants."""
-    mac: int
+    mac: float
     """The MAC unit: multipliers, adders, requantizers, addresses, requests for words."""
-    vector: int
+    vector: float
     """The VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words."""
-    dma: int
+    dma: float
     """Both directions of the DMA, the bus between them, requests for words."""
-    ports: int
+    ports: float
     """The SRAM's ports: the arbiter, and the multiplexers between ports and banks."""
-    queues: int
+    queues: float
     """The four units' queues."""
-    control: int
+    control: float
     """Host window, counters, and the issue stage."""
-    accumulators: int
+    accumulators: float
     """The accumulators of all output lanes."""
-    sram: int
+    sram: float
     """The SRAM."""
-    line_buffers: int
+    line_buffers: float
     """The line buffers of MAC and VECTOR."""
-    weight_buffer: int
+    weight_buffer: float
     """The weight buffer of MAC."""
 
 
@@ -314,7 +314,7 @@ class Report(TypedDict):
     sram_peak_bytes: int
     """One past the highest byte of SRAM in use."""
     energy_nj: ReportEnergyNj
-    supply_v: int
+    supply_v: float
     """Supply at which the technology reaches the clock."""
     area_kge: ReportAreaKge
     area_mm2: ReportAreaMm2
@@ -429,7 +429,7 @@ class SweepRow(TypedDict, total=False):
     energy_sram_leakage_nj: float
     energy_logic_leakage_nj: float
     energy_cpu_nj: float
-    supply_v: int
+    supply_v: float
     area_kge: float
     area_mac_kge: float
     area_vector_kge: float
@@ -438,18 +438,18 @@ class SweepRow(TypedDict, total=False):
     area_queues_kge: float
     area_control_kge: float
     area_accumulators_kge: float
-    area_mm2: int
-    area_uncertainty_mm2: int
-    area_mac_mm2: int
-    area_vector_mm2: int
-    area_dma_mm2: int
-    area_ports_mm2: int
-    area_queues_mm2: int
-    area_control_mm2: int
-    area_accumulators_mm2: int
-    area_sram_mm2: int
-    area_line_buffers_mm2: int
-    area_weight_buffer_mm2: int
+    area_mm2: float
+    area_uncertainty_mm2: float
+    area_mac_mm2: float
+    area_vector_mm2: float
+    area_dma_mm2: float
+    area_ports_mm2: float
+    area_queues_mm2: float
+    area_control_mm2: float
+    area_accumulators_mm2: float
+    area_sram_mm2: float
+    area_line_buffers_mm2: float
+    area_weight_buffer_mm2: float
     sram_kib: float
     sram_line_buffers_kib: float
     sram_weight_buffer_kib: float

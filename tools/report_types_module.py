@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 '''
-_FLOATS = ("share", "ratio", "ms", "s", "nJ", "kGE", "KiB")
+_FLOATS = ("share", "ratio", "ms", "s", "nJ", "kGE", "KiB", "mm2", "V")
 _WORDS = {"text": "str", "boolean": "bool"}
 _OBJECTS = {
     "memories": "dict[str, dict[str, int]]",
