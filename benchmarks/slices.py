@@ -35,7 +35,7 @@ from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
-from dlasim.compiler_shim.placement import place
+from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
 from dlasim.errors import InputError
@@ -199,7 +199,8 @@ def main() -> None:
     for part in slices:
         network = network_of(part)
         for label, machine in MACHINES.items():
-            placed = place(network, Policy(machine, CompileOptions(place="dla")))
+            policy = Policy(machine, CompileOptions(place="dla"))
+            placed = next(Placements(network, policy).promising(machine.sram_bytes))
             found = list(losses(part, placed, machine))
             total = f"{part.count} x {min(found):,}"
             print(f"{part.name:<14}{label:<30}{len(found):>8,}{min(found):>12,}{total:>16}", flush=True)

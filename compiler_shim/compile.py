@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from dlasim.compiler_shim.dlag.dlag_reader import tflite_of
+from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model, tflite_of
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.input_file import AnyInput, InputKind, open_input
 from dlasim.compiler_shim.lowering.lower import Lowered
-from dlasim.compiler_shim.model_files import is_graph_file, read_network
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.planning.planner import fastest_plan
-from dlasim.fileio import read_file
+from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
+from dlasim.errors import InputError
 from dlasim.sim.config import DlaConfig
 
 
-def load_model(path: str | Path) -> UnplacedNetwork:
+def load_model(given: AnyInput) -> UnplacedNetwork:
     """A model file, imported and partitioned; free of any configuration."""
-    return partition(load_graph(path))
+    return partition(load_graph(given))
 
 
-def load_graph(path: str | Path) -> Graph:
+def load_graph(given: AnyInput) -> Graph:
     """The network in a .tflite, .onnx or .dlag file, checked, with shapes resolved and constants folded."""
-    return prepare(read_network(path), str(path))
+    return prepare(read_network(given), str(given))
 
 
-def load_tflite(path: str | Path) -> bytes:
+def read_network(given: AnyInput) -> ReadModel:
+    """The network in a file, of which nothing is checked or resolved yet."""
+    file = open_input(given)
+    match file.kind:
+        case InputKind.PROGRAM:
+            raise InputError(f"{file} is already compiled; give a .tflite, .onnx or .dlag file")
+        case InputKind.ASSEMBLY:
+            raise InputError(f"{file} is assembly, not a model; `dlasim run {file}` runs it")
+        case InputKind.ONNX:
+            from dlasim.compiler_shim.onnx.onnx_import import read_onnx_model  # few need it
+
+            return read_onnx_model(file)
+        case InputKind.DLAG:
+            return read_graph_model(file)
+        case _:
+            return read_model(file)
+
+
+def load_tflite(given: AnyInput) -> bytes:
     """The model in a .tflite or .dlag file as a .tflite."""
-    return tflite_of(path) if is_graph_file(path) else read_file(path)
+    file = open_input(given)
+    return tflite_of(file) if file.kind is InputKind.DLAG else file.data
 
 
 def save_graph(graph: Graph) -> bytes:

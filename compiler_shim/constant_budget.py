@@ -10,7 +10,7 @@ from dlasim.errors import InputError
 
 # A network that shapes its weights at import reads and writes each of them a few times.
 _TIMES_THE_FILE = 8
-_LEAST_BYTES = 256 << 20
+_LEAST_BYTES = 256 << 20  # that any file may make, however small it is
 
 
 class ConstantBudget:

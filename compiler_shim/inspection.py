@@ -6,29 +6,30 @@ A model that dlasim refuses is described too, with the reason.
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
+from dlasim.compiler_shim.compile import read_network
 from dlasim.compiler_shim.graph import Graph, Tensor
 from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.model_files import read_network
+from dlasim.compiler_shim.input_file import AnyInput, open_input
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.errors import InputError
 
 
-def inspect_model(path: str | Path) -> dict[str, Any]:
+def inspect_model(given: AnyInput) -> dict[str, Any]:
     """The figures of a model file, as JSON has them."""
-    model = read_network(path)
+    file = open_input(given)
+    model = read_network(file)
     graph, refusal, network = model.graph, "", None
     try:
-        graph = prepare(model, str(path))
+        graph = prepare(model, str(file))
         network = partition(graph)
     except InputError as error:
         refusal = str(error)
     constants = sum(tensor.size_bytes for tensor in graph.tensors if tensor.is_constant)
     return {
         "name": graph.name,
-        "file_bytes": Path(path).stat().st_size,
+        "file_bytes": len(file.data),
         "inputs": [_interface(graph.tensors[number]) for number in graph.inputs],
         "outputs": [_interface(graph.tensors[number]) for number in graph.outputs],
         "operators": _operators(graph, network),

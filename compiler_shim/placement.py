@@ -30,11 +30,6 @@ MAX_PLACEMENT_COST_RATIO = 4  # placements whose estimates differ by more are no
 LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for it
 
 
-def place(network: UnplacedNetwork, policy: Policy) -> PlacedNetwork:
-    """The network with the cheapest runs of operators on the DLA and on the CPU, by estimates."""
-    return next(Placements(network, policy).promising(policy.config.sram_bytes))
-
-
 class Placements:
     """A network with every operator on the DLA or the CPU, for machines that differ only in their SRAM."""
 

@@ -3,7 +3,8 @@
 Keywords are parameters of the machine (DlaConfig) and options of the compiler (CompileOptions);
 `dlasim.choices` lists them. A machine is a DlaConfig, the name of a preset or a TOML file; without one it is
 the default machine. A model is a .tflite, .onnx or .dlag file, or the name of a built-in network such as
-`resnet8` or `mobilenet_v1:alpha=0.5`.
+`resnet8` or `mobilenet_v1:alpha=0.5`. `dlasim.compiler_shim.input_file.open_input` reads a file for several
+calls of `compile` and `run`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from dlasim.choices import Axes, Choices, HostChoices
+from dlasim.compiler_shim.input_file import InputFile
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError, RunError
 from dlasim.isa.program import Program
@@ -21,10 +23,9 @@ from dlasim.loading import (
     Loaded,
     Machine,
     choose_machine,
-    is_elf,
     load,
     load_network,
-    locate,
+    open_located,
     split_choices,
 )
 from dlasim.result import RunResult
@@ -76,7 +77,9 @@ def model(
     return target
 
 
-def compile(model: str | Path, config: Machine | None = None, **choices: Unpack[Choices]) -> Lowered:
+def compile(
+    model: str | Path | InputFile, config: Machine | None = None, **choices: Unpack[Choices]
+) -> Lowered:
     """Compile a model for a machine.
 
     `dlasim.isa.container.write` makes the bytes of a `program.bin` of its `program`.
@@ -114,15 +117,15 @@ def verify(
     >>> dlasim.verify("mnist", sram="16KiB").passed
     True
     """
-    from dlasim.compiler_shim.onnx import is_onnx
+    from dlasim.compiler_shim.input_file import InputKind
     from dlasim.verification import verify as check
 
-    file = locate(model)
+    file = open_located(model)
     lowered = compile(file, config, **choices)
     refuse_races(lowered.program)
     chosen = choose_machine(config, split_choices(choices)[0])
     given = dict(host_options or {})
-    if is_onnx(file):
+    if file.kind is InputKind.ONNX:
         from dlasim.onnx_comparison import verify_onnx
 
         return verify_onnx(file, lowered, chosen, runs, seed, engine, host, given)
@@ -161,7 +164,7 @@ def evaluate(
     """
     from dlasim.evaluation import evaluate as evaluate_program
 
-    program = load(locate(model), None, {}).program
+    program = load(model, None, {}).program
     return evaluate_program(
         program, str(model), inputs, labels,
         float_model=float_model, metric=metric, label_offset=label_offset, normalize=normalize, engine=engine,
@@ -170,7 +173,7 @@ def evaluate(
 
 
 def run(
-    file: str | Path,
+    file: str | Path | InputFile,
     config: Machine | None = None,
     *,
     inputs: Inputs | None = None,
@@ -202,7 +205,6 @@ def run(
     """
     from dlasim.sim.report import report
 
-    file = locate(file)
     loaded = load(file, config, choices, with_constants=not timing_only)
     warnings = refuse_races(loaded.program) if check_races else []
     began = time.perf_counter()
@@ -213,8 +215,8 @@ def run(
 
         arrays = prepare_inputs(loaded.program.inputs, inputs, normalize=normalize)
     options: dict[str, Any] = dict(host_options or {})
-    if is_elf(file):
-        host, options["firmware"] = "riscv", file
+    if loaded.firmware is not None:
+        host = "riscv"
     if host != "none":
         loaded.seconds["load"] += time.perf_counter() - began
         return _run_on_board(loaded, executor, arrays, warnings, host, options, repeat)
@@ -268,7 +270,7 @@ def inspect(model: str | Path) -> dict[str, Any]:
     """
     from dlasim.compiler_shim.inspection import inspect_model
 
-    return inspect_model(locate(model))
+    return inspect_model(open_located(model))
 
 
 def explain(model: str | Path, config: Machine | None = None, **choices: Unpack[Choices]) -> Explanation:

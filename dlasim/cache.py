@@ -20,7 +20,7 @@ _OBJECT = re.compile(r"[a-z][a-z0-9-]*-[0-9a-f]{20}\.o")
 _UNFINISHED = re.compile(rf"\.{_OBJECT.pattern}\.[0-9a-f]{{16}}")
 _UNFINISHED_SECONDS = 3600  # after this time its writer must have been killed
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_MAX_BYTES = 1 << 26
+_MAX_BYTES = 1 << 26  # of a file; the largest code of ours has less than 1 MiB
 
 
 class Cache:

@@ -113,7 +113,8 @@ class Choices(TypedDict, total=False):
 
 
 class Axes(TypedDict, total=False):
-    """The parameters of a sweep, each with one value, several, or text as on the command line."""
+    """The parameters of a sweep, each with one value, several, or text as on the command line; they mean what
+    those of Choices do."""
 
     preset: str | Sequence[str]
     """Predefined machines, or TOML files."""
@@ -122,97 +123,51 @@ class Axes(TypedDict, total=False):
     cpu: str | Sequence[str]
     """Cycles of the CPU's instructions, on the board."""
     pes: int | str | Sequence[int | str]
-    """Processing elements: multiply-accumulates per cycle."""
     parallel: str | Sequence[str]
-    """Channels processed in parallel; a grid such as 8x8 (or 8x8x4, of 4 pixels) also sets pes."""
     sram_bytes: int | str | Sequence[int | str]
-    """Size of the accelerator's SRAM, such as 512KiB."""
     sram: int | str | Sequence[int | str]
-    """Size of the accelerator's SRAM, such as 512KiB."""
     sram_bandwidth: int | str | Sequence[int | str]
-    """Bytes per cycle of each SRAM port, or `unlimited`."""
     sram_ports: int | str | Sequence[int | str]
-    """SRAM ports, which MAC, VECTOR and both DMA units share."""
     sram_dma_ports: int | str | Sequence[int | str]
-    """1: each DMA unit has an SRAM port of its own; 0: they share those of the other units."""
     sram_banks: int | str | Sequence[int | str]
-    """SRAM banks; each serves one port per cycle."""
     line_buffer_bytes: int | str | Sequence[int | str]
-    """Size of the buffer for input lines of MAC, and of that of VECTOR, or `unlimited`."""
     line_buffer: int | str | Sequence[int | str]
-    """Size of the buffer for input lines of MAC, and of that of VECTOR, or `unlimited`."""
     weight_buffer_bytes: int | str | Sequence[int | str]
-    """Size of the buffer for weights, or `unlimited`."""
     weight_buffer: int | str | Sequence[int | str]
-    """Size of the buffer for weights, or `unlimited`."""
     accumulators: int | str | Sequence[int | str]
-    """Accumulators of each output lane: output pixels worked on together, or `unlimited`."""
     accumulator_storage: str | Sequence[str]
-    """What accumulators are made of: `flip-flops` of each lane, or one `memory` of all lanes."""
     mac_step_group: int | str | Sequence[int | str]
-    """Steps of an output (taps, slices of input channels) that the array takes together."""
     mac_handover: str | Sequence[str]
-    """Whether `results` leave the array one by one, or `blocks` of pixels enter and leave it whole."""
     mac_weights: int | str | Sequence[int | str]
-    """Weights per cycle that reach the array, or `unlimited`."""
     mac_results: float | str | Sequence[float | str]
-    """Results per cycle that leave the MAC unit, or `unlimited`."""
     vector_requantizations: float | str | Sequence[float | str]
-    """Requantizations per cycle of the VECTOR unit, of which a sum takes three, or `unlimited`."""
     vector_divisions: float | str | Sequence[float | str]
-    """Divisions per cycle of the VECTOR unit, for averages, or `unlimited`."""
     dma_bandwidth: int | str | Sequence[int | str]
-    """Bytes per cycle in each direction, or `unlimited`."""
     dma_shared_bandwidth: int | str | Sequence[int | str]
-    """Bytes per cycle in both directions together, or `unlimited`."""
     dma_latency: int | str | Sequence[int | str]
-    """Cycles before a transfer's first byte."""
     dma_burst_bytes: int | str | Sequence[int | str]
-    """Size of a DMA burst."""
     dma_burst: int | str | Sequence[int | str]
-    """Size of a DMA burst."""
     dma_burst_overhead: int | str | Sequence[int | str]
-    """Cycles lost per burst."""
     memories: str | Sequence[str]
-    """Named memories: by name a table of bandwidth, latency, regions and more."""
     buses: str | Sequence[str]
-    """Bytes per cycle of buses that memories name."""
     vector_lanes: int | str | Sequence[int | str]
-    """Elements per cycle of the vector unit; 0: as many as PEs."""
     issue_cycles: int | str | Sequence[int | str]
-    """Cycles per instruction word."""
     queue_depth: int | str | Sequence[int | str]
-    """Operations that each unit holds, including the running one."""
     compute_overlap: int | str | Sequence[int | str]
-    """1: MAC and VECTOR work side by side; 0: in turns."""
     mac_fill: int | str | Sequence[int | str]
-    """Cycles to fill the pipeline of MAC."""
     mac_drain: int | str | Sequence[int | str]
-    """Cycles to drain the pipeline of MAC."""
     vector_fill: int | str | Sequence[int | str]
-    """Cycles to fill the pipeline of VECTOR."""
     vector_drain: int | str | Sequence[int | str]
-    """Cycles to drain the pipeline of VECTOR."""
     clock_mhz: float | str | Sequence[float | str]
-    """Clock in MHz."""
     clock: float | str | Sequence[float | str]
-    """Clock in MHz."""
     timing: str | Sequence[str]
-    """What takes time: everything, only multiply-accumulates, or nothing."""
     technology: str | Sequence[str]
-    """Constants of energy and area: 45nm, 45nm-flash, 22nm, or a FILE.toml that replaces some of them."""
     fusion: str | Sequence[str]
-    """What to fuse: nothing, the steps of a layer, or also layers, keeping tensors in SRAM."""
     requant: str | Sequence[str]
-    """Where to scale the int32 sums of convolutions to int8; with cpu, the DLA stores the sums with bias."""
     depthwise: str | Sequence[str]
-    """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: str | Sequence[str]
-    """How to tile layers: along output channels, or whichever way is cheapest."""
     place: str | Sequence[str]
-    """Where to run operators that both CPU and DLA support: where it is faster, or always on one of them."""
     dla_ops: str | Sequence[str | Sequence[str]]
-    """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 
 
 class HostChoices(TypedDict, total=False):

@@ -104,12 +104,6 @@ def file_stamp(path: str | Path) -> FileStamp:
     return status.st_mtime_ns, status.st_size
 
 
-def read_head(path: str | Path, count: int) -> bytes:
-    """Read the first bytes of a file."""
-    with open_file(path) as file, _clear_errors(path):
-        return file.read(count)
-
-
 def open_file(path: str | Path) -> BinaryIO:
     """A file to read from. Pipes are refused, which cannot be read twice, and devices, some of which never
     end."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.graph import Graph, Operator
-from dlasim.compiler_shim.model_files import is_graph_file
+from dlasim.compiler_shim.input_file import AnyInput, InputKind, open_input
 from dlasim.compiler_shim.operators.host_calls import bind_known, lower
 from dlasim.reference import Reference
 from dlasim.sim.host import TensorSpec, run_host_op
@@ -65,9 +64,10 @@ class HostKernels:
         return read[item] if data is None else np.asarray(data)
 
 
-def own_kernels(model: str | Path) -> HostKernels | None:
+def own_kernels(model: AnyInput) -> HostKernels | None:
     """The kernels of a graph that rounds once, which TensorFlow cannot compute; None for any other model."""
-    if not is_graph_file(model):
+    file = open_input(model)
+    if file.kind is not InputKind.DLAG:
         return None
-    graph = load_graph(model)
+    graph = load_graph(file)
     return HostKernels(graph) if graph.rounds_once else None

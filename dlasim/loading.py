@@ -10,23 +10,23 @@ from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dlasim.compiler_shim.input_file import AnyInput, InputFile, InputKind, open_input
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.recipes import refuse_other_formats
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.fileio import read_head
 from dlasim.isa import container
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig, GridMismatchError, load_file, preset
+from dlasim.sim.config import DlaConfig, GridMismatchError
+from dlasim.sim.machine_files import load_file, preset
 from dlasim.sim.runner import check_config, config_of
 from dlasim.sim.technology import technology
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.compiler_shim.partition import UnplacedNetwork
+    from dlasim.vp.elf import Firmware
 
 Machine = DlaConfig | str | Path  # a configuration, the name of a preset, or a TOML file
-_HEAD_BYTES = 64
 _NETWORK = re.compile(r"[A-Za-z]\w*(:\w+=[\w.]+(,\w+=[\w.]+)*)?")  # a built-in network, with arguments
 
 
@@ -38,6 +38,7 @@ class Loaded:
     config: DlaConfig
     seconds: dict[str, float] = field(default_factory=dict)
     lowered: Lowered | None = None  # what the compiler knows, if it was a model
+    firmware: Firmware | None = None  # that runs it, if it was an application
 
 
 def locate(file: str | Path) -> str | Path:
@@ -51,6 +52,11 @@ def locate(file: str | Path) -> str | Path:
     from dlasim.sweeps.models import source
 
     return source(text, Path(), "model").file()
+
+
+def open_located(file: AnyInput) -> InputFile:
+    """What the file is and holds, also of a built-in network; nothing is read twice."""
+    return file if isinstance(file, InputFile) else open_input(locate(file))
 
 
 def choose_machine(machine: Machine | None, changes: Mapping[str, Any]) -> DlaConfig:
@@ -101,12 +107,13 @@ def _named_machine(machine: Machine | None) -> DlaConfig:
 
 
 def load(
-    file: str | Path, machine: Machine | None, choices: Mapping[str, Any], with_constants: bool = True
+    given: AnyInput, machine: Machine | None, choices: Mapping[str, Any], with_constants: bool = True
 ) -> Loaded:
     """Read or assemble the program in a file, or lower the model in it for the machine."""
     began = time.perf_counter()
     changes, options = split_choices(choices)
-    if is_assembly(file) or is_elf(file) or container.is_program(read_head(file, _HEAD_BYTES)):
+    file = open_located(given)
+    if not file.is_model:
         return _load_program(file, machine, changes, options, began)
     from dlasim.compiler_shim.compile import lower_for
 
@@ -121,7 +128,7 @@ def load(
 
 
 def _load_program(
-    file: str | Path,
+    file: InputFile,
     machine: Machine | None,
     changes: dict[str, Any],
     options: dict[str, Any],
@@ -131,59 +138,46 @@ def _load_program(
         raise InputError(
             f"{file} is already compiled: {', '.join(sorted(options))} can be set only for a model"
         )
-    program = _read_program(file)
+    program, firmware = _read_program(file)
     chosen = choose_machine(config_of(program) if machine is None else machine, changes)
     technology(chosen.technology)
     check_config(program, chosen)
     seconds = {"load": time.perf_counter() - began, "lower": 0.0}
-    return Loaded(program, chosen, seconds)
+    return Loaded(program, chosen, seconds, firmware=firmware)
 
 
-def _read_program(file: str | Path) -> Program:
-    if is_assembly(file):
-        from dlasim.isa.assembly.source_file import assemble_file  # few runs need the assembler
+def _read_program(file: InputFile) -> tuple[Program, Firmware | None]:
+    if file.kind is InputKind.ASSEMBLY:
+        from dlasim.isa.assembly.source_file import assemble_bytes  # few runs need the assembler
 
-        return assemble_file(file)
-    return _program_in(file) if is_elf(file) else container.read_file(file)
-
-
-def is_assembly(file: str | Path) -> bool:
-    """Whether a file is assembly, by its name."""
-    return str(file).endswith(".s")
-
-
-def is_elf(file: str | Path) -> bool:
-    """Whether a file starts like an ELF."""
-    refuse_other_formats(file)  # of which some are folders
-    return read_head(file, _HEAD_BYTES).startswith(b"\x7fELF")
-
-
-def is_application(file: str | Path) -> bool:
-    """Whether an ELF was made by `dlasim compile`: it can run like the program that it contains."""
-    return _find_program(file) is not None
-
-
-def _program_in(file: str | Path) -> Program:
-    program = _find_program(file)
+        return assemble_bytes(file.data, file.path), None
+    if file.kind is InputKind.PROGRAM:
+        return container.read(file.data, file.path), None
+    program, firmware = _application(file)
     if program is None:
         raise InputError(f"{file} was not made by `dlasim compile`: run it with dlasim.on_board.run_elf")
-    return program
+    return program, firmware
 
 
-def _find_program(file: str | Path) -> Program | None:
-    """The program in an application made by `dlasim compile`; None for any other ELF."""
+def is_application(file: InputFile) -> bool:
+    """Whether an ELF was made by `dlasim compile`: it can run like the program that it contains."""
+    return _application(file)[0] is not None
+
+
+def _application(file: InputFile) -> tuple[Program | None, Firmware]:
+    """The program in an application made by `dlasim compile`, None in any other ELF; and what runs it."""
     from dlasim.vp import elf_image
-    from dlasim.vp.elf import read_elf
+    from dlasim.vp.elf import parse_elf
 
-    firmware = read_elf(file)
-    return elf_image.find_program(firmware) if elf_image.is_application(firmware) else None
+    firmware = parse_elf(file.data, file.path)
+    return elf_image.find_program(firmware) if elf_image.is_application(firmware) else None, firmware
 
 
-def load_network(file: str | Path) -> UnplacedNetwork:
+def load_network(file: AnyInput) -> UnplacedNetwork:
     """Read a model in any supported format and partition it between DLA and CPU."""
     from dlasim.compiler_shim.compile import load_model
 
-    return load_model(locate(file))
+    return load_model(open_located(file))
 
 
 def split_choices(choices: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

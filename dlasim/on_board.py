@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dlasim.compiler_shim.input_file import AnyInput, open_input
 from dlasim.errors import InputError, one_of, printable, unknown
 from dlasim.isa import container
 from dlasim.isa.program import Program
@@ -15,7 +16,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import config_of
 from dlasim.vp import HOSTS, elf_image
 from dlasim.vp.bare_metal import BareMetal, run_bare_metal
-from dlasim.vp.elf import Firmware, parse_elf, read_elf
+from dlasim.vp.elf import Firmware, parse_elf
 from dlasim.vp.host import HostOptions, Prototype, Prototyped, shipped_firmware
 from dlasim.vp.host_report import report, rtl_warnings
 from dlasim.vp.kernel_support import refuse_missing_kernels
@@ -73,7 +74,7 @@ def run_loaded(
     loaded: Loaded, executor: Executor | None, arrays: Sequence[NDArray[Any]], options: HostOptions
 ) -> tuple[Prototyped, dict[str, Any]]:
     """Run a program on the board; returns the run and its report."""
-    done = Prototype(loaded.program, loaded.config, executor, options).run(arrays)
+    done = Prototype(loaded.program, loaded.config, executor, options, loaded.firmware).run(arrays)
     seconds = {**loaded.seconds, "simulate": done.inference.wall_seconds}
     if len(done.wall_seconds) > 1:
         seconds["steady"] = min(done.wall_seconds[1:])
@@ -82,7 +83,7 @@ def run_loaded(
 
 
 def run_elf(
-    file: str | Path,
+    file: AnyInput,
     config: Machine | None,
     machine: dict[str, Any],
     executor: Executor,
@@ -91,7 +92,8 @@ def run_elf(
     **run_control: Any,
 ) -> BareMetal:
     """Run the user's own ELF file. Without `config`, its machine is that of the program inside, if any."""
-    firmware = read_elf(file)
+    source = open_input(file)
+    firmware = parse_elf(source.data, source.path)
     return run_bare_metal(
         firmware, _machine_for(firmware, config, machine), executor, cpu, RunControl(**run_control)
     )

@@ -10,8 +10,7 @@ kernels.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
-from pathlib import Path
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from dlasim import verification
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.input_file import AnyInput
 from dlasim.compiler_shim.onnx.onnx_import import convert
 from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.dataclass import dataclass
@@ -57,11 +57,6 @@ class TensorDifference:
         self.elements += difference.size
         self.differing += int(np.count_nonzero(difference))
         self.steps = max(self.steps, int(difference.max(initial=0)))
-
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        counts = {"elements": self.elements, "differing": self.differing, "steps": self.steps}
-        return {"name": self.name, "is_coarse": self.is_coarse, **counts}
 
 
 @dataclass(slots=True)
@@ -116,13 +111,13 @@ class OnnxComparison:
             "differing": self.differing,
             "steps": self.steps,
             "program": self.program.as_dict(),
-            "layers": [layer.as_dict() for layer in self.layers],
-            "outputs": [output.as_dict() for output in self.outputs],
+            "layers": [asdict(layer) for layer in self.layers],
+            "outputs": [asdict(output) for output in self.outputs],
         }
 
 
 def verify_onnx(
-    model: str | Path,
+    model: AnyInput,
     lowered: Lowered,
     config: DlaConfig,
     runs: int = 1,

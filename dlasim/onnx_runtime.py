@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.input_file import AnyInput, open_input
 from dlasim.errors import InputError, RunError, printable
-from dlasim.fileio import read_file
 from dlasim.installation import extra_command
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 class OnnxReference:
     """A model in onnxruntime, which also gives the tensors of these names."""
 
-    def __init__(self, path: str | Path, traced: Sequence[Traced], inputs: Sequence[Traced]) -> None:
+    def __init__(self, given: AnyInput, traced: Sequence[Traced], inputs: Sequence[Traced]) -> None:
         try:
             import onnxruntime
         except ImportError:
@@ -36,10 +36,11 @@ class OnnxReference:
         # Each operator as it is in the file: fused kernels may saturate sums on some CPUs.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = 4
+        path = str(given)
         folder = os.path.realpath(Path(path).parent)
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
         try:
-            data = read_file(path) + _extra_outputs([item.name for item in traced])
+            data = open_input(given).data + _extra_outputs([item.name for item in traced])
             self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its errors have no common class
             text = printable(" ".join(str(error).split()))[:200]

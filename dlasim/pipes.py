@@ -14,7 +14,7 @@ from dlasim.errors import InputError
 
 # A shell opens both ends of `<(command)` at once; a process that opens a named pipe may take a moment.
 _PATIENCE_SECONDS = 2.0
-_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS = 0.02  # between two looks
 _CHUNK_BYTES = 1 << 20
 
 

@@ -30,12 +30,16 @@ def available() -> list[str]:
 
 def run(name: str, model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) -> Tensors | None:
     """Every tensor after one inference from a fresh state; None if the interpreter rejects the model."""
-    compute = _run_micro if name == MICRO else _run_litert
     with quiet():
         try:
-            return compute(model, inputs, tensor_count)
+            return infer(name, model, inputs, tensor_count)
         except (RuntimeError, ValueError):
             return None
+
+
+def infer(name: str, model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) -> Tensors:
+    """The same in this process, of a model that the interpreter takes."""
+    return (_run_micro if name == MICRO else _run_litert)(model, inputs, tensor_count)
 
 
 def _run_micro(model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) -> Tensors:
@@ -52,7 +56,8 @@ def _run_micro(model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) 
     return {index: np.array(interpreter.GetTensor(index, 0)["tensor_data"]) for index in range(tensor_count)}
 
 
-def _run_litert(model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) -> Tensors:
+def litert_interpreter(model: bytes) -> Any:
+    """LiteRT with reference kernels, ready to be given inputs; it keeps all tensors."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     interpreter = Interpreter(
@@ -61,6 +66,11 @@ def _run_litert(model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int)
         experimental_preserve_all_tensors=True,
     )
     interpreter.allocate_tensors()
+    return interpreter
+
+
+def _run_litert(model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) -> Tensors:
+    interpreter = litert_interpreter(model)
     for detail, value in zip(interpreter.get_input_details(), inputs, strict=True):
         interpreter.set_tensor(detail["index"], value)
     interpreter.invoke()

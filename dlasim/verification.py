@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.input_file import AnyInput
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, Value, alias_chain, whole_view
 from dlasim.compiler_shim.views import View, dense_layout
 from dlasim.dataclass import dataclass
@@ -193,7 +193,7 @@ class AnyReference(Protocol):
 
 
 def verify(
-    model: str | Path,
+    model: AnyInput,
     lowered: Lowered,
     config: DlaConfig,
     runs: int = 1,

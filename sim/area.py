@@ -30,8 +30,8 @@ COMPONENTS = {
 }
 DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
 LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
-LANE_DIVISIONS = 2
-DMA_UNITS = 2
+LANE_DIVISIONS = 2  # likewise
+DMA_UNITS = 2  # in and out
 RESULT_FLIP_FLOPS = 142  # of a MAC lane's 206: those behind the accumulator, which a result passes once
 FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
 _HALVES = 2  # of the accumulators: one adds up while the other's results leave

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError, printable, unknown
-from dlasim.fileio import parse_toml, read_toml
+from dlasim.errors import InputError, unknown
 from dlasim.isa.limits import MAX_SRAM_BYTES
 from dlasim.sim.parameters import Better, Form, MachineParameter, Rtl, RtlLimit, row, rows_of
 from dlasim.sim.sizes import KIB, size_text
@@ -21,7 +17,6 @@ if TYPE_CHECKING:
     from dlasim.isa.program import Requirement
 
 MAX_PES = 1 << 20
-_PRESETS = Path(__file__).parent / "presets"
 TABLES = ("memories", "buses")  # parameters that are tables, with parts such as memories.flash.bandwidth
 PARALLEL_FORM = "input, output, or a grid such as 8x16 or 8x8x4"
 _MIN_RATE = 0.01  # results in a cycle
@@ -520,43 +515,3 @@ def parse_grid(text: str) -> tuple[int, int, int]:
         raise InputError(f"parallel must be {PARALLEL_FORM} (got {text!r})")
     inputs, outputs, pixels = (*map(int, parts), 1)[:3]
     return inputs, outputs, pixels
-
-
-def from_mapping(values: Mapping[str, Any], origin: str) -> DlaConfig:
-    """A configuration from a table of parameters; `origin` names the table in errors."""
-    try:
-        return DlaConfig().replace(**dict(values))
-    except InputError as error:
-        raise InputError(f"{origin}: {error}") from None
-
-
-def load_file(path: str | Path) -> DlaConfig:
-    """Read the configuration in a TOML file."""
-    values = read_toml(path)
-    values.setdefault("name", printable(Path(path).stem))
-    return from_mapping(values, str(path))
-
-
-def preset_names() -> tuple[str, ...]:
-    """The names of the presets that dlasim includes."""
-    return tuple(sorted(item.name[:-5] for item in _PRESETS.iterdir() if item.name.endswith(".toml")))
-
-
-def preset(name: str) -> DlaConfig:
-    """The preset of that name."""
-    if name not in preset_names():
-        raise InputError(unknown("preset", name, preset_names()))
-    return from_mapping({"name": name, **parse_toml(_preset_text(name), name)}, f"preset {name}")
-
-
-def preset_summary(name: str) -> str:
-    """A description of a preset: the first sentence of its file."""
-    comment = " ".join(
-        line.removeprefix("#").strip()
-        for line in itertools.takewhile(lambda line: line.startswith("#"), _preset_text(name).splitlines())
-    )
-    return re.split(r"[.:] ", comment.rstrip("."), maxsplit=1)[0]
-
-
-def _preset_text(name: str) -> str:
-    return (_PRESETS / f"{name}.toml").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 
 MAX_CELLS = 12 << 10  # of both signs, a byte each: one float of twelve is in a cell with two results
-MAX_BITS = 19
+MAX_BITS = 19  # of a cell: what an attribute of QUANTIZE_TABLE allows
 SIGN = 1 << 31
 INFINITY = 0x7F800000  # its bits: the floats above it are NaNs
 

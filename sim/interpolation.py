@@ -16,7 +16,7 @@ Floats = NDArray[np.float32]
 
 INT16_MIN, INT16_MAX = -(1 << 15), (1 << 15) - 1
 _ENTRIES = 256
-_STEPS_PER_UNIT = 24
+_STEPS_PER_UNIT = 24  # of TensorFlow's table of int16 LOGISTIC
 # Entries that TensorFlow has one step above the nearest integer.
 _RAISED = (
     4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45,

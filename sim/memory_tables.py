@@ -16,7 +16,7 @@ RATE_SCALE = 1000  # of a rate: a byte per cycle
 SYSTEM = "system"  # the memory and the bus that the parameters dma_… describe
 MAX_MEMORIES = 8
 _MAX_RATE, _MAX_CYCLES, _MAX_BYTES = 1 << 20, 1 << 20, 1 << 31
-_NAME_LENGTH = 32
+_NAME_LENGTH = 32  # names become columns of tables
 
 
 def scaled(rate: float) -> int:

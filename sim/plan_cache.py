@@ -11,7 +11,7 @@ from dlasim.isa import codec
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.plan import Plan, plan_stream
 
-MAX_CACHED_PLANS = 1024
+MAX_CACHED_PLANS = 1024  # then all are forgotten: bounds memory, not the result
 MAX_CACHED_WORDS = 1 << 20  # of their streams, since a guest may submit any number of long ones
 
 

@@ -50,20 +50,9 @@ class UnitReport(TypedDict):
     """It is idle while the full queue of another unit blocks issue."""
 
 
-class LayerReportDmaBytes(TypedDict):
-    """`dma_bytes` of a LayerReport."""
+class LayerFigures(TypedDict):
+    """The figures of a layer that every form has."""
 
-    read: int
-    """Read from system memory."""
-    write: int
-    """Written to system memory."""
-
-
-class LayerReport(TypedDict):
-    """The figures of a layer."""
-
-    instructions: NotRequired[int]
-    """Of the CPU; only with --host riscv."""
     name: str
     """What the layer is called."""
     operator: str
@@ -84,9 +73,25 @@ class LayerReport(TypedDict):
     """macs / (PEs · busy_cycles); 0 on the CPU."""
     tiles: int
     """Its compute operations."""
-    dma_bytes: LayerReportDmaBytes
     energy_nj: float
     """Of its operations, or of its instructions on the CPU."""
+
+
+class LayerReportDmaBytes(TypedDict):
+    """`dma_bytes` of a LayerReport."""
+
+    read: int
+    """Read from system memory."""
+    write: int
+    """Written to system memory."""
+
+
+class LayerReport(LayerFigures):
+    """The figures of a layer."""
+
+    instructions: NotRequired[int]
+    """Of the CPU; only with --host riscv."""
+    dma_bytes: LayerReportDmaBytes
 
 
 class ReportCyclesByKind(TypedDict):
@@ -326,42 +331,21 @@ class Report(TypedDict):
     """What dlasim itself took, by phase."""
 
 
-class LayerRow(TypedDict):
+class LayerRow(LayerFigures):
     """A row of `.layers` of a result."""
 
-    name: str
-    """What the layer is called."""
-    operator: str
-    """Its TFLite operator."""
-    kind: str
-    """The kind that its cycles count as."""
-    unit: str
-    """`dla` or `cpu`."""
-    cycles: int
-    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the
-    stall add up to the total, less the overlap."""
-    busy_cycles: int
-    """In which any of its operations computes; layers that overlap both count them, so they may add up to
-    more than the total."""
-    macs: int
-    """Multiply-accumulates done."""
-    utilization: float
-    """macs / (PEs · busy_cycles); 0 on the CPU."""
-    tiles: int
-    """Its compute operations."""
     dma_read_bytes: int
     """Read from system memory."""
     dma_write_bytes: int
     """Written to system memory."""
-    energy_nj: float
-    """Of its operations, or of its instructions on the CPU."""
 
 
 class SweepRow(TypedDict, total=False):
-    """A row of the table of a sweep, of a point that ran; the last columns are those of a layer."""
+    """A row of the table of a sweep, of a point that ran. Each column means what the figure of a `Report`
+    does, see docs/figures.md; the last ones are those of a layer. `key` is a hash of all that determines the
+    row."""
 
     point: int
-    """Its number."""
     case: str
     model: str
     label: str
@@ -410,249 +394,125 @@ class SweepRow(TypedDict, total=False):
     place: str
     dla_ops: str
     status: str
-    """`ok`."""
     reason: str
     cycles_total: int
-    """From the first step to the end of the last: DLA + CPU - overlap."""
     milliseconds: float
-    """cycles.total at the machine's clock."""
     bound_cycles: int | None
-    """What the most loaded unit needs for compulsory work and traffic; null without section WORK."""
     bound_ratio: float | None
-    """cycles.total / bound_cycles; null without work."""
     cycles_dla: int
-    """The streams, each from its doorbell to its HALT."""
     cycles_cpu: int
-    """The CPU's work, not its waits; measured with --host riscv, otherwise an estimate."""
     cycles_overlap: int
-    """Those in which CPU and DLA both work."""
     cycles_conv: int
-    """Those of kind CONV."""
     cycles_depth: int
-    """Those of kind DEPTH."""
     cycles_fc: int
-    """Those of kind FC."""
     cycles_pool: int
-    """Those of kind POOL."""
     cycles_eltwise: int
-    """Those of kind ELTWISE."""
     cycles_act: int
-    """Those of kind ACT."""
     cycles_requant: int
-    """Those of kind REQUANT."""
     cycles_other: int
-    """Those of kind OTHER."""
     cycles_stall: int
-    """The other cycles of the DLA: no compute operation runs."""
     cycles_dma: int
-    """Those of the DLA in which a transfer runs."""
     macs: int
-    """Multiply-accumulates of the DLA."""
     utilization: float
-    """macs / (PEs · cycles.dla)."""
     dma_read_bytes: int
-    """Read from system memory."""
     dma_write_bytes: int
-    """Written to system memory."""
     sram_peak_bytes: int
-    """One past the highest byte of SRAM in use."""
     energy_nj: float
-    """Of the inference, by the constants of the machine's technology."""
     energy_uncertainty_nj: float
-    """Uncertainty of the total, from the uncertainties of the constants."""
     energy_mac_nj: float
-    """Multiply-accumulates."""
     energy_requantization_nj: float
-    """Requantizations and divisions."""
     energy_vector_nj: float
-    """Steps of the vector lanes."""
     energy_sram_nj: float
-    """Accesses of the SRAM."""
     energy_buffers_nj: float
-    """Accesses of line buffers and weight buffer."""
     energy_memory_nj: float
-    """Bytes that cross the bus of system memory."""
     energy_clock_nj: float
-    """Clock of the DLA's flip-flops, of a unit while it works."""
     energy_sram_leakage_nj: float
-    """Leakage of the DLA's memories, from start to end."""
     energy_logic_leakage_nj: float
-    """Leakage of the DLA's logic, from start to end."""
     energy_cpu_nj: float
-    """Instructions of the CPU."""
     supply_v: float
-    """Supply at which the technology reaches the clock."""
     area_kge: float
-    """The logic of the DLA, in thousands of NAND2 gates."""
     area_mac_kge: float
-    """The MAC unit: multipliers, adders, requantizers, addresses, requests for words."""
     area_vector_kge: float
-    """The VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words."""
     area_dma_kge: float
-    """Both directions of the DMA, the bus between them, requests for words."""
     area_ports_kge: float
-    """The SRAM's ports: the arbiter, and the multiplexers between ports and banks."""
     area_queues_kge: float
-    """The four units' queues."""
     area_control_kge: float
-    """Host window, counters, and the issue stage."""
     area_accumulators_kge: float
-    """The accumulators of all output lanes, if they are flip-flops."""
     area_mm2: float
-    """The DLA with its memories, by the constants of the machine's technology."""
     area_uncertainty_mm2: float
-    """Uncertainty of the total, from the uncertainties of the constants."""
     area_mac_mm2: float
-    """The MAC unit: multipliers, adders, requantizers, addresses, requests for words."""
     area_vector_mm2: float
-    """The VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words."""
     area_dma_mm2: float
-    """Both directions of the DMA, the bus between them, requests for words."""
     area_ports_mm2: float
-    """The SRAM's ports: the arbiter, and the multiplexers between ports and banks."""
     area_queues_mm2: float
-    """The four units' queues."""
     area_control_mm2: float
-    """Host window, counters, and the issue stage."""
     area_accumulators_mm2: float
-    """The accumulators of all output lanes."""
     area_sram_mm2: float
-    """The SRAM."""
     area_line_buffers_mm2: float
-    """The line buffers of MAC and VECTOR."""
     area_weight_buffer_mm2: float
-    """The weight buffer of MAC."""
     sram_kib: float
-    """All memories of the DLA."""
     sram_line_buffers_kib: float
-    """The line buffers of MAC and VECTOR."""
     sram_weight_buffer_kib: float
-    """The weight buffer of MAC."""
     sram_accumulators_kib: float
-    """The accumulators of all output lanes."""
     arena_peak_bytes: int
-    """System memory for tensors between steps."""
     constants_bytes: int
-    """Weights, records and tables in system memory."""
     artifact_bytes: int
-    """Command words and constants."""
     cpu_instructions: int | None
-    """Of the inference; null without a board."""
     cpu_setup_instructions: int | None
-    """Before and after the inference; only with --host riscv."""
     cpu_idle_cycles: int | None
-    """In which the CPU sleeps; only with --host riscv."""
     stack_peak_bytes: int | None
-    """The firmware's stack; only with --host riscv."""
     ram_peak_bytes: int | None
-    """The board's RAM in use; only with --host riscv."""
     simulation_seconds: float | None
-    """Time that emulating the board took on this computer."""
     subgraphs: int
-    """Parts of the network that run on the DLA without the CPU in between."""
     layers_dla: int
-    """Layers on the DLA."""
     layers_cpu: int
-    """Layers on the CPU."""
     tiles: int
-    """Compute operations of all layers."""
     unit_dma_in_work: int
-    """Those of DMA_IN."""
     unit_dma_in_fill: int
-    """Those of DMA_IN."""
     unit_dma_in_drain: int
-    """Those of DMA_IN."""
     unit_dma_in_latency: int
-    """Those of DMA_IN."""
     unit_dma_in_output: int
-    """Those of DMA_IN."""
     unit_dma_in_sram: int
-    """Those of DMA_IN."""
     unit_dma_in_contention: int
-    """Those of DMA_IN."""
     unit_dma_in_idle_issue: int
-    """Those of DMA_IN."""
     unit_dma_in_idle_wait: int
-    """Those of DMA_IN."""
     unit_dma_in_idle_queue: int
-    """Those of DMA_IN."""
     unit_dma_out_work: int
-    """Those of DMA_OUT."""
     unit_dma_out_fill: int
-    """Those of DMA_OUT."""
     unit_dma_out_drain: int
-    """Those of DMA_OUT."""
     unit_dma_out_latency: int
-    """Those of DMA_OUT."""
     unit_dma_out_output: int
-    """Those of DMA_OUT."""
     unit_dma_out_sram: int
-    """Those of DMA_OUT."""
     unit_dma_out_contention: int
-    """Those of DMA_OUT."""
     unit_dma_out_idle_issue: int
-    """Those of DMA_OUT."""
     unit_dma_out_idle_wait: int
-    """Those of DMA_OUT."""
     unit_dma_out_idle_queue: int
-    """Those of DMA_OUT."""
     unit_mac_work: int
-    """Those of MAC."""
     unit_mac_fill: int
-    """Those of MAC."""
     unit_mac_drain: int
-    """Those of MAC."""
     unit_mac_latency: int
-    """Those of MAC."""
     unit_mac_output: int
-    """Those of MAC."""
     unit_mac_sram: int
-    """Those of MAC."""
     unit_mac_contention: int
-    """Those of MAC."""
     unit_mac_idle_issue: int
-    """Those of MAC."""
     unit_mac_idle_wait: int
-    """Those of MAC."""
     unit_mac_idle_queue: int
-    """Those of MAC."""
     unit_vector_work: int
-    """Those of VECTOR."""
     unit_vector_fill: int
-    """Those of VECTOR."""
     unit_vector_drain: int
-    """Those of VECTOR."""
     unit_vector_latency: int
-    """Those of VECTOR."""
     unit_vector_output: int
-    """Those of VECTOR."""
     unit_vector_sram: int
-    """Those of VECTOR."""
     unit_vector_contention: int
-    """Those of VECTOR."""
     unit_vector_idle_issue: int
-    """Those of VECTOR."""
     unit_vector_idle_wait: int
-    """Those of VECTOR."""
     unit_vector_idle_queue: int
-    """Those of VECTOR."""
     version: str
-    """Of dlasim."""
     key: str
-    """A hash of all that determines the row."""
     layer: int
-    """The layer's number."""
     name: str
-    """What the layer is called."""
     operator: str
-    """Its TFLite operator."""
     kind: str
-    """The kind that its cycles count as."""
     unit: str
-    """`dla` or `cpu`."""
     cycles: int
-    """Attributed to it: its operation is the oldest that runs, or the CPU works on it; all layers and the
-    stall add up to the total, less the overlap."""
     busy_cycles: int
-    """In which any of its operations computes; layers that overlap both count them, so they may add up to
-    more than the total."""

@@ -1,4 +1,4 @@
-"""The settings of charts as text, which the command line, studies and Python share."""
+"""The kinds of charts, and their settings as text, which the command line, studies and Python share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ from typing import Any
 
 from dlasim.errors import InputError
 
+# kind of chart: its module in sweeps/charts, what it shows
+KINDS = {
+    "stacked": ("stacked", "cycles by kind, a bar for each configuration"),
+    "heatmap": ("heatmap", "cycles, or any figure, over two parameters"),
+    "pareto": ("pareto", "two or three figures against each other, and what nothing beats"),
+    "roofline": ("roofline", "layers under the roofs of computing and memory (needs --layers)"),
+    "utilization": ("utilization", "use of the PEs, layer by layer (needs --layers)"),
+    "timeline": ("timeline", "what every unit does when"),
+}
 _LISTS = ("segments", "figures")
 _NUMBERS: dict[str, Callable[[str], float]] = {"begin": int, "end": int, "point": int, "top": float}
 

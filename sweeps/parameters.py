@@ -15,7 +15,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, unknown
 from dlasim.fileio import FileStamp, file_stamp
-from dlasim.sim import config
+from dlasim.sim import config, machine_files
 from dlasim.sim.config import ALIASES, TABLES, DlaConfig
 from dlasim.sim.memory_tables import as_text
 from dlasim.sim.parameters import check_word
@@ -138,7 +138,7 @@ def machine_base(preset: str) -> DlaConfig:
 def _machine_base(preset: str, _stamp: FileStamp) -> DlaConfig:
     if not preset:
         return DlaConfig()
-    return config.load_file(preset) if preset.endswith(".toml") else config.preset(preset)
+    return machine_files.load_file(preset) if preset.endswith(".toml") else machine_files.preset(preset)
 
 
 def effective_values(

@@ -10,53 +10,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.reference_kernels import LITERT, MICRO, infer
+
 Array = NDArray[np.generic]
-# Untouched pages of the arena cost nothing, so it is as large as any test's network needs.
-_ARENA_BYTES = 64 << 20
 
 
 def run_tflite_micro(model: bytes | Path, inputs: Sequence[Array]) -> dict[int, Array]:
     """Every tensor by its index after one inference in TFLite Micro, constants included."""
-    from tflite_micro.python.tflite_micro import runtime
-
-    data = _bytes_of(model)
-    interpreter = runtime.Interpreter.from_bytes(
-        data,
-        arena_size=_ARENA_BYTES + 2 * len(data),
-        intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors,
-    )
-    for position, value in enumerate(inputs):
-        interpreter.set_input(value, position)
-    interpreter.invoke()
-    return {
-        index: np.array(interpreter.GetTensor(index, 0)["tensor_data"]) for index in range(tensor_count(data))
-    }
+    return infer(MICRO, _bytes_of(model), inputs, tensor_count(model))
 
 
 def run_litert_reference(model: bytes | Path, inputs: Sequence[Array]) -> dict[int, Array]:
     """Every tensor by its index after one inference with LiteRT's reference kernels."""
-    interpreter = litert_interpreter(model)
-    for detail, value in zip(interpreter.get_input_details(), inputs, strict=True):
-        interpreter.set_tensor(detail["index"], value)
-    interpreter.invoke()
-    return {
-        detail["index"]: interpreter.get_tensor(detail["index"])
-        for detail in interpreter.get_tensor_details()
-        if detail["name"] != ""
-    }
-
-
-def litert_interpreter(model: bytes | Path):
-    """LiteRT with reference kernels and all tensors kept, ready to be given inputs."""
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-    interpreter = Interpreter(
-        model_content=_bytes_of(model),
-        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
-        experimental_preserve_all_tensors=True,
-    )
-    interpreter.allocate_tensors()
-    return interpreter
+    return infer(LITERT, _bytes_of(model), inputs, tensor_count(model))
 
 
 def tensor_count(model: bytes | Path) -> int:

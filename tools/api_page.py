@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -87,6 +88,8 @@ def _parameters(function: FunctionType) -> list[str]:
 
 
 def _default(value: object) -> str:
+    if callable(value):  # its text has an address, which is another in each process
+        return "…"
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
@@ -109,15 +112,24 @@ def _text(text: str | None) -> str:
 def _table(name: str) -> str:
     """The keys of a TypedDict with their types and texts, which only its source has."""
     tree = ast.parse(Path(choices.__file__).read_text(encoding="utf-8"))
-    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+    bodies = {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
+    texts = _texts(bodies[choices.Choices.__name__]) | _texts(bodies[name])
     rows = ["| keyword | type | |", "| --- | --- | --- |"]
-    for number, node in enumerate(body):
+    for node in bodies[name]:
         if isinstance(node, ast.AnnAssign):
-            following = body[number + 1 : number + 2]
-            text = _docstring(following[0]) if following else ""
+            keyword = ast.unparse(node.target)
             kind = ast.unparse(node.annotation).replace("|", "\\|").replace("'", '"')
-            rows.append(f"| `{ast.unparse(node.target)}` | `{kind}` | {text} |")
+            rows.append(f"| `{keyword}` | `{kind}` | {texts.get(keyword, '')} |")
     return "\n".join(rows) + "\n"
+
+
+def _texts(body: list[ast.stmt]) -> dict[str, str]:
+    """The text behind each key that has one."""
+    return {
+        ast.unparse(key.target): _docstring(following)
+        for key, following in pairwise(body)
+        if isinstance(key, ast.AnnAssign) and _docstring(following)
+    }
 
 
 def _docstring(node: ast.stmt) -> str:

@@ -33,6 +33,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
             "weights-in-flash",
             "place-operators", "use-the-api", "reproduce-the-paper", "write-a-program",
             "bring-your-own-firmware", "attach-a-device", "add-an-instruction", "add-an-operator",
+            "add-a-sweep-column", "add-a-chart",
         )),
         "sweeps", "firmware", "bare-metal", "debugging",
     ),

@@ -1,126 +1,81 @@
 """The whole matrix: every model on every machine with every choice of options, compared with TensorFlow.
 
-    python tools/nightly.py [--models GLOB] [--journal FILE] [--fresh] [--minutes N]
+    python tools/nightly.py [--count N] [--first CASE] [--jobs N] [--journal FILE] [--minutes N]
 
-Real models come from the folder that DLASIM_MODEL_ZOO names. Each result is a line of the journal, and what
-stands there is not tried again, so an interrupted night goes on the next one. The exit code is 1 if anything
-was wrong.
+Real models come from the folder that DLASIM_MODEL_ZOO names. The cases of a model have numbers that follow
+each other. The exit code is 1 if anything was wrong.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 import tempfile
-import time
 from collections import Counter
-from contextlib import ExitStack
-from fnmatch import fnmatch
 from pathlib import Path
+
+from seed_journal import Row, list_problems, seed_arguments, try_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from tests.compiler import matrix  # noqa: E402
 
-OK, REFUSED, WRONG = "ok", "refused", "wrong"
+POINTS, NAMES = list(matrix.all_points()), matrix.model_names()
+BATCH = len(POINTS) // 8  # cases of one task of a worker, which opens the model once
 
 
 def main() -> int:
-    """Try what the journal lacks, then sum up."""
-    arguments = _parser().parse_args()
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    """Try the cases that the journal lacks, then sum up."""
     if not matrix.zoo_files():
         print("DLASIM_MODEL_ZOO is not set: built-in models only", file=sys.stderr)
-    arguments.journal.parent.mkdir(parents=True, exist_ok=True)
-    if arguments.fresh:
-        arguments.journal.unlink(missing_ok=True)
-    names = [name for name in matrix.model_names() if fnmatch(name, arguments.models)]
-    deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")
-    done = _read(arguments.journal)
-    complete = _try_all(names, arguments.journal, done, deadline)
-    return _summary(names, done, complete)
+    arguments = seed_arguments(__doc__, "cases", len(NAMES) * len(POINTS), 0, "nightly")
+    rows = try_seeds(
+        arguments, _try_batch, BATCH, _problem, lambda row: row["case"] == _name(int(row["seed"]))
+    )
+    for name in NAMES:
+        counts = Counter(_verdict(row) for row in rows if NAMES[int(row["seed"]) // len(POINTS)] == name)
+        print(f"{name}: {counts['ok']:,} ok, {counts['refused']:,} refused, {counts['wrong']:,} wrong")
+    print(f"{arguments.count - len(rows):,} left")
+    return list_problems(rows, _problem)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--models", default="*", help="which models, as a pattern: layers/* or resnet*")
-    parser.add_argument("--journal", type=Path, default=ROOT / "out" / "nightly.jsonl")
-    parser.add_argument("--fresh", action="store_true", help="forget what the journal has")
-    parser.add_argument("--minutes", type=float, default=0, help="stop after this long; go on the next time")
-    return parser
+def _name(number: int) -> str:
+    model, point = divmod(number, len(POINTS))
+    return f"{NAMES[model]}, {POINTS[point]}" if model < len(NAMES) else ""
 
 
-def _read(journal: Path) -> dict[tuple[str, str], dict[str, str]]:
-    """Results by model and point; a line that was cut off is left out."""
-    done = {}
-    for line in journal.read_text().splitlines() if journal.exists() else ():
+def _verdict(row: Row) -> str:
+    return {"": "ok", "refused": "refused"}.get(str(row["detail"]), "wrong")
+
+
+def _problem(row: Row) -> str:
+    return f"{row['case']}: {row['detail']}" if _verdict(row) == "wrong" else ""
+
+
+def _try_batch(numbers: list[int]) -> list[Row]:
+    models: dict[str, matrix.Model] = {}
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        done[row["model"], row["point"]] = row
-    return done
+            for number in numbers:
+                name = NAMES[number // len(POINTS)]
+                if name not in models:
+                    models[name] = matrix.open_model(name, Path(folder))
+                detail = _detail(models[name], POINTS[number % len(POINTS)])
+                rows.append({"seed": number, "case": _name(number), "detail": detail})
+        finally:
+            for model in models.values():
+                model.reference.close()
+    return rows
 
 
-def _try_all(
-    names: list[str], journal: Path, done: dict[tuple[str, str], dict[str, str]], deadline: float
-) -> bool:
-    """Whether nothing is left to try."""
-    points = list(matrix.all_points())
-    with tempfile.TemporaryDirectory() as folder, journal.open("a") as file, ExitStack() as stack:
-        for number, name in enumerate(names, start=1):
-            left = [point for point in points if (name, str(point)) not in done]
-            model = matrix.open_model(name, Path(folder)) if left else None
-            if model is not None:
-                stack.callback(model.reference.close)
-            for count, point in enumerate(left, start=1):
-                if time.monotonic() > deadline:
-                    return False
-                assert model is not None
-                row = _try(model, point)
-                done[name, str(point)] = row
-                print(json.dumps(row), file=file, flush=True)
-                _progress(f"{number}/{len(names)} {name}: {count}/{len(left)} {point}")
-                if row["verdict"] == WRONG:
-                    print(f"\r\033[K{name}, {point}: {row['detail']}", file=sys.stderr)
-    return True
-
-
-def _try(model: matrix.Model, point: matrix.Point) -> dict[str, str]:
+def _detail(model: matrix.Model, point: matrix.Point) -> str:
     try:
-        detail = matrix.check(model, point)
+        return matrix.check(model, point)
     except Exception as error:  # a night does not end with the first traceback
-        detail = f"{type(error).__name__}: {error}"
-    verdict = {"": OK, "refused": REFUSED}.get(detail, WRONG)
-    return {"model": model.name, "point": str(point), "verdict": verdict, "detail": detail}
-
-
-def _progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
-def _summary(names: list[str], done: dict[tuple[str, str], dict[str, str]], complete: bool) -> int:
-    """A row for each model, and what was wrong."""
-    _progress("")
-    print(f"{'model':<28}{'ok':>7}{'refused':>9}{'wrong':>7}{'left':>7}")
-    total: Counter[str] = Counter()
-    every = len(list(matrix.all_points()))
-    for name in names:
-        counts = Counter(row["verdict"] for (model, _), row in done.items() if model == name)
-        counts["left"] = every - counts.total()
-        total += counts
-        print(f"{name:<28}{counts[OK]:>7}{counts[REFUSED]:>9}{counts[WRONG]:>7}{counts['left']:>7}")
-    print(f"{'all':<28}{total[OK]:>7}{total[REFUSED]:>9}{total[WRONG]:>7}{total['left']:>7}")
-    for (model, point), row in done.items():
-        if model in names and row["verdict"] == WRONG:
-            print(f"{model}, {point}: {row['detail']}")
-    if not complete:
-        print("time is up; the next night goes on from here")
-    return 1 if total[WRONG] else 0
+        return f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from dlasim.isa.assembly import assemble
 from dlasim.sim import cost
-from dlasim.sim.config import DlaConfig, preset, preset_names
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.machine_files import preset, preset_names
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.sizes import UNLIMITED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from textwrap import fill, indent
 
+from dlasim.cli.choices_module import typed_dict
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
 from dlasim.sweeps.evaluate import LAYER_COLUMNS
 from dlasim.sweeps.parameters import catalogue
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 '''
-_WIDTH = 106  # of a docstring
 _FLOATS = ("share", "ratio", "ms", "s", "nJ", "kGE", "KiB", "mm2", "V")
 _WORDS = {"text": "str", "boolean": "bool"}
 _OBJECTS = {
@@ -62,6 +61,7 @@ _MORE = {
     ),
 }
 _LAYER_MORE = {"": (("instructions", "NotRequired[int]", f"of the CPU; {_BOARD}"),)}
+_LAYERS = [figure for figure in LAYER_FIGURES if figure.name != figure.column]  # not the same in every form
 _OUTPUT = (
     ("name", "str", "what the output is called"),
     ("type", "str", "the type of its elements"),
@@ -70,36 +70,38 @@ _OUTPUT = (
     ("zero_point", "int", "the value that stands for 0"),
     ("unwritten_bytes", "NotRequired[int]", "bytes that the program did not write"),
 )
-_POINT = (("point", "int", "its number"), *((name, "str", "") for name in ("case", "model", "label")))
-_STATUS = (("status", "str", "`ok`"), ("reason", "str", ""))
-_END = (("version", "str", "of dlasim"), ("key", "str", "a hash of all that determines the row"))
+_POINT = (("point", "int", ""), *((name, "str", "") for name in ("case", "model", "label")))
+_STATUS = (("status", "str", ""), ("reason", "str", ""))
+_END = (("version", "str", ""), ("key", "str", ""))
+_SWEEP_ROW = (
+    "A row of the table of a sweep, of a point that ran. Each column means what the figure of a `Report` "
+    "does, see docs/figures.md; the last ones are those of a layer. `key` is a hash of all that determines "
+    "the row."
+)
+_ROW = "TypedDict, total=False"
 Row = tuple[str, str, str]
 
 
 def module() -> str:
     """The whole module."""
-    row = [*_POINT, *_parameters(), *_STATUS, *_columns(RUN_FIGURES), *_END]
-    known = {name for name, _, _ in row}
-    layers = [(LAYER_COLUMNS[0], "int", "the layer's number"), *_columns(LAYER_FIGURES)]
+    layers = [(LAYER_COLUMNS[0], "int", ""), *_columns(LAYER_FIGURES)]
+    row = [*_POINT, *_parameters(), *_STATUS, *_columns(RUN_FIGURES), *_END, *layers]
+    alike = [_row(figure, figure.name) for figure in LAYER_FIGURES if figure not in _LAYERS]
     parts = [
         _HEAD,
         _typed_dict("OutputReport", "An output of a program.", _OUTPUT),
         _typed_dict("UnitReport", "The cycles of a unit.", [_row(each, each.name) for each in UNIT_FIGURES]),
-        *_nested("LayerReport", "The figures of a layer.", LAYER_FIGURES, _LAYER_MORE),
+        _typed_dict("LayerFigures", "The figures of a layer that every form has.", alike),
+        *_nested("LayerReport", "The figures of a layer.", _LAYERS, _LAYER_MORE, "LayerFigures"),
         *_nested("Report", "What `--report` writes, and `.report` of a result.", RUN_FIGURES, _MORE),
-        _typed_dict("LayerRow", "A row of `.layers` of a result.", _columns(LAYER_FIGURES)),
-        _typed_dict(
-            "SweepRow",
-            "A row of the table of a sweep, of a point that ran; the last columns are those of a layer.",
-            [*row, *(layer for layer in layers if layer[0] not in known)],
-            ", total=False",
-        ),
+        _typed_dict("LayerRow", "A row of `.layers` of a result.", _columns(_LAYERS), "LayerFigures"),
+        _typed_dict("SweepRow", _SWEEP_ROW, [(name, kind, "") for name, kind in _types(row).items()], _ROW),
     ]
     return "\n\n".join(parts)
 
 
 def _nested(
-    name: str, text: str, figures: Iterable[Figure], more: dict[str, tuple[Row, ...]]
+    name: str, text: str, figures: Iterable[Figure], more: dict[str, tuple[Row, ...]], base: str = "TypedDict"
 ) -> Iterator[str]:
     """The types of the objects in a report, then of the report."""
     tree: dict[str, list[Row]] = {"": list(more.get("", ()))}
@@ -115,7 +117,7 @@ def _nested(
         tree[parent].append(_row(figure, last))
     for path in sorted(filter(None, tree), key=lambda path: -path.count(".")):
         yield _typed_dict(_class_name(name, path), f"`{path}` of a {name}.", tree[path])
-    yield _typed_dict(name, text, tree[""])
+    yield _typed_dict(name, text, tree[""], base)
 
 
 def _class_name(name: str, path: str) -> str:
@@ -153,10 +155,14 @@ def _parameters() -> Iterator[Row]:
         yield parameter.name, parameter.kind.__name__, ""
 
 
-def _typed_dict(name: str, text: str, rows: Iterable[Row], more: str = "") -> str:
-    lines = [f"class {name}(TypedDict{more}):", f'    """{text}"""', ""]
-    for key, kind, meaning in rows:
-        lines.append(f"    {key}: {kind}")
-        if meaning:
-            lines += indent(fill(f'"""{_sentence(meaning)}"""', _WIDTH), "    ").splitlines()
-    return "\n".join(lines) + "\n"
+def _types(rows: Iterable[Row]) -> dict[str, str]:
+    """The type of each column; of two with one name, the first counts."""
+    found: dict[str, str] = {}
+    for name, kind, _ in rows:
+        found.setdefault(name, kind)
+    return found
+
+
+def _typed_dict(name: str, text: str, rows: Iterable[Row], base: str = "TypedDict") -> str:
+    described = [(key, kind, meaning and _sentence(meaning)) for key, kind, meaning in rows]
+    return typed_dict(name, text, described, base)

@@ -37,7 +37,7 @@ _BREAKPOINT, _FUNCTION = _COLUMNS["is_breakpoint"], _COLUMNS["function"]
 
 # A block can run on behind the end of the code, but not over more than a page and an instruction.
 _SLOTS_BEYOND = 4100 // 2
-_LOG_ENTRIES = 1 << 20
+_LOG_ENTRIES = 1 << 20  # 16 MiB; what is beyond is counted as lost
 
 
 @dataclass(frozen=True, slots=True)

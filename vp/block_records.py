@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlasim.native.record import Numbers, Record, Records, array, pointer, record
 
-RING_BLOCKS = 32
+RING_BLOCKS = 32  # that a debugger or a report of a fault can look back over; a power of two
 NO_SLOT = -1
 CODE_SLOT_BYTES = 2  # of code, the smallest instruction
 PAGE_BITS = 12

@@ -34,7 +34,7 @@ from dlasim.vp.uart import Uart
 
 Progress = Callable[[int, str], None]
 
-_LOCKUP_REPEATS = 100
+_LOCKUP_REPEATS = 100  # the same trap at its own handler, so often: no guest comes out of it
 
 
 @dataclass(frozen=True, slots=True)

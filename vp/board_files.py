@@ -62,101 +62,16 @@ def _region_lines(region: AddressRange) -> Iterator[str]:
 def linker_script(board: MemoryMap | None = None) -> str:
     """The script `board.ld`: code and constants in flash, stack at the bottom of RAM, data above it."""
     board = board or MemoryMap()
-    return _LINKER_SCRIPT.format(
-        notice=_NOTICE,
-        flash_base=board.flash.base,
-        firmware_bytes=memory_map.FIRMWARE_SLOT_BYTES,
-        program_base=board.program.base,
-        program_bytes=board.program.size_bytes,
-        ram_base=board.ram.base,
-        ram_bytes=board.ram.size_bytes,
+    return (
+        (Path(__file__).parent / "templates" / "board.ld")
+        .read_text(encoding="utf-8")
+        .format(
+            notice=_NOTICE,
+            flash_base=board.flash.base,
+            firmware_bytes=memory_map.FIRMWARE_SLOT_BYTES,
+            program_base=board.program.base,
+            program_bytes=board.program.size_bytes,
+            ram_base=board.ram.base,
+            ram_bytes=board.ram.size_bytes,
+        )
     )
-
-
-_LINKER_SCRIPT = """\
-/* The board's linker script. {notice}
-
-   flash    .text | .rodata | first contents of .data     (firmware's slot)
-            .program                                      (program image, optional: the loader may put one)
-   ram      stack | .data | .bss | heap ................. end of RAM
-
-   The stack lies lowest: one that overflows runs off RAM and faults, instead of eating into data.
-   Override its size with --defsym=__stack_size=N. */
-OUTPUT_ARCH(riscv)
-ENTRY(_start)
-
-MEMORY
-{{
-    flash (rx)   : ORIGIN = 0x{flash_base:08x}, LENGTH = 0x{firmware_bytes:08x}
-    program (r)  : ORIGIN = 0x{program_base:08x}, LENGTH = 0x{program_bytes:08x}
-    ram (rw)     : ORIGIN = 0x{ram_base:08x}, LENGTH = 0x{ram_bytes:08x}
-}}
-
-PHDRS
-{{
-    code PT_LOAD FLAGS(5);
-    constants PT_LOAD FLAGS(4);
-    image PT_LOAD FLAGS(4);
-    data PT_LOAD FLAGS(6);
-    zeroed PT_LOAD FLAGS(6);
-}}
-
-__stack_size = DEFINED(__stack_size) ? __stack_size : 0x10000;
-
-SECTIONS
-{{
-    .text : ALIGN(4)
-    {{
-        KEEP(*(.text.start))
-        *(.text .text.*)
-        . = ALIGN(4);
-        __text_end = .;
-    }} > flash : code
-
-    /* Constants start a page of their own: an emulator retranslates pages that hold code and data. */
-    .rodata : ALIGN(4096)
-    {{
-        *(.rodata .rodata.* .srodata .srodata.*)
-        . = ALIGN(4);
-    }} > flash : constants
-
-    .program : ALIGN(4096)
-    {{
-        __program_start = .;
-        KEEP(*(.program))
-    }} > program : image
-
-    .stack (NOLOAD) : ALIGN(16)
-    {{
-        __stack_bottom = .;
-        . += __stack_size;
-        . = ALIGN(16);
-        __stack_top = .;
-    }} > ram : NONE
-
-    .data : ALIGN(16)
-    {{
-        __data_start = .;
-        *(.data .data.*)
-        __global_pointer$ = . + 0x800;
-        *(.sdata .sdata.*)
-        . = ALIGN(4);
-        __data_end = .;
-    }} > ram AT > flash : data
-    __data_load = LOADADDR(.data);
-
-    .bss (NOLOAD) : AT(ADDR(.bss)) ALIGN(4)
-    {{
-        __bss_start = .;
-        *(.sbss .sbss.* .bss .bss.* COMMON)
-        . = ALIGN(4);
-        __bss_end = .;
-    }} > ram : zeroed
-
-    __heap_start = ALIGN(__bss_end, 16);
-    __ram_start = ORIGIN(ram);
-    __ram_end = ORIGIN(ram) + LENGTH(ram);
-
-    /DISCARD/ : {{ *(.comment .note .note.* .eh_frame .eh_frame_hdr .riscv.attributes.*) }}
-}}
-"""

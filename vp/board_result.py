@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from dlasim.dataclass import dataclass
-from dlasim.vp.decode import InstructionClass, classify
+from dlasim.vp.decode import classify
 from dlasim.vp.disassembly import REGISTER_NAMES
 from dlasim.vp.elf import COMPILE, CPU, Firmware
 from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
+from dlasim.vp.instruction_table import InstructionClass
 from dlasim.vp.traps import ILLEGAL_INSTRUCTION
 
 _MAX_CYCLE_BLOCKS = 8  # blocks of a loop that a crash dump folds

@@ -13,7 +13,8 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, unknown
 from dlasim.fileio import parse_toml, read_toml
 from dlasim.vp.block_records import CODE_SLOT_BYTES
-from dlasim.vp.decode import Code, CodeTable, InstructionClass
+from dlasim.vp.decode import Code, CodeTable
+from dlasim.vp.instruction_table import InstructionClass
 from dlasim.vp.memory_map import AddressRange
 
 PRESETS = ("ideal", "two_stage", "five_stage")

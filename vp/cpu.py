@@ -26,7 +26,7 @@ from dlasim.vp.block_counters import BlockCounters
 from dlasim.vp.block_records import PAGE_BITS, STOP_DEADLINE, STOP_DEBUG, STOP_NONE, PageMap
 from dlasim.vp.bus import Bus
 from dlasim.vp.counters import Counters
-from dlasim.vp.decode import InstructionClass
+from dlasim.vp.instruction_table import InstructionClass
 from dlasim.vp.interceptions import Interceptions, is_intercepted
 from dlasim.vp.memories import Memory
 from dlasim.vp.memory_map import PAGE_BYTES, AddressRange

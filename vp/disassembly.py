@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from dlasim.vp.instruction_table import NARROW, RESERVED, WIDE
+
 REGISTER_NAMES = (
     *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
     *(f"a{number}" for number in range(8)),
@@ -18,91 +20,6 @@ CSR_NAMES = {
     0xC00: "cycle", 0xC01: "time", 0xC02: "instret", 0xC80: "cycleh", 0xC81: "timeh",
     0xC82: "instreth", 0xF11: "mvendorid", 0xF12: "marchid", 0xF13: "mimpid", 0xF14: "mhartid",
 }  # fmt: skip
-
-# (name, mask, match, operands); the first row that matches counts. Braces name the fields below.
-_BRANCH, _LOAD, _STORE = "{rs1},{rs2},{branch}", "{rd},{low}({rs1})", "{rs2},{store}({rs1})"
-_IMMEDIATE, _SHIFT, _THREE = "{rd},{rs1},{low}", "{rd},{rs1},{shift}", "{rd},{rs1},{rs2}"
-_ATOMIC, _CSR, _CSR_IMMEDIATE = "{rd},{rs2},({rs1})", "{rd},{csr},{rs1}", "{rd},{csr},{small}"
-
-
-def _by_function(
-    opcode: int, operands: str, names: str, mask: int = 0x707F
-) -> list[tuple[str, int, int, str]]:
-    """Rows that differ in funct3, in its order; `-` where there is none."""
-    return [
-        (name, mask, opcode | funct3 << 12, operands)
-        for funct3, name in enumerate(names.split())
-        if name != "-"
-    ]
-
-
-_WIDE = (
-    ("lui", 0x7F, 0x37, "{rd},{upper}"),
-    ("auipc", 0x7F, 0x17, "{rd},{upper}"),
-    ("jal", 0x7F, 0x6F, "{rd},{jump}"),
-    ("jalr", 0x707F, 0x67, _LOAD),
-    *_by_function(0x63, _BRANCH, "beq bne - - blt bge bltu bgeu"),
-    *_by_function(0x03, _LOAD, "lb lh lw - lbu lhu"),
-    *_by_function(0x23, _STORE, "sb sh sw"),
-    *_by_function(0x13, _IMMEDIATE, "addi - slti sltiu xori - ori andi"),
-    *_by_function(0x13, _SHIFT, "- slli - - - srli", 0xFE00_707F),
-    *_by_function(0x4000_0013, _SHIFT, "- - - - - srai", 0xFE00_707F),
-    *_by_function(0x33, _THREE, "add sll slt sltu xor srl or and", 0xFE00_707F),
-    *_by_function(0x4000_0033, _THREE, "sub - - - - sra", 0xFE00_707F),
-    *_by_function(0x0200_0033, _THREE, "mul mulh mulhsu mulhu div divu rem remu", 0xFE00_707F),
-    *_by_function(0x73, _CSR, "- csrrw csrrs csrrc"),
-    *_by_function(0x73, _CSR_IMMEDIATE, "- - - - - csrrwi csrrsi csrrci"),
-    ("lr.w{order}", 0xF9F0_707F, 0x1000_202F, "{rd},({rs1})"),
-    *(
-        (f"{name}.w{{order}}", 0xF800_707F, funct5 << 27 | 0x202F, _ATOMIC)
-        for name, funct5 in (
-            *(("sc", 3), ("amoswap", 1), ("amoadd", 0), ("amoxor", 4), ("amoand", 12), ("amoor", 8)),
-            *(("amomin", 16), ("amomax", 20), ("amominu", 24), ("amomaxu", 28)),
-        )
-    ),
-    ("fence", 0x707F, 0x000F, "{before},{after}"),
-    ("fence.i", 0x707F, 0x100F, ""),
-    ("ecall", 0xFFFF_FFFF, 0x0000_0073, ""),
-    ("ebreak", 0xFFFF_FFFF, 0x0010_0073, ""),
-    ("mret", 0xFFFF_FFFF, 0x3020_0073, ""),
-    ("wfi", 0xFFFF_FFFF, 0x1050_0073, ""),
-)
-
-_RESERVED = ""
-_NARROW = (
-    (_RESERVED, 0xFFE3, 0x0000, ""),
-    ("c.addi4spn", 0xE003, 0x0000, "{low_rd},sp,{sp_words}"),
-    ("c.lw", 0xE003, 0x4000, "{low_rd},{words}({low_rs})"),
-    ("c.sw", 0xE003, 0xC000, "{low_rd},{words}({low_rs})"),
-    ("c.nop", 0xFFFF, 0x0001, ""),
-    ("c.addi", 0xE003, 0x0001, "{rd},{six}"),
-    ("c.jal", 0xE003, 0x2001, "{near_jump}"),
-    ("c.li", 0xE003, 0x4001, "{rd},{six}"),
-    (_RESERVED, 0xF07F, 0x6001, ""),
-    (_RESERVED, 0xFFFF, 0x6101, ""),
-    ("c.addi16sp", 0xEF83, 0x6101, "sp,{sp_sixteens}"),
-    ("c.lui", 0xE003, 0x6001, "{rd},{six_upper}"),
-    ("c.srli", 0xFC03, 0x8001, "{low_rs},{six_shift}"),
-    ("c.srai", 0xFC03, 0x8401, "{low_rs},{six_shift}"),
-    ("c.andi", 0xEC03, 0x8801, "{low_rs},{six}"),
-    ("c.sub", 0xFC63, 0x8C01, "{low_rs},{low_rd}"),
-    ("c.xor", 0xFC63, 0x8C21, "{low_rs},{low_rd}"),
-    ("c.or", 0xFC63, 0x8C41, "{low_rs},{low_rd}"),
-    ("c.and", 0xFC63, 0x8C61, "{low_rs},{low_rd}"),
-    ("c.j", 0xE003, 0xA001, "{near_jump}"),
-    ("c.beqz", 0xE003, 0xC001, "{low_rs},{near_branch}"),
-    ("c.bnez", 0xE003, 0xE001, "{low_rs},{near_branch}"),
-    ("c.slli", 0xF003, 0x0002, "{rd},{six_shift}"),
-    (_RESERVED, 0xEF83, 0x4002, ""),
-    ("c.lwsp", 0xE003, 0x4002, "{rd},{load_words}(sp)"),
-    (_RESERVED, 0xFFFF, 0x8002, ""),
-    ("c.jr", 0xF07F, 0x8002, "{rd}"),
-    ("c.mv", 0xF003, 0x8002, "{rd},{narrow_rs2}"),
-    ("c.ebreak", 0xFFFF, 0x9002, ""),
-    ("c.jalr", 0xF07F, 0x9002, "{rd}"),
-    ("c.add", 0xF003, 0x9002, "{rd},{narrow_rs2}"),
-    ("c.swsp", 0xE003, 0xC002, "{narrow_rs2},{store_words}(sp)"),
-)
 
 # Where each register stands: its lowest bit, how many bits, and what is added.
 _REGISTERS = {
@@ -145,8 +62,8 @@ _ORDERS = ("", ".rl", ".aq", ".aqrl")
 def disassemble(word: int, pc: int) -> str:
     """The instruction at `pc`, as objdump writes it without aliases; an unknown one as data."""
     wide = word & 3 == 3
-    for name, mask, match, operands in _WIDE if wide else _NARROW:
-        if word & mask == match and name != _RESERVED:
+    for name, mask, match, operands, _ in WIDE if wide else NARROW:
+        if word & mask == match and name != RESERVED:
             return f"{name} {operands}".rstrip().format_map(_Fields(word, pc))
         if word & mask == match:
             break

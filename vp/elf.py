@@ -134,7 +134,7 @@ def executable_code(firmware: Firmware) -> tuple[int, bytes]:
 
 def read_elf(path: str | Path) -> Firmware:
     """Reads a 32-bit little-endian RISC-V executable."""
-    return parse_elf(read_file(path, _MAX_FILE_BYTES), str(path))
+    return parse_elf(read_file(path), str(path))
 
 
 def parse_elf(data: bytes, origin: str) -> Firmware:
@@ -160,6 +160,8 @@ def parse_elf(data: bytes, origin: str) -> Firmware:
 def _check_header(data: bytes, origin: str) -> None:
     if data[:4] != b"\x7fELF":
         raise InputError(f"{origin}: not an ELF file")
+    if len(data) > _MAX_FILE_BYTES:
+        raise InputError(f"{origin}: it is larger than {_MAX_FILE_BYTES:,} bytes, the limit")
     if len(data) < _HEADER_BYTES:
         raise InputError(f"{origin}: ELF file of {len(data)} bytes is truncated")
     if data[4] != 1 or data[5] != 1:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from dlasim.vp import counters
-from dlasim.vp.decode import InstructionClass, classify
+from dlasim.vp.decode import classify
+from dlasim.vp.instruction_table import InstructionClass
 
-_CACHED_WORDS = 1 << 16
+_CACHED_WORDS = 1 << 16  # different words, of which a guest has far fewer
 
 
 class Interceptions:

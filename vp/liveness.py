@@ -15,12 +15,12 @@ from dlasim.vp.bus import Bus
 from dlasim.vp.cpu import Cpu
 from dlasim.vp.elf import Firmware
 
-STUCK_AFTER_SECONDS = 10.0
-PAUSE_SECONDS = 0.1
+STUCK_AFTER_SECONDS = 10.0  # of the host; a guest that waits for a slow device needs more
+PAUSE_SECONDS = 0.1  # how long a Ctrl-C may wait
 
 _MAX_INSTRUCTIONS = 128  # that a guest which only waits goes through
 _FEWEST_SAMPLES = 8  # fewer could be alike by chance
-_SHOWN_READS = 3
+_SHOWN_READS = 3  # that a message lists
 
 
 @contextmanager

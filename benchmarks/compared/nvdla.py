@@ -9,7 +9,8 @@ from pathlib import Path
 
 from compared.common import Networks, Report, cycles_of, millions, table
 from dlasim.compiler_shim.topologies import build_topology
-from dlasim.sim.config import DlaConfig, preset
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.machine_files import preset
 from dlasim.sim.sizes import KIB, UNLIMITED
 
 CLOCK_HZ = 1e9

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compared.common import Networks, Report, cycles_of, millions, percent, table
-from dlasim.sim.config import preset
+from dlasim.sim.machine_files import preset
 from dlasim.sim.sizes import KIB, MIB
 
 PES = (64, 128)

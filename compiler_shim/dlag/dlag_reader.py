@@ -11,7 +11,6 @@ import math
 import struct
 import zlib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -29,40 +28,40 @@ from dlasim.compiler_shim.dlag.dlag_layout import (
 )
 from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
 from dlasim.compiler_shim.graph import MAX_DIMENSIONS, Graph, Operator, Quantization, Tensor, label
+from dlasim.compiler_shim.input_file import AnyInput, open_input
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError, one_of, printable, unknown
-from dlasim.fileio import read_file
 
 _TOP = ("name", "rounding", "inputs", "outputs", "tensors", "operators", "partition")
 _TENSOR = ("name", "shape", "dtype", "scales", "zero_points", "axis", "data")
 _OPERATOR = ("kind", "inputs", "outputs", "options", "location")
 
 
-def read_graph_model(path: str | Path) -> ReadModel:
+def read_graph_model(given: AnyInput) -> ReadModel:
     """The network in a file, checked as one from a .tflite is."""
-    graph, data = _read_as_tflite(path)
+    graph, data = _read_as_tflite(given)
     try:
         model = read_model(data)
     except InputError as error:
-        raise InputError(f"{path} is not a valid graph: {error}") from None
+        raise InputError(f"{given} is not a valid graph: {error}") from None
     kept = replace(model.graph, name=printable(graph.name), rounds_once=graph.rounds_once)
     return replace(model, graph=kept)
 
 
-def tflite_of(path: str | Path) -> bytes:
+def tflite_of(given: AnyInput) -> bytes:
     """The network in a file as a .tflite, for those who read nothing else."""
-    return _read_as_tflite(path)[1]
+    return _read_as_tflite(given)[1]
 
 
-def _read_as_tflite(path: str | Path) -> tuple[Graph, bytes]:
-    data = read_file(path)
-    graph = _GraphReader(data, str(path)).graph()
+def _read_as_tflite(given: AnyInput) -> tuple[Graph, bytes]:
+    file = open_input(given)
+    graph = _GraphReader(file.data, file.path).graph()
     try:
         return graph, write_tflite(graph)
     except (struct.error, ValueError, OverflowError):  # text that is not Unicode, for example
-        raise InputError(f"{path} is not a valid graph: its names or numbers cannot be written") from None
+        raise InputError(f"{file} is not a valid graph: its names or numbers cannot be written") from None
 
 
 class _GraphReader:

@@ -9,12 +9,12 @@ from typing import Any
 
 from dlasim.compiler_shim.constant_budget import ConstantBudget
 from dlasim.compiler_shim.graph import MAX_DIMENSIONS, label
+from dlasim.compiler_shim.input_file import AnyInput, open_input
 from dlasim.compiler_shim.onnx.onnx_schema import MESSAGES
 from dlasim.compiler_shim.onnx.onnx_tensors import Array, OnnxTensorReader, dtype_name
 from dlasim.compiler_shim.onnx.protobuf_wire import Message, WireReader
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
-from dlasim.fileio import read_file
 
 MIN_OPSET = 13
 STANDARD, MICROSOFT = "", "com.microsoft"
@@ -53,10 +53,11 @@ class OnnxModel:
     budget: ConstantBudget
 
 
-def read_onnx(path: str | Path, name: str | None = None) -> OnnxModel:
+def read_onnx(given: AnyInput, name: str | None = None) -> OnnxModel:
     """The network in a file; `name` is how errors call it."""
-    name = str(path) if name is None else name
-    data = read_file(path)
+    file = open_input(given)
+    path, data = file.path, file.data
+    name = path if name is None else name
     model = WireReader(data, MESSAGES, name).message("Model")
     graph = model.get("graph")
     if graph is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
@@ -151,6 +151,13 @@ class OperatorDefinition:
     def takes_floats(self) -> bool:
         """Whether none of its operands has to be quantized."""
         return not _QUANTIZED & set(self.operands)
+
+
+def alike(names: str, *row: Any, **more: Any) -> Iterator[OperatorDefinition]:
+    """Operators that have one row but for their names, after which their tables of options are called."""
+    for name in names.split():
+        options = Options("".join(part.capitalize() for part in name.split("_")) + "Options")
+        yield OperatorDefinition(name, *row, **({"options": options} | more))
 
 
 @functools.cache

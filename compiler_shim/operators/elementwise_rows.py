@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.operators import elementwise, logic
-from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options, Trait
+from dlasim.compiler_shim.operators.definition import NO_OPTIONS, OperatorDefinition, Options, Trait, alike
 from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_field, flag
 
 _EXTREMUM_OPTIONS = Options("MaximumMinimumOptions")
@@ -45,13 +45,6 @@ ROWS = (
         traits=Trait.FOLDS | Trait.CONVERTS,
     ),
     OperatorDefinition(
-        "CEIL",
-        "x -> x",
-        elementwise.same_shape,
-        elementwise.float_unary,
-        ("UNARY",),
-    ),
-    OperatorDefinition(
         "DEQUANTIZE",
         "* -> *",
         elementwise.same_shape,
@@ -72,22 +65,6 @@ ROWS = (
         traits=Trait.FOLDS,
     ),
     OperatorDefinition(
-        "EQUAL",
-        "x x -> c",
-        elementwise.broadcast_shape,
-        logic.compare,
-        ("COMPARE",),
-        options=Options("EqualOptions"),
-        version=2,
-    ),
-    OperatorDefinition(
-        "FLOOR",
-        "x -> x",
-        elementwise.same_shape,
-        elementwise.float_unary,
-        ("UNARY",),
-    ),
-    OperatorDefinition(
         "FLOOR_DIV",
         "x x -> x",
         elementwise.broadcast_shape,
@@ -105,64 +82,12 @@ ROWS = (
         options=Options("FloorModOptions"),
     ),
     OperatorDefinition(
-        "GREATER",
-        "x x -> c",
-        elementwise.broadcast_shape,
-        logic.compare,
-        ("COMPARE",),
-        options=Options("GreaterOptions"),
-        version=2,
-    ),
-    OperatorDefinition(
-        "GREATER_EQUAL",
-        "x x -> c",
-        elementwise.broadcast_shape,
-        logic.compare,
-        ("COMPARE",),
-        options=Options("GreaterEqualOptions"),
-        version=2,
-    ),
-    OperatorDefinition(
-        "LESS",
-        "x x -> c",
-        elementwise.broadcast_shape,
-        logic.compare,
-        ("COMPARE",),
-        options=Options("LessOptions"),
-        version=2,
-    ),
-    OperatorDefinition(
-        "LESS_EQUAL",
-        "x x -> c",
-        elementwise.broadcast_shape,
-        logic.compare,
-        ("COMPARE",),
-        options=Options("LessEqualOptions"),
-        version=2,
-    ),
-    OperatorDefinition(
-        "LOGICAL_AND",
-        "c c -> c",
-        elementwise.broadcast_shape,
-        logic.logical,
-        ("BINARY",),
-        options=Options("LogicalAndOptions"),
-    ),
-    OperatorDefinition(
         "LOGICAL_NOT",
         "c -> c",
         elementwise.same_shape,
         logic.logical_not,
         ("COMPARE",),
         options=Options("LogicalNotOptions"),
-    ),
-    OperatorDefinition(
-        "LOGICAL_OR",
-        "c c -> c",
-        elementwise.broadcast_shape,
-        logic.logical,
-        ("BINARY",),
-        options=Options("LogicalOrOptions"),
     ),
     OperatorDefinition(
         "MAXIMUM",
@@ -207,15 +132,6 @@ ROWS = (
         options=Options("NegOptions"),
     ),
     OperatorDefinition(
-        "NOT_EQUAL",
-        "x x -> c",
-        elementwise.broadcast_shape,
-        logic.compare,
-        ("COMPARE",),
-        options=Options("NotEqualOptions"),
-        version=2,
-    ),
-    OperatorDefinition(
         "POW",
         "i i -> i",
         elementwise.broadcast_shape,
@@ -239,13 +155,6 @@ ROWS = (
         dla=("OP_ACT_LUT",),
         options=Options("QuantizeOptions"),
         traits=Trait.FOLDS | Trait.CONVERTS,
-    ),
-    OperatorDefinition(
-        "ROUND",
-        "x -> x",
-        elementwise.same_shape,
-        elementwise.float_unary,
-        ("UNARY",),
     ),
     OperatorDefinition(
         "RSQRT",
@@ -318,4 +227,21 @@ ROWS = (
         traits=Trait.FOLDS,
         name_words=("sub",),
     ),
+    *alike(
+        "CEIL FLOOR ROUND",
+        "x -> x",
+        elementwise.same_shape,
+        elementwise.float_unary,
+        ("UNARY",),
+        options=NO_OPTIONS,
+    ),
+    *alike(
+        "EQUAL NOT_EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL",
+        "x x -> c",
+        elementwise.broadcast_shape,
+        logic.compare,
+        ("COMPARE",),
+        version=2,
+    ),
+    *alike("LOGICAL_AND LOGICAL_OR", "c c -> c", elementwise.broadcast_shape, logic.logical, ("BINARY",)),
 )

@@ -57,11 +57,6 @@ def lower(op: BoundOperator) -> list[KernelCall]:
     return calls
 
 
-def lower_host(operator: Operator, graph: Graph) -> list[KernelCall]:
-    """As `lower`, for an operator of a graph, which may be one that the table lacks."""
-    return lower(bind_known(operator, graph))
-
-
 def bind_known(operator: Operator, graph: Graph) -> BoundOperator:
     """As `bind`, for an operator of a graph; an InputError where the table lacks it."""
     name = graph.name or "model"

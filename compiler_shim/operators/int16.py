@@ -33,7 +33,7 @@ from dlasim.sim.numerics import mean_multiplier
 
 _MAX_INT64_SHIFT = 7  # of TensorFlow's 64-bit requantization
 _OUTPUT_SCALE = 1 / 32768  # of SOFTMAX, LOGISTIC and TANH
-_TOLERANCE = 0.001
+_TOLERANCE = 0.001  # of the scale, as TensorFlow checks it
 
 
 def is_int16(op: BoundOperator, position: int = 0) -> bool:

@@ -11,7 +11,7 @@ from dlasim.compiler_shim.views import dense
 from dlasim.errors import InputError
 from dlasim.isa.host_ops import BinaryFunction, CompareFunction
 
-_MAX_DEPTH = 1 << 20
+_MAX_DEPTH = 1 << 20  # of ONE_HOT, whose output has an element for each
 
 
 def compare(op: BoundOperator) -> list[KernelCall]:

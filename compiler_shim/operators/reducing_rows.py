@@ -11,7 +11,7 @@ from dlasim.compiler_shim.operators import (
     pooling,
     reduction,
 )
-from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options, Trait
+from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options, Trait, alike
 from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_field, flag, positive
 
 _PADDING = enum_field("padding", "Padding")
@@ -168,22 +168,6 @@ ROWS = (
         version=2,
     ),
     OperatorDefinition(
-        "REDUCE_ALL",
-        "c i -> c",
-        pooling.mean_shape,
-        reduction.reduction,
-        ("REDUCE",),
-        options=_REDUCE_OPTIONS,
-    ),
-    OperatorDefinition(
-        "REDUCE_ANY",
-        "c i -> c",
-        pooling.mean_shape,
-        reduction.reduction,
-        ("REDUCE",),
-        options=_REDUCE_OPTIONS,
-    ),
-    OperatorDefinition(
         "REDUCE_MAX",
         "x i -> x",
         pooling.mean_shape,
@@ -293,5 +277,13 @@ ROWS = (
         None,
         (),
         options=Options("WhereOptions"),
+    ),
+    *alike(
+        "REDUCE_ALL REDUCE_ANY",
+        "c i -> c",
+        pooling.mean_shape,
+        reduction.reduction,
+        ("REDUCE",),
+        options=_REDUCE_OPTIONS,
     ),
 )

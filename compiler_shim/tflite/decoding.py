@@ -20,7 +20,7 @@ Values = dict[str, Any]
 # Bytes that may be looked at, tensor data aside, which is never copied. An honest file refers to nearly
 # everything once and describes its largest network in a few megabytes.
 _MAX_WORK_BYTES = 16 << 20
-_TABLE_WORK_BYTES = 32
+_TABLE_WORK_BYTES = 32  # what making the objects of a table counts as, besides its bytes
 _HEADER_BYTES = 8
 
 

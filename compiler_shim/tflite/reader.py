@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.compiler_shim.graph import Graph, Operator, label
+from dlasim.compiler_shim.input_file import AnyInput, open_input
 from dlasim.compiler_shim.npu_compilers import refuse_compiled
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
@@ -17,7 +18,6 @@ from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
 from dlasim.compiler_shim.tflite.tensors import TensorReader
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, counted, printable
-from dlasim.fileio import read_file
 
 _CONTROL_FLOW = ("IF", "WHILE", "CALL")
 # The converter's own name for the only subgraph says nothing about the network.
@@ -34,14 +34,14 @@ class ReadModel:
     has_outside_data: bool = False
 
 
-def read_tflite(source: bytes | str | Path) -> Graph:
+def read_tflite(source: bytes | AnyInput) -> Graph:
     """The one subgraph of a model file, or of its bytes; every option given, defaults included."""
     return read_model(source).graph
 
 
-def read_model(source: bytes | str | Path) -> ReadModel:
+def read_model(source: bytes | AnyInput) -> ReadModel:
     """As `read_tflite`, with what an importer must know beyond the graph."""
-    data, name = (source, "model") if isinstance(source, bytes) else (read_file(source), str(source))
+    data, name = (source, "model") if isinstance(source, bytes) else (open_input(source).data, str(source))
     decoder = Decoder(data, name)
     model = decoder.root("Model")
     refuse_compiled((code["custom_code"] or "" for code in model["operator_codes"]), name)
@@ -64,10 +64,10 @@ def read_model(source: bytes | str | Path) -> ReadModel:
     return ReadModel(graph, tensor_reader.open_shapes, has_outside_data)
 
 
-def _graph_name(name: str | None, source: bytes | str | Path) -> str:
+def _graph_name(name: str | None, source: bytes | AnyInput) -> str:
     if name not in (None, *_NAMELESS) or isinstance(source, bytes):
         return printable(name or "")
-    return printable(Path(source).stem)
+    return printable(Path(str(source)).stem)
 
 
 def _only_subgraph(model: Values, name: str) -> Values:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 # Enough samples that statistics are steady, few enough that large images cost little.
 _ELEMENTS = 700_000
-_MAX_SAMPLES = 64
-_COARSE_POINTS = 5
+_MAX_SAMPLES = 64  # of small inputs, which _ELEMENTS would let be thousands
+_COARSE_POINTS = 5  # along each axis of a smooth picture, which is interpolated between them
 
 
 def calibration_inputs(shape: tuple[int, ...], seed: int) -> NDArray[np.int8]:

@@ -10,7 +10,7 @@ from dlasim.compiler_shim.topologies.arithmetic import FloatArray
 from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
 from dlasim.compiler_shim.topologies.normalization import ACTIVATED, LINEAR
 
-_MIN_VARIANCE = 1e-3
+_MIN_VARIANCE = 1e-3  # the epsilon of Keras' LayerNormalization
 _ERF = np.vectorize(math.erf, otypes=[float])
 
 

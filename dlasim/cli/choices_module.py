@@ -7,9 +7,10 @@ line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from inspect import signature
+from textwrap import fill, indent
 from typing import Any
 
 import click
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 Line = Callable[[str], None]
 '''
+_WIDTH = 106  # of a docstring
 _TEXTS: Mapping[str, str] = {name: text for _, name, _, text in COMPILE}
 _WORDS: Mapping[str, Any] = {name: kind for _, name, kind, _ in (*MACHINE, *COMPILE)}
 _STUDY_TEXTS = {
@@ -53,28 +55,34 @@ def module() -> str:
     machine = [parameter for parameter in catalogue().values() if parameter.group != "study"]
     parts = [
         _HEAD,
-        _typed_dict(
+        typed_dict(
             "Choices",
             "Parameters of the machine (as in DlaConfig) and options of the compiler.",
             (row for parameter in machine for row in _rows(parameter, _type(parameter))),
         ),
-        _typed_dict(
+        typed_dict(
             "Axes",
-            "The parameters of a sweep, each with one value, several, or text as on the command line.",
-            (row for parameter in catalogue().values() for row in _rows(parameter, _axis(parameter))),
+            "The parameters of a sweep, each with one value, several, or text as on the command line; they "
+            "mean what those of Choices do.",
+            (row for parameter in catalogue().values() for row in _axis_rows(parameter)),
         ),
-        _typed_dict("HostChoices", 'The options of the board, for `host="riscv"`.', _host_rows()),
+        typed_dict("HostChoices", 'The options of the board, for `host="riscv"`.', _host_rows()),
     ]
     return "\n\n".join(parts)
 
 
-def _typed_dict(name: str, text: str, rows: Iterator[tuple[str, str, str]]) -> str:
-    lines = [f"class {name}(TypedDict, total=False):", f'    """{text}"""', ""]
+def typed_dict(
+    name: str, text: str, rows: Iterable[tuple[str, str, str]], base: str = "TypedDict, total=False"
+) -> str:
+    """The class of dictionaries with these keys, each with its type and, if there is any, a text."""
+    lines = [f"class {name}({base}):", *_docstring(text), ""]
     for key, kind, meaning in rows:
-        lines.append(f"    {key}: {kind}")
-        if meaning:
-            lines.append(f'    """{meaning}"""')
+        lines += [f"    {key}: {kind}", *(_docstring(meaning) if meaning else ())]
     return "\n".join(lines) + "\n"
+
+
+def _docstring(text: str) -> list[str]:
+    return indent(fill(f'"""{text}"""', _WIDTH), "    ").splitlines()
 
 
 def _rows(parameter: Parameter, kind: str) -> Iterator[tuple[str, str, str]]:
@@ -84,6 +92,12 @@ def _rows(parameter: Parameter, kind: str) -> Iterator[tuple[str, str, str]]:
     for short, name in ALIASES.items():
         if name == parameter.name:
             yield short, kind, text
+
+
+def _axis_rows(parameter: Parameter) -> Iterator[tuple[str, str, str]]:
+    """The same as an axis of a sweep; what Choices has too has its text there."""
+    for name, kind, text in _rows(parameter, _axis(parameter)):
+        yield name, kind, text if parameter.group == "study" else ""
 
 
 def _text(parameter: Parameter) -> str:

@@ -73,9 +73,9 @@ def _write_graph(model: str, output: str, as_json: bool) -> None:
     """Write the network as a `.dlag` file."""
     from dlasim.compiler_shim import compile as shim
     from dlasim.fileio import atomic_write
-    from dlasim.loading import locate
+    from dlasim.loading import open_located
 
-    graph = shim.load_graph(locate(model))
+    graph = shim.load_graph(open_located(model))
     data = shim.save_graph(graph)
     atomic_write(output, data)
     if as_json:

@@ -140,14 +140,14 @@ class _PresetOption(SharedOption):
 def _presets_json() -> str:
     import json
 
-    from dlasim.sim.config import preset, preset_names, preset_summary
+    from dlasim.sim.machine_files import preset, preset_names, preset_summary
 
     rows = [{**preset(name).as_dict(), "summary": preset_summary(name)} for name in preset_names()]
     return json.dumps(rows, indent=2)
 
 
 def _presets_table() -> str:
-    from dlasim.sim.config import preset, preset_names, preset_summary
+    from dlasim.sim.machine_files import preset, preset_names, preset_summary
     from dlasim.sim.sizes import UNLIMITED
     from dlasim.tables import size, table
 
@@ -179,7 +179,7 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     Removes what it reads from `given`.
     """
     from dlasim.errors import InputError
-    from dlasim.sim import config
+    from dlasim.sim import machine_files
 
     path, name = given.pop("config_file"), given.pop("preset")
     changes = {parameter: given.pop(parameter) for _, parameter, _, _ in MACHINE}
@@ -187,9 +187,9 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     if path and name:
         raise InputError("--config and --preset exclude each other; give only one of them")
     if path:
-        config.load_file(path)  # so that what is wrong with it is said before anything else
+        machine_files.load_file(path)  # so that what is wrong with it is said before anything else
     elif name:
-        config.preset(name)
+        machine_files.preset(name)
     return Path(path) if path else name, {key: value for key, value in changes.items() if value is not None}
 
 

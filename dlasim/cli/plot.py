@@ -11,8 +11,8 @@ import click
 
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
+from dlasim.sweeps.chart_settings import KINDS, parse_settings
 
-KINDS = ("stacked", "heatmap", "pareto", "roofline", "utilization", "timeline")
 _EPILOG = """\b
 Examples:
   dlasim plot mobilenet_v1-sweep
@@ -29,7 +29,7 @@ Examples:
 @click.option(
     "--kind",
     default=None,
-    type=Choice(KINDS),
+    type=Choice(tuple(KINDS)),
     help="What to draw.  [default: stacked; pareto for many points; utilization for a report]",
 )
 @click.option(
@@ -67,8 +67,6 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
         if not sign:
             raise click.UsageError(f"--set must be NAME=VALUE (got {item!r})")
         settings[name.strip()] = text
-    from dlasim.sweeps.chart_settings import parse_settings
-
     settings = parse_settings(settings)
     from dlasim.fileio import keep_apart
     from dlasim.sweeps.charts import draw, fitting_kind

@@ -90,12 +90,13 @@ def command(file: str, **given: Any) -> None:
     base, machine = take_machine(given)
     from dlasim import api, loading, outputs
     from dlasim.cli import run_outputs
+    from dlasim.compiler_shim.input_file import InputKind
 
-    file = str(loading.locate(file))
-    is_elf = loading.is_elf(file)
+    opened = loading.open_located(file)
+    is_elf = opened.kind is InputKind.ELF
     options = take_compile(given)
     host, chosen = take_host(given, is_elf=is_elf)
-    is_own = is_elf and not loading.is_application(file)
+    is_own = is_elf and not loading.is_application(opened)
     if host != "none" or is_elf:
         console = BoardConsole(given["as_json"], is_raw=is_own)
         click.get_current_context().call_on_close(console.clear)
@@ -106,12 +107,12 @@ def command(file: str, **given: Any) -> None:
     if is_own:
         from dlasim.cli import run_elf
 
-        return run_elf.run(file, base, machine, options, chosen, given)
+        return run_elf.run(opened, base, machine, options, chosen, given)
     machine |= options
     _check_combinations(given)
     labels = outputs.read_labels(given["labels"]) if given["labels"] else []
     result = api.run(
-        file,
+        opened,
         base,
         inputs=given["inputs"],
         normalize=given["normalize"] or "auto",

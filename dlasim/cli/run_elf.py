@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dlasim.cli.terminal import say
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.input_file import InputFile
 
 _NOT_FOR_ELF = (
     ("inputs", "--input"),
@@ -21,7 +24,7 @@ _NOT_FOR_ELF = (
 
 
 def run(
-    file: str,
+    file: InputFile,
     base: Any,
     machine: dict[str, Any],
     options: dict[str, Any],

@@ -12,7 +12,7 @@ import click
 
 from dlasim.errors import printable
 
-_QUIET_SECONDS = 1.0
+_QUIET_SECONDS = 1.0  # shorter runs show no progress, which would only flicker
 _CLEAR = "\r\x1b[K"
 _WIDTH = 79
 _RULE = "─ "

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Enough for what a person writes; a text that expands without end is refused within a second or two.
 MAX_EXPANDED_LINES = 1 << 14
 MAX_EXPANDED_CHARACTERS = 1 << 18
-MAX_DEPTH = 32
+MAX_DEPTH = 32  # of calls within calls; more is taken for a macro that calls itself
 MACRO, END_MACRO, REPEAT, END_REPEAT = ".macro", ".endm", ".rept", ".endr"
 _ENDS = {MACRO: END_MACRO, REPEAT: END_REPEAT}
 _CALL_NUMBER, _ITERATION, _SEPARATOR = "@", "+", "()"

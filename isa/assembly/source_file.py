@@ -13,15 +13,20 @@ from dlasim.isa.program import Program
 
 def assemble_file(path: str | Path) -> Program:
     """The program in an assembly file; `-` is standard input."""
-    return assemble(_text(path), "<stdin>" if path == "-" else str(path))
-
-
-def _text(path: str | Path) -> str:
+    if path != "-":
+        return assemble_bytes(read_file(path), str(path))
     try:
-        raw = sys.stdin.buffer.read() if path == "-" else read_file(path)
-        return raw.decode()
+        raw = sys.stdin.buffer.read()
     except OSError as error:
         raise InputError(f"cannot read standard input: {error.strerror}") from None
+    return assemble_bytes(raw, "<stdin>")
+
+
+def assemble_bytes(raw: bytes, origin: str) -> Program:
+    """The program in the text of a file, which is UTF-8; `origin` names it in errors."""
+    try:
+        text = raw.decode()
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}:{line}: this line is not valid UTF-8") from None
+        raise InputError(f"{origin}:{line}: this line is not valid UTF-8") from None
+    return assemble(text, origin)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import resources
 from itertools import groupby
 
 from dlasim.isa.bits import Field
 from dlasim.isa.documents import captions
-from dlasim.isa.documents.markdown import render, table
+from dlasim.isa.documents.markdown import prose, render, table
 from dlasim.isa.documents.sheet_elements import Cell
 from dlasim.isa.documents.sheets import (
     field_rows,
@@ -55,8 +54,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def _page(file_name: str, title: str, lines: Iterator[str]) -> str:
-    prose = resources.files(__package__).joinpath("prose", file_name).read_text(encoding="utf-8")
-    text = "\n".join([_NOTICE, "", f"# {title}", "", prose, *lines])
+    text = "\n".join([_NOTICE, "", f"# {title}", "", prose(__package__, file_name), *lines])
     return text.rstrip("\n") + "\n"
 
 

@@ -9,53 +9,38 @@ from __future__ import annotations
 
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.native.target import host
-from dlasim.sim.kernels.dot import (
-    GROUP_BYTES,
-    dot_tile,
-    stage_at,
-)
+from dlasim.sim.kernels.dot import GROUP_BYTES, dot_tile, stage_at
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
-    OUT_CHANNELS,
-    OUT_H,
-    OUT_W,
+    ChannelBlock,
+    Pixels,
+    Places,
     aligned,
     channel_constants,
     finish,
     place_outputs,
 )
-from dlasim.sim.kernels.input_view import (
-    IN_CHANNELS,
-    IN_ZP,
-    WEIGHT_ZP,
-    geometry,
-)
-from dlasim.sim.kernels.memory_access import (
-    shifted,
-    table_at,
-)
+from dlasim.sim.kernels.memory_access import shifted, table_at
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
-from dlasim.sim.kernels.packing import fold_offset, pack_block
+from dlasim.sim.kernels.operation_rows import OperationRow, geometry
+from dlasim.sim.kernels.packing import Filters, PackingRoom, fold_offset, pack_block
 from dlasim.sim.kernels.single_channel import convolve_single_channel
 from dlasim.sim.kernels.staging import stage_input
 from dlasim.sim.kernels.unpacked import convolve_unpacked
-from dlasim.sim.kernels.vectors import (
-    BYTES32,
-    LANES,
-)
+from dlasim.sim.kernels.vectors import BYTES32, LANES
 from dlasim.sim.kernels.weight_offset import offset_tile, window_offset
 
 PIXELS, VECTORS = host().pixels, host().vectors
-SMALL_PIXELS = 4
-UNPACKED_PIXELS = 2
+SMALL_PIXELS = 4  # a tile for the last pixels: a whole one would compute most of them twice
+UNPACKED_PIXELS = 2  # so few use weights where they lie: packing would cost more than it saves
 
 
 @routine
-def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV, OP_CONV_RELU, OP_MAT_MUL. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
-    out_w, channels, outputs = row[OUT_W], row[IN_CHANNELS], row[OUT_CHANNELS]
-    pixels = row[OUT_H] * out_w
+    out_w, channels, outputs = row.out_width, row.in_channels, row.out_channels
+    pixels = row.out_height * out_w
     if pixels <= UNPACKED_PIXELS:
         return convolve_unpacked(row, sram, arena, capacity)
     if channels == 1 and outputs == 1:
@@ -65,7 +50,7 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
     run, taps = (kernel_w * channels, kernel_h) if merged else (channels, kernel_h * kernel_w)
     groups = (run * STAGED_BYTES + GROUP_BYTES - 1) // GROUP_BYTES
     width = (out_w - 1) * stride_w + (kernel_w - 1) * dilation_w + 1
-    height = (row[OUT_H] - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
+    height = (row.out_height - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
 
     places_at = aligned(width * height * channels * STAGED_BYTES + 64)
     outs_at = places_at + aligned(4 * (pixels + PIXELS))
@@ -83,18 +68,20 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
         return needed
 
     stage = stage_at(arena, 0)
-    places, outs, accs = table_at(arena, places_at), table_at(arena, outs_at), table_at(arena, accs_at)
+    places, outs = table_at(arena, places_at), Places(table_at(arena, outs_at), table_at(arena, accs_at))
     offsets, tap_places, tile = (
         table_at(arena, offsets_at), table_at(arena, taps_at), table_at(arena, tile_at),
     )  # fmt: skip
     constants, starts = table_at(arena, constants_at), table_at(arena, starts_at)
-    rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
-    scratch, packed = shifted(arena, scratch_offset), shifted(arena, packed_at)
+    room = PackingRoom(
+        table_at(arena, rows_at), shifted(arena, scratch_offset), table_at(arena, rows_at + BYTES32)
+    )
+    packed, filters = shifted(arena, packed_at), Filters(taps, run, groups)
 
-    stage_input(row, sram, stage, height, width, 128 if IS_QUAD else -row[IN_ZP])
-    place_outputs(row, outs, accs)
+    stage_input(row, sram, stage, height, width, 128 if IS_QUAD else -row.in_zp)
+    place_outputs(row, outs)
     at = 0
-    for y in range(row[OUT_H]):
+    for y in range(row.out_height):
         for x in range(out_w):
             places[at] = (y * stride_h * width + x * stride_w) * channels * STAGED_BYTES
             at += 1
@@ -102,8 +89,8 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
         y, x = (tap, 0) if merged else (tap // kernel_w, tap % kernel_w)
         tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels * STAGED_BYTES
     for i in range(LANES):
-        scratch_rows[i] = i * BYTES32
-    if row[WEIGHT_ZP] != 0:
+        room.scratch_rows[i] = i * BYTES32
+    if row.weight_zp != 0:
         for i in range(pixels):
             offsets[i] = window_offset(row, stage, places[i], tap_places, taps, run)
 
@@ -112,10 +99,9 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
         columns = min(VECTORS, (outputs - channel + LANES - 1) // LANES)
         for v in range(columns):
             channel_constants(row, sram, channel, v, 0, table_at(constants, v * CONSTANT_BYTES))
-        pack_block(
-            row, sram, channel, 0, columns, 0, taps, run, groups, rows, scratch, scratch_rows, packed
-        )  # fmt: skip
-        fold_offset(128 + row[IN_ZP], columns, taps * groups, packed, constants, starts)
+        block = ChannelBlock(channel, columns, 0, constants)
+        pack_block(row, sram, block, 0, columns, filters, room, packed)
+        fold_offset(128 + row.in_zp, columns, taps * groups, packed, constants, starts)
         at = 0
         while at < pixels:
             rest = pixels - at
@@ -134,9 +120,9 @@ def convolve_packed(row: Pointer, sram: Pointer, arena: Pointer, capacity: Numbe
             else:
                 dot_tile(SMALL_PIXELS, VECTORS, stage, here, tap_places, taps, groups, packed, starts, tile)
             last = min(size, first + rest)
-            if row[WEIGHT_ZP] != 0:
+            if row.weight_zp != 0:
                 offset_tile(tile, columns, first, last, offsets, base)
-            finish(row, sram, tile, columns, first, last, base, outs, accs, constants, channel)
+            finish(row, sram, tile, block, Pixels(first, last, base), outs)
             at += last - first
         channel += columns * LANES
     return 0

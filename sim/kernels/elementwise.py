@@ -9,23 +9,10 @@ from __future__ import annotations
 from dlasim.isa.instructions import Quant, ShiftMode
 from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.kernels.finish import (
-    ACT_MAX,
-    ACT_MIN,
     CONSTANT_BYTES,
     LEAST,
     LEFT,
     MULTIPLIER,
-    OPCODE,
-    OUT_ADDR,
-    OUT_CHANNELS,
-    OUT_H,
-    OUT_MULT,
-    OUT_PIXEL,
-    OUT_ROW,
-    OUT_SHIFT,
-    OUT_W,
-    OUT_ZP,
-    QUANT,
     RIGHT,
     channel_constants,
     lower_clamp,
@@ -34,14 +21,8 @@ from dlasim.sim.kernels.finish import (
     put_part8,
     put_part32,
 )
-from dlasim.sim.kernels.input_view import IN_ADDR, IN_PIXEL, IN_ROW, IN_ZP
-from dlasim.sim.kernels.memory_access import (
-    get8,
-    load32,
-    put8,
-    table_at,
-)
-from dlasim.sim.kernels.operation_rows import column, opcode
+from dlasim.sim.kernels.memory_access import get8, load32, put8, table_at
+from dlasim.sim.kernels.operation_rows import OperationRow, opcode
 from dlasim.sim.kernels.rescaling import down_scale, rescale, rescale_down, rescale_high, scale
 from dlasim.sim.kernels.vectors import (
     LANES,
@@ -59,12 +40,6 @@ from dlasim.sim.kernels.vectors import (
     where_negative,
 )
 
-IN2_ADDR, IN2_PIXEL, IN2_ROW = (column(f"IN2_{part}") for part in ("ADDR", "PIXEL_STRIDE", "ROW_STRIDE"))
-IN2_ZP, LEFT_SHIFT, SHIFT_AMOUNT = (column(name) for name in ("IN2_ZP", "LEFT_SHIFT", "SHIFT_AMOUNT"))
-IN_MULT, IN_SHIFT, IN2_MULT, IN2_SHIFT = (
-    column(name) for name in ("IN_MULT", "IN_SHIFT", "IN2_MULT", "IN2_SHIFT")
-)
-MODE, LUT_ADDR, FILL_VALUE = (column(name) for name in ("mode", "LUT_ADDR", "FILL_VALUE"))
 _ADD, _SUB, _MUL, _MIN = (opcode(name) for name in ("OP_E_ADD", "OP_E_SUB", "OP_E_MUL", "OP_C_MIN"))
 _LUT, _LRELU, _ABS = (opcode(name) for name in ("OP_ACT_LUT", "OP_ACT_LRELU", "OP_E_ABS"))
 _ADD32 = opcode("OP_E32_ADD")
@@ -75,67 +50,67 @@ _MAX_DOWN_LEFT = 20  # moved by so much, a difference of bytes is below 2^28, a 
 
 @inlined
 def extents(
-    row: Pointer, in_element: Number, in2_element: Number, out_element: Number
+    row: OperationRow, in_element: Number, in2_element: Number, out_element: Number
 ) -> tuple[int, int, int]:
     """(rows, pixels, channels) after joining what is dense in all operands; element 0: no such operand."""
-    height, width, channels = row[OUT_H], row[OUT_W], row[OUT_CHANNELS]
+    height, width, channels = row.out_height, row.out_width, row.out_channels
     if (
-        (in_element == 0 or row[IN_PIXEL] == channels * in_element)
-        and (in2_element == 0 or row[IN2_PIXEL] == channels * in2_element)
-        and row[OUT_PIXEL] == channels * out_element
+        (in_element == 0 or row.in_pixel_stride == channels * in_element)
+        and (in2_element == 0 or row.in2_pixel_stride == channels * in2_element)
+        and row.out_pixel_stride == channels * out_element
     ):
         channels, width = channels * width, 1
         if (
-            (in_element == 0 or row[IN_ROW] == channels * in_element)
-            and (in2_element == 0 or row[IN2_ROW] == channels * in2_element)
-            and row[OUT_ROW] == channels * out_element
+            (in_element == 0 or row.in_row_stride == channels * in_element)
+            and (in2_element == 0 or row.in2_row_stride == channels * in2_element)
+            and row.out_row_stride == channels * out_element
         ):
             channels, height = channels * height, 1
     return height, width, channels
 
 
 @inlined
-def goes_down(row: Pointer) -> Number:
+def goes_down(row: OperationRow) -> Number:
     """Whether OP_E_ADD or OP_E_SUB has the usual scales: those of `requantize_down`, for all its values."""
     return (
-        (row[OPCODE] == _ADD or row[OPCODE] == _SUB)
-        and row[LEFT_SHIFT] <= _MAX_DOWN_LEFT
-        and -MAX_DOWN_SHIFT <= row[IN_SHIFT] <= 0
-        and -MAX_DOWN_SHIFT <= row[IN2_SHIFT] <= 0
-        and -MAX_DOWN_SHIFT <= row[OUT_SHIFT] < 0
-        and min(row[IN_MULT], row[IN2_MULT], row[OUT_MULT]) >= 0
+        (row.opcode == _ADD or row.opcode == _SUB)
+        and row.left_shift <= _MAX_DOWN_LEFT
+        and -MAX_DOWN_SHIFT <= row.in_shift <= 0
+        and -MAX_DOWN_SHIFT <= row.in2_shift <= 0
+        and -MAX_DOWN_SHIFT <= row.out_shift < 0
+        and min(row.in_mult, row.in2_mult, row.out_mult) >= 0
     )
 
 
 @routine
-def binary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def binary8(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_E_ADD, OP_E_SUB, OP_E_MUL, OP_C_MIN, OP_C_MAX."""
     if capacity < CONSTANT_BYTES:
         return CONSTANT_BYTES
-    which = row[OPCODE]
+    which = row.opcode
     constants = table_at(arena, 0)
-    scale_in = scale(constants, row[IN_MULT], row[IN_SHIFT])
-    scale_in2 = scale(constants, row[IN2_MULT], row[IN2_SHIFT])
-    scale_out = scale(constants, row[OUT_MULT], row[OUT_SHIFT])
-    zero_in, zero_in2, zero_out = splat(row[IN_ZP]), splat(row[IN2_ZP]), splat(row[OUT_ZP])
-    moved, low, high = splat(row[LEFT_SHIFT]), splat(row[ACT_MIN]), splat(row[ACT_MAX])
+    scale_in = scale(constants, row.in_mult, row.in_shift)
+    scale_in2 = scale(constants, row.in2_mult, row.in2_shift)
+    scale_out = scale(constants, row.out_mult, row.out_shift)
+    zero_in, zero_in2, zero_out = splat(row.in_zp), splat(row.in2_zp), splat(row.out_zp)
+    moved, low, high = splat(row.left_shift), splat(row.act_min), splat(row.act_max)
     height, width, channels = extents(row, 1, 1, 1)
     is_down = goes_down(row)
     down_in, down_in2 = down_scale(scale_in, splat(0)), down_scale(scale_in2, splat(0))
     down_out = down_scale(scale_out, zero_out)
     for y in range(height):
         for x in range(width):
-            in_at = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
-            in2_at = row[IN2_ADDR] + y * row[IN2_ROW] + x * row[IN2_PIXEL]
-            out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+            in_at = row.in_addr + y * row.in_row_stride + x * row.in_pixel_stride
+            in2_at = row.in2_addr + y * row.in2_row_stride + x * row.in2_pixel_stride
+            out_at = row.out_addr + y * row.out_row_stride + x * row.out_pixel_stride
             for c in range(0, channels, LANES):
                 count = channels - c
                 a, b = part8(sram, in_at + c, count), part8(sram, in2_at + c, count)
                 if is_down:
                     a = shift_left(subtract(a, zero_in), moved)
                     b = shift_left(subtract(b, zero_in2), moved)
-                    a = rescale_down(a, down_in) if row[IN_SHIFT] < 0 else rescale_high(a, down_in)
-                    b = rescale_down(b, down_in2) if row[IN2_SHIFT] < 0 else rescale_high(b, down_in2)
+                    a = rescale_down(a, down_in) if row.in_shift < 0 else rescale_high(a, down_in)
+                    b = rescale_down(b, down_in2) if row.in2_shift < 0 else rescale_high(b, down_in2)
                     a = rescale_down(add(a, b) if which == _ADD else subtract(a, b), down_out)
                     a = minimum(maximum(a, low), high)
                 elif which in (_ADD, _SUB):
@@ -155,13 +130,13 @@ def binary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Nu
 
 
 @routine
-def fill_table(row: Pointer, sram: Pointer, table: Pointer, constants: Pointer) -> None:
+def fill_table(row: OperationRow, sram: Pointer, table: Pointer, constants: Pointer) -> None:
     """The 256 results of a unary instruction, by the unsigned value of the input's byte."""
-    which = row[OPCODE]
-    scale_out = scale(constants, row[OUT_MULT], row[OUT_SHIFT])
-    scale_in = scale(constants, row[IN_MULT], row[IN_SHIFT])
-    zero_in, zero_out = splat(row[IN_ZP]), splat(row[OUT_ZP])
-    low, high = splat(lower_clamp(row)), splat(row[ACT_MAX])
+    which = row.opcode
+    scale_out = scale(constants, row.out_mult, row.out_shift)
+    scale_in = scale(constants, row.in_mult, row.in_shift)
+    zero_in, zero_out = splat(row.in_zp), splat(row.out_zp)
+    low, high = splat(lower_clamp(row)), splat(row.act_max)
     for lane in range(LANES):
         constants[lane] = lane
     lane_numbers = load32(constants, 0)
@@ -176,11 +151,11 @@ def fill_table(row: Pointer, sram: Pointer, table: Pointer, constants: Pointer) 
         put_part8(table, first, minimum(maximum(add(scaled, zero_out), low), high), LANES)
     if which == _LUT:
         for i in range(TABLE_SIZE):
-            put8(table, i, get8(sram, row[LUT_ADDR] + ((i + 128) & 255)))
+            put8(table, i, get8(sram, row.lut_addr + ((i + 128) & 255)))
 
 
 @routine
-def unary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def unary8(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_ACT_RELU, OP_ACT_LRELU, OP_ACT_LUT, OP_E_ABS: a byte has 256 values, so each is a table."""
     if capacity < TABLE_SIZE + CONSTANT_BYTES:
         return TABLE_SIZE + CONSTANT_BYTES
@@ -188,24 +163,24 @@ def unary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Num
     height, width, channels = extents(row, 1, 0, 1)
     for y in range(height):
         for x in range(width):
-            in_at = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
-            out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+            in_at = row.in_addr + y * row.in_row_stride + x * row.in_pixel_stride
+            out_at = row.out_addr + y * row.out_row_stride + x * row.out_pixel_stride
             for c in range(channels):
                 put8(sram, out_at + c, get8(arena, get8(sram, in_at + c) & 255))
     return 0
 
 
 @routine
-def binary32(row: Pointer, sram: Pointer) -> Number:
+def binary32(row: OperationRow, sram: Pointer) -> Number:
     """OP_E32_ADD, OP_E32_SHIFT."""
-    sums, mode, amount = row[OPCODE] == _ADD32, row[MODE], splat(row[SHIFT_AMOUNT])
-    rounds = mode == _ROUND and row[SHIFT_AMOUNT] > 0
+    sums, mode, amount = row.opcode == _ADD32, row.mode, splat(row.shift_amount)
+    rounds = mode == _ROUND and row.shift_amount > 0
     height, width, channels = extents(row, 4, 4 if sums else 0, 4)
     for y in range(height):
         for x in range(width):
-            in_at = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
-            in2_at = row[IN2_ADDR] + y * row[IN2_ROW] + x * row[IN2_PIXEL]
-            out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+            in_at = row.in_addr + y * row.in_row_stride + x * row.in_pixel_stride
+            in2_at = row.in2_addr + y * row.in2_row_stride + x * row.in2_pixel_stride
+            out_at = row.out_addr + y * row.out_row_stride + x * row.out_pixel_stride
             for c in range(0, channels, LANES):
                 count = channels - c
                 value = part32(sram, in_at + 4 * c, count)
@@ -222,16 +197,16 @@ def binary32(row: Pointer, sram: Pointer) -> Number:
 
 
 @routine
-def requant(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def requant(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_REQUANT: a column of sixteen channels after the other where each has its own scale."""
     if capacity < CONSTANT_BYTES:
         return CONSTANT_BYTES
     constants = table_at(arena, 0)
-    per_channel = row[QUANT] == _CHANNEL
-    height, width, channels = row[OUT_H], row[OUT_W], row[OUT_CHANNELS]
+    per_channel = row.quant == _CHANNEL
+    height, width, channels = row.out_height, row.out_width, row.out_channels
     if not per_channel:
         height, width, channels = extents(row, 4, 0, 1)
-    zero_point, low, high = splat(row[OUT_ZP]), splat(row[ACT_MIN]), splat(row[ACT_MAX])
+    zero_point, low, high = splat(row.out_zp), splat(row.act_min), splat(row.act_max)
     block = LANES if per_channel else channels
     for first in range(0, channels, block):
         channel_constants(row, sram, first, 0, 0, constants)
@@ -239,8 +214,8 @@ def requant(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Nu
         multiplier, right = load32(constants, MULTIPLIER), load32(constants, RIGHT)
         for y in range(height):
             for x in range(width):
-                in_at = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
-                out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+                in_at = row.in_addr + y * row.in_row_stride + x * row.in_pixel_stride
+                out_at = row.out_addr + y * row.out_row_stride + x * row.out_pixel_stride
                 for c in range(first, min(channels, first + block), LANES):
                     count = channels - c
                     value = part32(sram, in_at + 4 * c, count)
@@ -250,12 +225,12 @@ def requant(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Nu
 
 
 @routine
-def fill(row: Pointer, sram: Pointer) -> Number:
+def fill(row: OperationRow, sram: Pointer) -> Number:
     """OP_FILL."""
     height, width, channels = extents(row, 0, 0, 1)
     for y in range(height):
         for x in range(width):
-            out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+            out_at = row.out_addr + y * row.out_row_stride + x * row.out_pixel_stride
             for c in range(channels):
-                put8(sram, out_at + c, row[FILL_VALUE])
+                put8(sram, out_at + c, row.fill_value)
     return 0

@@ -18,7 +18,7 @@ from dlasim.sim.reference import execute_operation
 from dlasim.sim.stream import PIECE_OPERATIONS, DecodedStream, piece_count
 
 Bytes = NDArray[np.uint8]
-_FIRST_ARENA_BYTES = 1 << 20
+_FIRST_ARENA_BYTES = 1 << 20  # grows with the first operation that needs more
 _LARGEST_ARENA_BYTES = 1 << 30  # whoever needs more goes to the readable engine
 _LINE_BYTES = 64
 _NO_KERNEL = 0  # an opcode that no kernel has
@@ -143,6 +143,6 @@ def address_of(array: NDArray[Any]) -> int:
 def _used_regions(rows: Rows) -> list[int]:
     """The regions that the transfers among the rows name."""
     used: set[int] = set()
-    for mnemonic, register in (("OP_DMA_READ", "DMA_IN_REGION"), ("OP_DMA_WRITE", "DMA_OUT_REGION")):
-        used.update(rows[rows[:, 0] == opcode(mnemonic), column(register)].tolist())
+    for mnemonic, name in (("OP_DMA_READ", "dma_in_region"), ("OP_DMA_WRITE", "dma_out_region")):
+        used.update(rows[rows[:, 0] == opcode(mnemonic), column(name)].tolist())
     return sorted(used)

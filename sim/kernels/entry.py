@@ -6,9 +6,8 @@ from dlasim.native.routine import Bytes, Number, Numbers, Pointer, routine
 from dlasim.sim.kernels.convolution import convolve_packed
 from dlasim.sim.kernels.depthwise import depthwise
 from dlasim.sim.kernels.elementwise import binary8, binary32, fill, requant, unary8
-from dlasim.sim.kernels.finish import OPCODE
-from dlasim.sim.kernels.memory_access import shifted
-from dlasim.sim.kernels.operation_rows import ROW_LENGTH, opcode
+from dlasim.sim.kernels.memory_access import row_at
+from dlasim.sim.kernels.operation_rows import ROW_LENGTH, OperationRow, opcode
 from dlasim.sim.kernels.pooling import pool
 from dlasim.sim.kernels.softmax import softmax
 from dlasim.sim.kernels.tile_convolution import convolve_tiled
@@ -31,9 +30,9 @@ convolve = convolve_tiled if IS_TILED else convolve_packed
 
 
 @routine
-def execute(row: Pointer, sram: Pointer, regions: Pointer, arena: Pointer, capacity: Number) -> Number:
+def execute(row: OperationRow, sram: Pointer, regions: Pointer, arena: Pointer, capacity: Number) -> Number:
     """One operation. Returns 0, or the bytes of arena that it needs, or UNKNOWN; then nothing was done."""
-    which = row[OPCODE]
+    which = row.opcode
     if which in (_CONV, _CONV_RELU, _MAT_MUL):
         return convolve(row, sram, arena, capacity)
     if which == _DEPTH:
@@ -72,7 +71,7 @@ def run(
 ) -> Number:
     """Rows `first` to `last`. Returns how far it came; state[0] tells why it stopped before `last`."""
     for number in range(first, last):
-        row = shifted(rows, number * _ROW_BYTES)
+        row = row_at(rows, number * _ROW_BYTES)
         stopped = execute(row, sram, regions, arena, capacity)
         if stopped != 0:
             state[0] = stopped

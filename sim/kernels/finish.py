@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dlasim.isa.instructions import RECORD_BYTES, Init, Out, Quant
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.kernels.memory_access import (
@@ -17,7 +19,7 @@ from dlasim.sim.kernels.memory_access import (
     store32,
     store32_some,
 )
-from dlasim.sim.kernels.operation_rows import column, opcode
+from dlasim.sim.kernels.operation_rows import OperationRow, opcode
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
@@ -32,12 +34,6 @@ from dlasim.sim.kernels.vectors import (
     splat,
 )
 
-OPCODE, INIT, OUT, QUANT = (column(name) for name in ("opcode", "init", "out", "quant"))
-OUT_H, OUT_W, OUT_CHANNELS = (column(name) for name in ("OUT_SIZE.0", "OUT_SIZE.1", "OUT_CHANNELS"))
-OUT_ADDR, OUT_PIXEL, OUT_ROW = (column(f"OUT_{part}") for part in ("ADDR", "PIXEL_STRIDE", "ROW_STRIDE"))
-ACC_ADDR, ACC_PIXEL, ACC_ROW = (column(f"ACC_{part}") for part in ("ADDR", "PIXEL_STRIDE", "ROW_STRIDE"))
-PARAM_ADDR, OUT_MULT, OUT_SHIFT = (column(name) for name in ("PARAM_ADDR", "OUT_MULT", "OUT_SHIFT"))
-OUT_ZP, ACT_MIN, ACT_MAX = (column(name) for name in ("OUT_ZP", "ACT_MIN", "ACT_MAX"))
 _CONV_RELU, _ACT_RELU, _MAT_MUL, _DEPTH = (
     opcode(f"OP_{name}") for name in ("CONV_RELU", "ACT_RELU", "MAT_MUL", "DEPTH_CONV")
 )
@@ -46,7 +42,6 @@ _RECORD_BYTES = RECORD_BYTES
 _INT32_MIN = -(1 << 31)
 _LARGE_BIAS = 1 << 29  # which a sum of _MAX_TERMS products of two differences of bytes does not reach
 _MAX_TERMS = 1 << 13
-_KERNEL_H, _KERNEL_W, _IN_CHANNELS = (column(name) for name in ("KERNEL.0", "KERNEL.1", "IN_CHANNELS"))
 
 # The constants of sixteen channels, a vector each; then whether `requantize_down` takes all of their scales.
 START, LEFT, LEAST, MULTIPLIER, RIGHT, IS_DOWN = (BYTES32 * number for number in range(6))
@@ -90,11 +85,11 @@ def aligned(size: Number) -> Number:
 
 
 @inlined
-def lower_clamp(row: Pointer) -> Number:
+def lower_clamp(row: OperationRow) -> Number:
     """The smallest value that may leave: the ReLU instructions never go below the zero point."""
-    if row[OPCODE] == _CONV_RELU or row[OPCODE] == _ACT_RELU:
-        return max(row[ACT_MIN], row[OUT_ZP])
-    return row[ACT_MIN]
+    if row.opcode == _CONV_RELU or row.opcode == _ACT_RELU:
+        return max(row.act_min, row.out_zp)
+    return row.act_min
 
 
 @inlined
@@ -108,17 +103,17 @@ def put_scale(constants: Pointer, lane: Number, multiplier: Number, shift: Numbe
 
 
 @inlined
-def may_saturate(row: Pointer) -> Number:
+def may_saturate(row: OperationRow) -> Number:
     """Whether nothing but int8 limits the results, and nothing is added to the sums."""
-    whole = lower_clamp(row) == -128 and row[ACT_MAX] == 127
-    return whole and row[OUT] != _WIDE and row[INIT] != _PARTIAL
+    whole = lower_clamp(row) == -128 and row.act_max == 127
+    return whole and row.out != _WIDE and row.init != _PARTIAL
 
 
 @inlined
-def summed_terms(row: Pointer) -> Number:
+def summed_terms(row: OperationRow) -> Number:
     """How many products a sum has."""
-    taps = 1 if row[OPCODE] == _MAT_MUL else row[_KERNEL_H] * row[_KERNEL_W]
-    return taps if row[OPCODE] == _DEPTH else taps * row[_IN_CHANNELS]
+    taps = 1 if row.opcode == _MAT_MUL else row.kernel_height * row.kernel_width
+    return taps if row.opcode == _DEPTH else taps * row.in_channels
 
 
 @inlined
@@ -132,13 +127,13 @@ def lane_channel(vector: Number, lane: Number, quad: Number) -> Number:
 
 @routine
 def channel_constants(
-    row: Pointer, sram: Pointer, channel: Number, vector: Number, quad: Number, constants: Pointer
+    row: OperationRow, sram: Pointer, channel: Number, vector: Number, quad: Number, constants: Pointer
 ) -> None:
     """The biases and scales of a vector of the block that begins with `channel`; beyond the last channel
     repeat it."""
-    last = row[OUT_CHANNELS] - 1
-    records, multiplier, shift = row[PARAM_ADDR], row[OUT_MULT], row[OUT_SHIFT]
-    biased, per_channel = row[INIT] == _BIAS, row[QUANT] == _CHANNEL
+    last = row.out_channels - 1
+    records, multiplier, shift = row.param_addr, row.out_mult, row.out_shift
+    biased, per_channel = row.init == _BIAS, row.quant == _CHANNEL
     is_down = 1 if summed_terms(row) <= _MAX_TERMS else 0
     for lane in range(LANES):
         record = records + min(channel + lane_channel(vector, lane, quad), last) * _RECORD_BYTES
@@ -151,57 +146,78 @@ def channel_constants(
     constants[IS_DOWN // 4] = is_down
 
 
-@routine
-def place_outputs(row: Pointer, outs: Pointer, accs: Pointer) -> None:
+class Places(NamedTuple):
     """For each pixel its offset in OUT, and in ACC where that is read."""
+
+    outs: Pointer
+    accs: Pointer
+
+
+class ChannelBlock(NamedTuple):
+    """`columns` vectors of output channels from `channel` on: whether they are a quad, their constants."""
+
+    channel: Number
+    columns: Number
+    quad: Number
+    constants: Pointer
+
+
+class Pixels(NamedTuple):
+    """Pixels `first` to `last` of a tile, whose pixel 0 is pixel `at` of the output."""
+
+    first: Number
+    last: Number
+    at: Number
+
+
+@routine
+def place_outputs(row: OperationRow, places: Places) -> None:
+    """Fill in the places."""
     at = 0
-    partial = row[INIT] == _PARTIAL
-    out_row, out_pixel, acc_row, acc_pixel = row[OUT_ROW], row[OUT_PIXEL], row[ACC_ROW], row[ACC_PIXEL]
-    width = row[OUT_W]
-    for y in range(row[OUT_H]):
+    partial = row.init == _PARTIAL
+    out_row, out_pixel, acc_row, acc_pixel = (
+        row.out_row_stride,
+        row.out_pixel_stride,
+        row.acc_row_stride,
+        row.acc_pixel_stride,
+    )
+    width = row.out_width
+    for y in range(row.out_height):
         for x in range(width):
-            outs[at + x] = y * out_row + x * out_pixel
+            places.outs[at + x] = y * out_row + x * out_pixel
         if partial:
             for x in range(width):
-                accs[at + x] = y * acc_row + x * acc_pixel
+                places.accs[at + x] = y * acc_row + x * acc_pixel
         at += width
 
 
 @routine
 def finish(
-    row: Pointer,
-    sram: Pointer,
-    tile: Pointer,
-    columns: Number,
-    first: Number,
-    last: Number,
-    at: Number,
-    outs: Pointer,
-    accs: Pointer,
-    constants: Pointer,
-    channel: Number,
+    row: OperationRow, sram: Pointer, tile: Pointer, block: ChannelBlock, pixels: Pixels, places: Places
 ) -> None:
-    """Pixels `first` to `last` of a tile of `columns` vectors; its pixel 0 is pixel `at` of the output."""
-    partial = row[INIT] == _PARTIAL
+    """What leaves for some pixels of a tile of sums, of `columns` vectors each."""
+    columns, constants, channel, at = block.columns, block.constants, block.channel, pixels.at
+    outs, accs = places.outs, places.accs
+    partial = row.init == _PARTIAL
     for v in range(columns):
-        count = row[OUT_CHANNELS] - channel - v * LANES
-        acc = row[ACC_ADDR] + 4 * (channel + v * LANES)
-        if row[OUT] == _WIDE:
-            out = row[OUT_ADDR] + 4 * (channel + v * LANES)
-            for p in range(first, last):
+        count = row.out_channels - channel - v * LANES
+        acc = row.acc_addr + 4 * (channel + v * LANES)
+        if row.out == _WIDE:
+            out = row.out_addr + 4 * (channel + v * LANES)
+            for p in range(pixels.first, pixels.last):
                 total = load32(tile, (p * columns + v) * BYTES32)
                 if partial:
                     total = add(total, part32(sram, acc + accs[at + p], count))
                 put_part32(sram, out + outs[at + p], total, count)
         else:
-            out = row[OUT_ADDR] + channel + v * LANES
+            out = row.out_addr + channel + v * LANES
             here = v * CONSTANT_BYTES
             left, least = load32(constants, here + LEFT), load32(constants, here + LEAST)
             multiplier, right = load32(constants, here + MULTIPLIER), load32(constants, here + RIGHT)
             if may_saturate(row) and constants[(here + IS_DOWN) // 4] != 0:
-                zero_point = splat(row[OUT_ZP])
+                zero_point = splat(row.out_zp)
                 even, odd = even_down_offset(right, zero_point), odd_down_offset(right, zero_point)
-                for p in range(first, last):
+                for p in range(pixels.first, pixels.last):
                     total = load32(tile, (p * columns + v) * BYTES32)
                     scaled = requantize_down(total, multiplier, right, even, odd)
                     if count >= LANES:
@@ -210,8 +226,8 @@ def finish(
                         limited = minimum(maximum(scaled, splat(-128)), splat(127))
                         store8_some(sram, out + outs[at + p], limited, count)
                 continue
-            zero_point, low, high = splat(row[OUT_ZP]), splat(lower_clamp(row)), splat(row[ACT_MAX])
-            for p in range(first, last):
+            zero_point, low, high = splat(row.out_zp), splat(lower_clamp(row)), splat(row.act_max)
+            for p in range(pixels.first, pixels.last):
                 total = load32(tile, (p * columns + v) * BYTES32)
                 if partial:
                     total = add(total, part32(sram, acc + accs[at + p], count))
@@ -221,18 +237,11 @@ def finish(
 
 @routine
 def finish_quad(
-    row: Pointer,
-    sram: Pointer,
-    tile: Pointer,
-    first: Number,
-    last: Number,
-    at: Number,
-    outs: Pointer,
-    constants: Pointer,
-    channel: Number,
+    row: OperationRow, sram: Pointer, tile: Pointer, block: ChannelBlock, pixels: Pixels, places: Places
 ) -> None:
     """`finish` of a quad, where int8 limits the results and nothing else, with scales that go down alone."""
-    zero_point, out = splat(row[OUT_ZP]), row[OUT_ADDR] + channel
+    constants, outs, at = block.constants, places.outs, pixels.at
+    zero_point, out = splat(row.out_zp), row.out_addr + block.channel
     m0, m1 = load32(constants, MULTIPLIER), load32(constants, CONSTANT_BYTES + MULTIPLIER)
     m2 = load32(constants, 2 * CONSTANT_BYTES + MULTIPLIER)
     m3 = load32(constants, 3 * CONSTANT_BYTES + MULTIPLIER)
@@ -242,7 +251,7 @@ def finish_quad(
     e1, o1 = even_down_offset(r1, zero_point), odd_down_offset(r1, zero_point)
     e2, o2 = even_down_offset(r2, zero_point), odd_down_offset(r2, zero_point)
     e3, o3 = even_down_offset(r3, zero_point), odd_down_offset(r3, zero_point)
-    for p in range(first, last):
+    for p in range(pixels.first, pixels.last):
         here = p * 4 * BYTES32
         a = requantize_down(load32(tile, here), m0, r0, e0, o0)
         b = requantize_down(load32(tile, here + BYTES32), m1, r1, e1, o1)

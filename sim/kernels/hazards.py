@@ -15,7 +15,7 @@ from dlasim.sim.footprint import Box, Count, Footprint, all_footprints
 from dlasim.sim.operation import Batch
 
 MAX_TAPS = 1 << 20
-MAX_STAGED = 1 << 31
+MAX_STAGED = 1 << 31  # offsets into the staged input are int32
 
 
 def needs_reference(batch: Batch) -> NDArray[np.bool_]:

@@ -7,12 +7,15 @@ for a whole stream is a handful of array copies and no kernel decodes anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import registers
 from dlasim.isa.instructions import INSTRUCTIONS, Instruction, Out
+from dlasim.native.record import Record, record
+from dlasim.native.routine import inlined
 from dlasim.sim.operation import Batch, Operation
 
 Rows = NDArray[np.int64]
@@ -25,22 +28,47 @@ _SOURCES: tuple[tuple[str, int, bool], ...] = tuple(
     for register in registers.OPERANDS
     for half in range(1 if register.is_plain else 2)
 )
-_NAMES = (
-    "opcode",
-    *FIELDS,
-    *(name if plain else f"{name}.{half}" for name, half, plain in _SOURCES),
-)
+
+
+def _field_name(register: str, half: int, is_plain: bool) -> str:
+    """`out_channels`, `out_addr`; of a packed register `out_height`, `kernel_width`, `pad_top`."""
+    if is_plain:
+        return register.lower()
+    return f"{register.removesuffix('_SIZE')}_{registers.BY_NAME[register].fields[half].name}".lower()
+
+
+_NAMES = ("opcode", *FIELDS, *(_field_name(*source) for source in _SOURCES))
 ROW_LENGTH = len(_NAMES)
+
+if TYPE_CHECKING:
+    OperationRow: TypeAlias = Any  # mypy does not know the fields, which follow from the registers
+else:
+    _fields = {"__annotations__": dict.fromkeys(_NAMES, "int"), **dict.fromkeys(_NAMES, 0)}
+    OperationRow = record(type("OperationRow", (Record,), _fields))
 
 
 def column(name: str) -> int:
-    """Where a row holds a field, a plain register, or a half of a packed one (`KERNEL.0`)."""
+    """Where a row holds a field."""
     return _NAMES.index(name)
 
 
 def opcode(mnemonic: str) -> int:
     """The opcode of an instruction, which selects the kernel."""
     return next(row.opcode for row in INSTRUCTIONS if row.mnemonic == mnemonic)
+
+
+MAT_MUL = opcode("OP_MAT_MUL")
+
+
+@inlined
+def geometry(row: OperationRow) -> tuple[int, int, int, int, int, int, int, int]:
+    """(kernel, stride, dilation, pad) by height and width; a matrix product is a 1x1 convolution."""
+    if row.opcode == MAT_MUL:
+        return (1, 1, 1, 1, 1, 1, 0, 0)
+    return (
+        row.kernel_height, row.kernel_width, row.stride_height, row.stride_width,
+        row.dilation_height, row.dilation_width, row.pad_top, row.pad_left,
+    )  # fmt: skip
 
 
 def batch_rows(batch: Batch) -> Rows:

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
-from dlasim.sim.kernels.dot import (
-    GROUP_BYTES,
-    dot_groups,
-    transpose_groups,
-)
-from dlasim.sim.kernels.finish import (
-    CONSTANT_BYTES,
-    OUT_CHANNELS,
-    lane_channel,
-)
-from dlasim.sim.kernels.input_view import WEIGHT_ADDR
-from dlasim.sim.kernels.memory_access import (
-    copy_bytes,
-    load32,
-    put32,
-    shifted,
-    store32,
-)
+from dlasim.sim.kernels.dot import GROUP_BYTES, dot_groups, transpose_groups
+from dlasim.sim.kernels.finish import CONSTANT_BYTES, ChannelBlock, lane_channel
+from dlasim.sim.kernels.memory_access import copy_bytes, load32, put32, shifted, store32
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
-from dlasim.sim.kernels.vectors import (
-    BYTES32,
-    LANES,
-    add,
-    multiply,
-    splat,
-    subtract,
-)
+from dlasim.sim.kernels.operation_rows import OperationRow
+from dlasim.sim.kernels.vectors import BYTES32, LANES, add, multiply, splat, subtract
 
 _ONES = 0x01010101  # a group of four ones
+
+
+class Filters(NamedTuple):
+    """The weights of an output: `taps` runs of `run` weights, each in `groups` groups."""
+
+    taps: Number
+    run: Number
+    groups: Number
+
+
+class PackingRoom(NamedTuple):
+    """Where sixteen rows of weights begin, and room for the last groups of each, with places of its own."""
+
+    rows: Pointer
+    scratch: Pointer
+    scratch_rows: Pointer
 
 
 @routine
 def pack_rows(
     sram: Pointer,
-    rows: Pointer,
+    room: PackingRoom,
     start: Number,
     count: Number,
-    scratch: Pointer,
-    scratch_rows: Pointer,
     packed: Pointer,
     at: Number,
     stride: Number,
@@ -50,49 +45,44 @@ def pack_rows(
     length = BYTES32 // STAGED_BYTES
     done = 0
     while count - done >= length:
-        transpose_groups(shifted(sram, start + done), rows, packed, at, stride)
+        transpose_groups(shifted(sram, start + done), room.rows, packed, at, stride)
         done += length
         at += LANES * stride
     if done < count:
         for i in range(LANES):
             for j in range(length // 4):
-                put32(scratch, i * BYTES32 + 4 * j, 0)
-            copy_bytes(scratch, i * BYTES32, sram, rows[i] + start + done, count - done)
-        transpose_groups(scratch, scratch_rows, packed, at, stride)
+                put32(room.scratch, i * BYTES32 + 4 * j, 0)
+            copy_bytes(room.scratch, i * BYTES32, sram, room.rows[i] + start + done, count - done)
+        transpose_groups(room.scratch, room.scratch_rows, packed, at, stride)
 
 
 @routine
 def pack_block(
-    row: Pointer,
+    row: OperationRow,
     sram: Pointer,
-    channel: Number,
+    block: ChannelBlock,
     vector: Number,
     columns: Number,
-    quad: Number,
-    taps: Number,
-    run: Number,
-    groups: Number,
-    rows: Pointer,
-    scratch: Pointer,
-    scratch_rows: Pointer,
+    filters: Filters,
+    room: PackingRoom,
     packed: Pointer,
 ) -> None:
-    """The weights of `columns` vectors of outputs, from the one with the number `vector` of the block that
-    begins with `channel` on, as [tap][group][output]."""
-    weights = taps * run
+    """The weights of `columns` vectors of outputs, from the one with the number `vector` of the block on, as
+    [tap][group][output]."""
+    run, groups = filters.run, filters.groups
+    weights = filters.taps * run
     stride = columns * BYTES32
-    last = row[OUT_CHANNELS] - 1
+    last = row.out_channels - 1
     for v in range(columns):
         for i in range(LANES):
-            output = channel + lane_channel(vector + v, i, quad)
-            rows[i] = row[WEIGHT_ADDR] + min(output, last) * weights
+            output = block.channel + lane_channel(vector + v, i, block.quad)
+            room.rows[i] = row.weight_addr + min(output, last) * weights
         at = v * BYTES32
         if groups * (GROUP_BYTES // STAGED_BYTES) == run:
-            pack_rows(sram, rows, 0, weights, scratch, scratch_rows, packed, at, stride)
+            pack_rows(sram, room, 0, weights, packed, at, stride)
         else:
-            for tap in range(taps):
-                here = at + tap * groups * stride
-                pack_rows(sram, rows, tap * run, run, scratch, scratch_rows, packed, here, stride)
+            for tap in range(filters.taps):
+                pack_rows(sram, room, tap * run, run, packed, at + tap * groups * stride, stride)
 
 
 @inlined
@@ -114,12 +104,7 @@ def sum_weights(packed: Pointer, at: Number, stride: Number, steps: Number) -> V
 
 @inlined
 def fold_offset(
-    offset: Number,
-    columns: Number,
-    steps: Number,
-    packed: Pointer,
-    constants: Pointer,
-    starts: Pointer,
+    offset: Number, columns: Number, steps: Number, packed: Pointer, constants: Pointer, starts: Pointer
 ) -> None:
     """What the sums of a block start from: the bias less `offset`, which bytes are staged too high by, times
     the sum of the weights."""

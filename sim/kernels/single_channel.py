@@ -11,40 +11,14 @@ from dlasim.isa.instructions import Init, Out
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.kernels.dot import multiply_add
 from dlasim.sim.kernels.finish import (
-    ACC_ADDR,
-    ACC_PIXEL,
-    ACC_ROW,
-    ACT_MAX,
     CONSTANT_BYTES,
-    INIT,
     LEAST,
     LEFT,
     MULTIPLIER,
-    OPCODE,
-    OUT,
-    OUT_ADDR,
-    OUT_H,
-    OUT_PIXEL,
-    OUT_ROW,
-    OUT_W,
-    OUT_ZP,
     RIGHT,
     aligned,
     channel_constants,
     lower_clamp,
-)
-from dlasim.sim.kernels.input_view import (
-    IN_ADDR,
-    IN_H,
-    IN_PIXEL,
-    IN_ROW,
-    IN_W,
-    IN_ZP,
-    MAT_MUL,
-    PAD_VALUE,
-    WEIGHT_ADDR,
-    WEIGHT_ZP,
-    geometry,
 )
 from dlasim.sim.kernels.memory_access import (
     get8,
@@ -58,33 +32,26 @@ from dlasim.sim.kernels.memory_access import (
     store32,
     table_at,
 )
-from dlasim.sim.kernels.vectors import (
-    BYTES32,
-    LANES,
-    add,
-    maximum,
-    minimum,
-    requantize,
-    splat,
-)
+from dlasim.sim.kernels.operation_rows import MAT_MUL, OperationRow, geometry
+from dlasim.sim.kernels.vectors import BYTES32, LANES, add, maximum, minimum, requantize, splat
 
 _PARTIAL, _WIDE = int(Init.PARTIAL), int(Out.INT32)
 
 
 @routine
-def gather_plane(row: Pointer, sram: Pointer, plane: Pointer, height: Number, span: Number) -> None:
+def gather_plane(row: OperationRow, sram: Pointer, plane: Pointer, height: Number, span: Number) -> None:
     """[row][column modulo stride][column / stride], `span` bytes each."""
     _, _, _, stride, _, _, top, left = geometry(row)
-    matrix = row[OPCODE] == MAT_MUL
-    in_h, in_w = (row[OUT_H], row[OUT_W]) if matrix else (row[IN_H], row[IN_W])
-    outside, pixel = row[PAD_VALUE], row[IN_PIXEL]
+    matrix = row.opcode == MAT_MUL
+    in_h, in_w = (row.out_height, row.out_width) if matrix else (row.in_height, row.in_width)
+    outside, pixel = row.pad_value, row.in_pixel_stride
     for y in range(height):
         base = y * stride * span
         if y < top or y >= top + in_h:
             for i in range(stride * span):
                 put8(plane, base + i, outside)
             continue
-        source = row[IN_ADDR] + (y - top) * row[IN_ROW]
+        source = row.in_addr + (y - top) * row.in_row_stride
         for phase in range(stride):
             to = base + phase * span
             first = min(span, max(0, (left - phase + stride - 1) // stride))
@@ -99,11 +66,11 @@ def gather_plane(row: Pointer, sram: Pointer, plane: Pointer, height: Number, sp
 
 
 @routine
-def convolve_single_channel(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def convolve_single_channel(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV of one input and one output channel. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
-    out_w, taps = row[OUT_W], kernel_h * kernel_w
-    height = (row[OUT_H] - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
+    out_w, taps = row.out_width, kernel_h * kernel_w
+    height = (row.out_height - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
     span = aligned(out_w) + ((kernel_w - 1) * dilation_w) // stride_w + 1
 
     weights_at = aligned(height * stride_w * span + 64)
@@ -120,19 +87,19 @@ def convolve_single_channel(row: Pointer, sram: Pointer, arena: Pointer, capacit
     channel_constants(row, sram, 0, 0, 0, constants)
     total = 0
     for tap in range(taps):
-        weight = get8(sram, row[WEIGHT_ADDR] + tap) - row[WEIGHT_ZP]
+        weight = get8(sram, row.weight_addr + tap) - row.weight_zp
         total += weight
         store32(weights, tap * BYTES32, splat(weight & 0xFFFF))
         y, x = (tap // kernel_w) * dilation_h, (tap % kernel_w) * dilation_w
         places[tap] = (y * stride_w + x % stride_w) * span + x // stride_w
-    start = add(load32(constants, 0), splat(-row[IN_ZP] * total))
+    start = add(load32(constants, 0), splat(-row.in_zp * total))
     left, least = load32(constants, LEFT), load32(constants, LEAST)
     multiplier, right = load32(constants, MULTIPLIER), load32(constants, RIGHT)
-    zero_point, low, high = splat(row[OUT_ZP]), splat(lower_clamp(row)), splat(row[ACT_MAX])
-    wide, partial = row[OUT] == _WIDE, row[INIT] == _PARTIAL
-    out_pixel, acc_pixel = row[OUT_PIXEL], row[ACC_PIXEL]
-    for y in range(row[OUT_H]):
-        out, acc = row[OUT_ADDR] + y * row[OUT_ROW], row[ACC_ADDR] + y * row[ACC_ROW]
+    zero_point, low, high = splat(row.out_zp), splat(lower_clamp(row)), splat(row.act_max)
+    wide, partial = row.out == _WIDE, row.init == _PARTIAL
+    out_pixel, acc_pixel = row.out_pixel_stride, row.acc_pixel_stride
+    for y in range(row.out_height):
+        out, acc = row.out_addr + y * row.out_row_stride, row.acc_addr + y * row.acc_row_stride
         if partial:
             for x in range(out_w):
                 put32(line, 4 * x, get32(sram, acc + x * acc_pixel))

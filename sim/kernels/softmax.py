@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dlasim.native.routine import Number, Pointer, inlined, routine
-from dlasim.sim.kernels.elementwise import LUT_ADDR
-from dlasim.sim.kernels.finish import OUT_ADDR, OUT_CHANNELS, OUT_H, OUT_PIXEL, OUT_ROW, OUT_W
-from dlasim.sim.kernels.input_view import IN_ADDR, IN_PIXEL, IN_ROW
 from dlasim.sim.kernels.memory_access import get8, get32, put8
+from dlasim.sim.kernels.operation_rows import OperationRow
 
 _INT32_MAX = (1 << 31) - 1
 _GUESS, _GUESS_SLOPE, _ONE_IN_Q2 = 1_515_870_810, -1_010_580_540, 1 << 29
-_SUM_SHIFT, _RESULT_SHIFT = 12, 35
+_SUM_SHIFT, _RESULT_SHIFT = 12, 35  # of TFLite: 19 bits below the point of the sum; scale 1/256
 
 
 @inlined
@@ -56,11 +54,11 @@ def normalize(sram: Pointer, source: Number, target: Number, channels: Number, t
 
 
 @routine
-def softmax(row: Pointer, sram: Pointer) -> Number:
+def softmax(row: OperationRow, sram: Pointer) -> Number:
     """OP_SOFTMAX."""
-    for y in range(row[OUT_H]):
-        for x in range(row[OUT_W]):
-            source = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
-            target = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
-            normalize(sram, source, target, row[OUT_CHANNELS], row[LUT_ADDR])
+    for y in range(row.out_height):
+        for x in range(row.out_width):
+            source = row.in_addr + y * row.in_row_stride + x * row.in_pixel_stride
+            target = row.out_addr + y * row.out_row_stride + x * row.out_pixel_stride
+            normalize(sram, source, target, row.out_channels, row.lut_addr)
     return 0

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from dlasim.native.routine import Number, Pointer, inlined, routine
-from dlasim.sim.kernels.finish import OPCODE, OUT_H, OUT_W
-from dlasim.sim.kernels.input_view import (
-    IN_ADDR,
-    IN_CHANNELS,
-    IN_H,
-    IN_PIXEL,
-    IN_ROW,
-    IN_W,
-    MAT_MUL,
-    PAD_LEFT,
-    PAD_TOP,
-    PAD_VALUE,
-)
+from dlasim.sim.kernels.operation_rows import MAT_MUL, OperationRow
 
 
 @routine
 def stage_input(
-    row: Pointer, sram: Pointer, stage: Pointer, height: Number, width: Number, offset: Number
+    row: OperationRow, sram: Pointer, stage: Pointer, height: Number, width: Number, offset: Number
 ) -> None:
     """The padded input as [height][width][channel] of staged values, each `offset` higher."""
-    matrix = row[OPCODE] == MAT_MUL
-    in_h, in_w = (row[OUT_H], row[OUT_W]) if matrix else (row[IN_H], row[IN_W])
-    top, left = (0, 0) if matrix else (row[PAD_TOP], row[PAD_LEFT])
-    channels, pixel = row[IN_CHANNELS], row[IN_PIXEL]
-    outside = row[PAD_VALUE] + offset
+    matrix = row.opcode == MAT_MUL
+    in_h, in_w = (row.out_height, row.out_width) if matrix else (row.in_height, row.in_width)
+    top, left = (0, 0) if matrix else (row.pad_top, row.pad_left)
+    channels, pixel = row.in_channels, row.in_pixel_stride
+    outside = row.pad_value + offset
     first, last = min(left, width), max(min(left, width), min(width, left + in_w))
     at = 0
     for y in range(height):
@@ -37,7 +25,7 @@ def stage_input(
         else:
             for i in range(first * channels):
                 stage[at + i] = outside
-            source = row[IN_ADDR] + (y - top) * row[IN_ROW]
+            source = row.in_addr + (y - top) * row.in_row_stride
             stage_run(sram, source, pixel, channels, last - first, stage, at + first * channels, offset)
             for i in range(last * channels, width * channels):
                 stage[at + i] = outside

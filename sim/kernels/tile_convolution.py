@@ -14,14 +14,9 @@ from dlasim.sim.kernels.dot import GROUP_BYTES, stage_at
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     IS_DOWN,
-    OPCODE,
-    OUT,
-    OUT_ADDR,
-    OUT_CHANNELS,
-    OUT_H,
-    OUT_PIXEL,
-    OUT_ROW,
-    OUT_W,
+    ChannelBlock,
+    Pixels,
+    Places,
     aligned,
     channel_constants,
     finish,
@@ -29,22 +24,18 @@ from dlasim.sim.kernels.finish import (
     may_saturate,
     place_outputs,
 )
-from dlasim.sim.kernels.input_view import (
-    IN_ADDR,
-    IN_CHANNELS,
-    IN_H,
-    IN_PIXEL,
-    IN_ROW,
-    IN_W,
-    IN_ZP,
-    MAT_MUL,
-    WEIGHT_ZP,
-    geometry,
-)
 from dlasim.sim.kernels.memory_access import shifted, table_at
-from dlasim.sim.kernels.packing import fold_offset, pack_block
+from dlasim.sim.kernels.operation_rows import MAT_MUL, OperationRow, geometry
+from dlasim.sim.kernels.packing import Filters, PackingRoom, fold_offset, pack_block
 from dlasim.sim.kernels.staging import stage_input
-from dlasim.sim.kernels.tile_intrinsics import TILE_BYTES, TILE_ROWS, multiply_tiles, release_tiles, use_tiles
+from dlasim.sim.kernels.tile_intrinsics import (
+    TILE_BYTES,
+    TILE_ROWS,
+    TileInputs,
+    multiply_tiles,
+    release_tiles,
+    use_tiles,
+)
 from dlasim.sim.kernels.vectors import BYTES32, LANES
 
 _COLUMNS = 4  # vectors of outputs in a block
@@ -56,23 +47,23 @@ _WIDE = int(Out.INT32)
 
 
 @routine
-def is_dense(row: Pointer) -> Number:
+def is_dense(row: OperationRow) -> Number:
     """Whether tiles can be read from SRAM: pixels of whole tile rows, none outside, no output upon them."""
     kernel_h, kernel_w, stride_h, stride_w, _, _, top, left = geometry(row)
-    pixels, pixel = row[OUT_H] * row[OUT_W], row[IN_PIXEL]
-    element = 4 if row[OUT] == _WIDE else 1
-    first = row[OUT_ADDR]
-    last = first + (row[OUT_H] - 1) * row[OUT_ROW] + (row[OUT_W] - 1) * row[OUT_PIXEL]
-    apart = row[IN_ADDR] + pixels * pixel <= first or last + row[OUT_CHANNELS] * element <= row[IN_ADDR]
-    inside = row[OPCODE] == MAT_MUL or (row[OUT_H] <= row[IN_H] and row[OUT_W] <= row[IN_W])
+    pixels, pixel = row.out_height * row.out_width, row.in_pixel_stride
+    element = 4 if row.out == _WIDE else 1
+    first = row.out_addr
+    last = first + (row.out_height - 1) * row.out_row_stride + (row.out_width - 1) * row.out_pixel_stride
+    apart = row.in_addr + pixels * pixel <= first or last + row.out_channels * element <= row.in_addr
+    inside = row.opcode == MAT_MUL or (row.out_height <= row.in_height and row.out_width <= row.in_width)
     return (
         inside
         and kernel_h * kernel_w * stride_h * stride_w == 1
         and top == 0
         and left == 0
-        and row[IN_CHANNELS] % TILE_BYTES == 0
-        and pixel >= row[IN_CHANNELS]
-        and row[IN_ROW] == row[OUT_W] * pixel
+        and row.in_channels % TILE_BYTES == 0
+        and pixel >= row.in_channels
+        and row.in_row_stride == row.out_width * pixel
         and pixels >= _PIXELS
         and apart
     )
@@ -80,43 +71,35 @@ def is_dense(row: Pointer) -> Number:
 
 @routine
 def finish_pixels(
-    row: Pointer,
+    row: OperationRow,
     sram: Pointer,
     tile: Pointer,
-    columns: Number,
-    quad: Number,
-    first: Number,
-    last: Number,
-    start: Number,
+    block: ChannelBlock,
+    pixels: Pixels,
     pitch: Number,
-    outs: Pointer,
-    accs: Pointer,
-    constants: Pointer,
-    channel: Number,
+    places: Places,
 ) -> None:
-    """Pixels `first` to `last` of a tile whose pixel 0 has the number `start`, of rows of `pitch` pixels."""
-    out_w = row[OUT_W]
-    at, end = start + first, start + last
+    """Pixels of a tile, of rows of `pitch` pixels, of which only the first belong to the output."""
+    out_w, begin = row.out_width, pixels.at
+    at, end = begin + pixels.first, begin + pixels.last
     while at < end:
         y, x = at // pitch, at % pitch
         stop = min(end, y * pitch + out_w)
         if at < stop:
-            base = y * out_w + x - (at - start)
-            if quad:
-                finish_quad(row, sram, tile, at - start, stop - start, base, outs, constants, channel)
+            some = Pixels(at - begin, stop - begin, y * out_w + x - (at - begin))
+            if block.quad:
+                finish_quad(row, sram, tile, block, some, places)
             else:
-                finish(
-                    row, sram, tile, columns, at - start, stop - start, base, outs, accs, constants, channel
-                )  # fmt: skip
+                finish(row, sram, tile, block, some, places)
         at = (y + 1) * pitch
 
 
 @routine
 def block_constants(
-    row: Pointer, sram: Pointer, channel: Number, columns: Number, constants: Pointer
+    row: OperationRow, sram: Pointer, channel: Number, columns: Number, constants: Pointer
 ) -> Number:
     """The constants of a block, and whether it is a quad."""
-    quad = columns == _COLUMNS and channel + columns * LANES <= row[OUT_CHANNELS] and may_saturate(row)
+    quad = columns == _COLUMNS and channel + columns * LANES <= row.out_channels and may_saturate(row)
     is_down = True
     for v in range(columns):
         here = table_at(constants, v * CONSTANT_BYTES)
@@ -133,11 +116,7 @@ def block_constants(
 def multiply_block(
     size: Number,
     width: Number,
-    inputs: Pointer,
-    step: Number,
-    taps: Pointer,
-    tap_count: Number,
-    blocks: Number,
+    inputs: TileInputs,
     packed: Pointer,
     starts: Pointer,
     sums: Pointer,
@@ -145,22 +124,22 @@ def multiply_block(
 ) -> None:
     """`multiply_tiles` of `size` pixels and `width` vectors of outputs."""
     if width == 1:
-        multiply_tiles(2, 1, inputs, step, taps, tap_count, blocks, packed, starts, sums, pitch)
+        multiply_tiles(2, 1, inputs, packed, starts, sums, pitch)
     elif size == TILE_ROWS:
-        multiply_tiles(1, 2, inputs, step, taps, tap_count, blocks, packed, starts, sums, pitch)
+        multiply_tiles(1, 2, inputs, packed, starts, sums, pitch)
     else:
-        multiply_tiles(2, 2, inputs, step, taps, tap_count, blocks, packed, starts, sums, pitch)
+        multiply_tiles(2, 2, inputs, packed, starts, sums, pitch)
 
 
 @routine
-def convolve_tiled(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def convolve_tiled(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV, OP_CONV_RELU, OP_MAT_MUL. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
-    out_h, out_w, channels, outputs = row[OUT_H], row[OUT_W], row[IN_CHANNELS], row[OUT_CHANNELS]
+    out_h, out_w, channels, outputs = row.out_height, row.out_width, row.in_channels, row.out_channels
     pixels = out_h * out_w
     merged = dilation_w == 1 or kernel_w == 1
     run, taps = (kernel_w * channels, kernel_h) if merged else (channels, kernel_h * kernel_w)
-    if pixels <= UNPACKED_PIXELS or row[WEIGHT_ZP] != 0 or run < _SHORTEST_RUN:
+    if pixels <= UNPACKED_PIXELS or row.weight_zp != 0 or run < _SHORTEST_RUN:
         return convolve_packed(row, sram, arena, capacity)
     blocks = (run + TILE_BYTES - 1) // TILE_BYTES
     groups = blocks * _GROUPS
@@ -183,25 +162,28 @@ def convolve_tiled(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number
     needed = packed_at + taps * groups * _COLUMNS * BYTES32
     if needed > capacity:
         return needed
-    outs, accs, tap_places = table_at(arena, outs_at), table_at(arena, accs_at), table_at(arena, taps_at)
+    outs = Places(table_at(arena, outs_at), table_at(arena, accs_at))
+    tap_places, filters = table_at(arena, taps_at), Filters(taps, run, groups)
     tile, constants, starts = (
         table_at(arena, tile_at), table_at(arena, constants_at), table_at(arena, starts_at),
     )  # fmt: skip
-    rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
-    scratch, packed = shifted(arena, scratch_offset), shifted(arena, packed_at)
+    room = PackingRoom(
+        table_at(arena, rows_at), shifted(arena, scratch_offset), table_at(arena, rows_at + BYTES32)
+    )
+    packed = shifted(arena, packed_at)
 
-    use_tiles(scratch)
+    use_tiles(room.scratch)
     source = shifted(arena, 0)
     if dense:
-        source, step = shifted(sram, row[IN_ADDR]), row[IN_PIXEL]
+        source, step = shifted(sram, row.in_addr), row.in_pixel_stride
     else:
         stage_input(row, sram, stage_at(arena, 0), height, width, 0)
-    place_outputs(row, outs, accs)
+    place_outputs(row, outs)
     for tap in range(taps):
         y, x = (tap, 0) if merged else (tap // kernel_w, tap % kernel_w)
         tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels
     for i in range(LANES):
-        scratch_rows[i] = i * BYTES32
+        room.scratch_rows[i] = i * BYTES32
 
     pitch = out_w if dense else stride_h * width // stride_w
     lines, length = 1, (out_h - 1) * pitch + out_w
@@ -212,15 +194,14 @@ def convolve_tiled(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number
         rest = outputs - channel
         columns = _COLUMNS if rest > 3 * LANES else min(_PAIR, (rest + LANES - 1) // LANES)
         quad = block_constants(row, sram, channel, columns, constants)
+        block = ChannelBlock(channel, columns, quad, constants)
         width = min(_PAIR, columns)
         pair_bytes = taps * groups * width * BYTES32
         for v in range(0, columns, width):
             weights = shifted(packed, v // width * pair_bytes)
-            pack_block(
-                row, sram, channel, v, width, quad, taps, run, groups, rows, scratch, scratch_rows, weights
-            )  # fmt: skip
+            pack_block(row, sram, block, v, width, filters, room, weights)
             fold_offset(
-                row[IN_ZP], width, taps * groups, weights, table_at(constants, v * CONSTANT_BYTES),
+                row.in_zp, width, taps * groups, weights, table_at(constants, v * CONSTANT_BYTES),
                 table_at(starts, v * BYTES32),
             )  # fmt: skip
         for line in range(lines):
@@ -229,18 +210,15 @@ def convolve_tiled(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number
                 # The last tiles overlap those before where there are as many pixels, and leave theirs alone.
                 size = TILE_ROWS if columns > 1 and length - at <= TILE_ROWS else _PIXELS
                 begin = min(at, max(0, length - size))
-                here = shifted(source, (line * pitch + begin) * step)
+                start = line * pitch + begin
+                inputs = TileInputs(shifted(source, start * step), step, tap_places, taps, blocks)
                 for v in range(0, columns, width):
-                    multiply_block(
-                        size, width, here, step, tap_places, taps, blocks,
-                        shifted(packed, v // width * pair_bytes), table_at(starts, v * BYTES32),
-                        table_at(tile, v * BYTES32), columns * BYTES32,
-                    )  # fmt: skip
+                    weights, sums = shifted(packed, v // width * pair_bytes), table_at(tile, v * BYTES32)
+                    starts_here = table_at(starts, v * BYTES32)
+                    multiply_block(size, width, inputs, weights, starts_here, sums, columns * BYTES32)
                 last = min(begin + size, length)
-                finish_pixels(
-                    row, sram, tile, columns, quad, at - begin, last - begin, line * pitch + begin, pitch,
-                    outs, accs, constants, channel,
-                )  # fmt: skip
+                some = Pixels(at - begin, last - begin, start)
+                finish_pixels(row, sram, tile, block, some, pitch, outs)
                 at = last
         channel += columns * LANES
     release_tiles()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from llvmlite import ir
 
-from dlasim.native.routine import Pointer, inlined, intrinsic
+from dlasim.native.expressions import Parts
+from dlasim.native.routine import Number, Pointer, inlined, intrinsic
 from dlasim.native.target import host
 from dlasim.sim.kernels.dot import Loop, index, load_index
 from dlasim.sim.kernels.memory_access import put8, put32
@@ -17,6 +20,17 @@ _ROWS_AT = 48  # where a configuration holds the number of rows of each tile
 
 _I8 = ir.IntType(8)
 _INPUTS, _WEIGHTS = 4, 6  # the first tile of each; the sums take those before
+
+
+class TileInputs(NamedTuple):
+    """The bytes of a pixel and of those that follow it, `step` bytes apart; the offset of each of `tap_count`
+    taps from there, and how many blocks of 64 bytes a tap has."""
+
+    first: Pointer
+    step: Number
+    taps: Pointer
+    tap_count: Number
+    blocks: Number
 
 
 def _call(builder: ir.IRBuilder, name: str, arguments: list[ir.Value]) -> None:
@@ -56,11 +70,7 @@ def multiply_tiles(
     builder: ir.IRBuilder,
     heights: ir.Constant,
     widths: ir.Constant,
-    inputs_at: ir.Value,
-    step: ir.Value,
-    taps_at: ir.Value,
-    tap_count: ir.Value,
-    blocks: ir.Value,
+    inputs: Parts,
     packed_at: ir.Value,
     starts_at: ir.Value,
     sums_at: ir.Value,
@@ -69,9 +79,10 @@ def multiply_tiles(
     """sums[pixel][channel] = starts[channel] + sums of products over taps and blocks of 64 bytes, for
     (heights x 16) pixels and (widths x 16) channels, both 1 or 2.
 
-    A pixel's bytes begin `step` after those of the one before, its sums `pitch`; `taps` holds the offset of
-    each tap from there, `packed` the weights as [tap][group][channel] groups of four.
+    The sums of a pixel begin `pitch` bytes after those of the one before; `packed` holds the weights as
+    [tap][group][channel] groups of four.
     """
+    inputs_at, step, taps_at, tap_count, blocks = inputs
     rows, columns = heights.constant, widths.constant
     line, below = index(columns * BYTES32), builder.mul(step, index(TILE_ROWS))
     for number in range(rows * columns):

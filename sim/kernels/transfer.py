@@ -5,25 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dlasim.native.routine import Number, Pointer, routine
-from dlasim.sim.kernels.memory_access import (
-    copy_bytes,
-    get8,
-    pointer_at,
-    put8,
-)
-from dlasim.sim.kernels.operation_rows import column
+from dlasim.sim.kernels.memory_access import copy_bytes, get8, pointer_at, put8
+from dlasim.sim.kernels.operation_rows import OperationRow
 
-_PARTS = (
-    "REGION", "OFFSET", "SRAM_ADDR", "RUN_BYTES", "RUNS", "RUN_STRIDE", "RUN_SRAM_STRIDE", "PLANES",
-    "PLANE_STRIDE", "PLANE_SRAM_STRIDE",
-)  # fmt: skip
-(
-    IN_REGION, IN_OFFSET, IN_SRAM, IN_BYTES, IN_RUNS, IN_RUN, IN_RUN_SRAM, IN_PLANES, IN_PLANE, IN_PLANE_SRAM,
-) = (column(f"DMA_IN_{part}") for part in _PARTS)  # fmt: skip
-(
-    OUT_REGION, OUT_OFFSET, OUT_SRAM, OUT_BYTES, OUT_RUNS, OUT_RUN, OUT_RUN_SRAM, OUT_PLANES, OUT_PLANE,
-    OUT_PLANE_SRAM,
-) = (column(f"DMA_OUT_{part}") for part in _PARTS)  # fmt: skip
 _SHORT = 16  # bytes that are quicker to move one by one than to call memcpy for
 
 
@@ -56,18 +40,28 @@ def copy_box(source: Side, target: Side, size: Number, runs: Number, planes: Num
 
 
 @routine
-def dma_read(row: Pointer, sram: Pointer, regions: Pointer) -> Number:
+def dma_read(row: OperationRow, sram: Pointer, regions: Pointer) -> Number:
     """OP_DMA_READ."""
-    source = Side(pointer_at(regions[row[IN_REGION]]), row[IN_OFFSET], row[IN_RUN], row[IN_PLANE])
-    target = Side(sram, row[IN_SRAM], row[IN_RUN_SRAM], row[IN_PLANE_SRAM])
-    copy_box(source, target, row[IN_BYTES], row[IN_RUNS], row[IN_PLANES])
+    source = Side(
+        pointer_at(regions[row.dma_in_region]),
+        row.dma_in_offset,
+        row.dma_in_run_stride,
+        row.dma_in_plane_stride,
+    )
+    target = Side(sram, row.dma_in_sram_addr, row.dma_in_run_sram_stride, row.dma_in_plane_sram_stride)
+    copy_box(source, target, row.dma_in_run_bytes, row.dma_in_runs, row.dma_in_planes)
     return 0
 
 
 @routine
-def dma_write(row: Pointer, sram: Pointer, regions: Pointer) -> Number:
+def dma_write(row: OperationRow, sram: Pointer, regions: Pointer) -> Number:
     """OP_DMA_WRITE."""
-    source = Side(sram, row[OUT_SRAM], row[OUT_RUN_SRAM], row[OUT_PLANE_SRAM])
-    target = Side(pointer_at(regions[row[OUT_REGION]]), row[OUT_OFFSET], row[OUT_RUN], row[OUT_PLANE])
-    copy_box(source, target, row[OUT_BYTES], row[OUT_RUNS], row[OUT_PLANES])
+    source = Side(sram, row.dma_out_sram_addr, row.dma_out_run_sram_stride, row.dma_out_plane_sram_stride)
+    target = Side(
+        pointer_at(regions[row.dma_out_region]),
+        row.dma_out_offset,
+        row.dma_out_run_stride,
+        row.dma_out_plane_stride,
+    )
+    copy_box(source, target, row.dma_out_run_bytes, row.dma_out_runs, row.dma_out_planes)
     return 0

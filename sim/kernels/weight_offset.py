@@ -8,26 +8,26 @@ The second sum is the same for all outputs of a pixel, so weights stay bytes and
 from __future__ import annotations
 
 from dlasim.native.routine import Number, Pointer, inlined, routine
-from dlasim.sim.kernels.input_view import IN_ZP, WEIGHT_ZP
 from dlasim.sim.kernels.memory_access import load32, store32
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
+from dlasim.sim.kernels.operation_rows import OperationRow
 from dlasim.sim.kernels.vectors import BYTES32, splat, subtract
 
 
 @inlined
-def run_offset(row: Pointer, stage: Pointer, place: Number, count: Number) -> Number:
+def run_offset(row: OperationRow, stage: Pointer, place: Number, count: Number) -> Number:
     """What comes off a sum for the `count` staged values from byte `place` on."""
-    staged_offset = 128 + row[IN_ZP] if IS_QUAD else 0
+    staged_offset = 128 + row.in_zp if IS_QUAD else 0
     first = place // STAGED_BYTES
     total = 0
     for i in range(first, first + count):
         total += stage[i]
-    return row[WEIGHT_ZP] * (total - staged_offset * count)
+    return row.weight_zp * (total - staged_offset * count)
 
 
 @routine
 def window_offset(
-    row: Pointer, stage: Pointer, place: Number, tap_places: Pointer, taps: Number, run: Number
+    row: OperationRow, stage: Pointer, place: Number, tap_places: Pointer, taps: Number, run: Number
 ) -> Number:
     """What comes off the sums of the pixel whose window begins at byte `place` of the staged input."""
     total = 0

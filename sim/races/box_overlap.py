@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.sim.races.boxes import Boxes, Ints, expand
 
-TERMS = 4
-MAX_AT_ONCE = 1 << 18
+TERMS = 4  # strides of two boxes: two of each
+MAX_AT_ONCE = 1 << 18  # rows that are open at once: bounds memory, not the result
 
 
 def intersect(left: Boxes, right: Boxes) -> NDArray[np.bool_]:

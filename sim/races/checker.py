@@ -22,8 +22,8 @@ from dlasim.sim.races.pairs import PairFinder
 from dlasim.sim.races.written import WrittenMap, uninitialised_reads
 from dlasim.sim.stream import DecodedStream, decode_stream
 
-LIMIT = 20
-PAIRS_AT_ONCE = 1 << 16
+LIMIT = 20  # findings of each kind; more of them rarely tell more
+PAIRS_AT_ONCE = 1 << 16  # bounds the memory of the exact test, not its result
 _MAX_OUTSTANDING = BY_MNEMONIC["WAIT"].field("max_outstanding").highest
 _NO_LAYER = ""
 

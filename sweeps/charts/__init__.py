@@ -10,20 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError, one_of, unknown
-from dlasim.sweeps.chart_settings import parse_settings
+from dlasim.sweeps.chart_settings import KINDS, parse_settings
 from dlasim.sweeps.charts.data import Table, chosen_rows
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # users need not know where it keeps its fonts
-
-# kind: module, what it shows
-KINDS = {
-    "stacked": ("stacked", "cycles by kind, a bar for each configuration"),
-    "heatmap": ("heatmap", "cycles, or any figure, over two parameters"),
-    "pareto": ("pareto", "two or three figures against each other, and what nothing beats"),
-    "roofline": ("roofline", "layers under the roofs of computing and memory (needs --layers)"),
-    "utilization": ("utilization", "use of the PEs, layer by layer (needs --layers)"),
-    "timeline": ("timeline", "what every unit does when"),
-}
 
 
 def make(result: Table, kind: str, settings: Mapping[str, Any]) -> Any:

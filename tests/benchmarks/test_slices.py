@@ -10,7 +10,7 @@ import pytest
 
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.placement import place
+from dlasim.compiler_shim.placement import Placements
 
 
 @pytest.fixture
@@ -20,7 +20,8 @@ def slices(monkeypatch):
 
 
 def least_loss(slices, part, config):
-    placed = place(slices.network_of(part), Policy(config, CompileOptions(place="dla")))
+    policy = Policy(config, CompileOptions(place="dla"))
+    placed = next(Placements(slices.network_of(part), policy).promising(config.sram_bytes))
     return min(slices.losses(part, placed, config))
 
 

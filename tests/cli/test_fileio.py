@@ -15,7 +15,7 @@ import pytest
 from dlasim import fileio
 from dlasim.cache import cache_folder
 from dlasim.errors import InputError, RunError
-from dlasim.fileio import atomic_write, read_file, read_head
+from dlasim.fileio import atomic_write, open_file, read_file
 
 
 def test_text_and_bytes_arrive(tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(InputError, match=r"pipe: expected a file, got a pipe"):
-        read_head(pipe, 4)
-    for read in (read_file, lambda path: read_head(path, 4)):
+        open_file(pipe)
+    for read in (read_file, open_file):
         with pytest.raises(InputError, match=r"cannot read /dev/zero: expected a file, got a device"):
             read("/dev/zero")
         with pytest.raises(InputError, match=r"cannot read .*: Is a directory"):

@@ -21,7 +21,6 @@ from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.options import DEPTHWISE, FUSIONS, TILINGS, CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
-from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology, topology_names
 from dlasim.errors import InputError
@@ -30,6 +29,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from dlasim.sim.sizes import KIB, MIB
 from dlasim.verification import verify
+from tests.compiler.placed import place
 from tests.compiler.steps import missing_wait
 from tests.zoo import int8_models
 

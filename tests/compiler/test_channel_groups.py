@@ -15,7 +15,6 @@ from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies.builder import NetworkBuilder
 from dlasim.isa.instructions import Unit
@@ -27,6 +26,7 @@ from dlasim.sim.runner import Simulation
 from dlasim.verification import verify
 from tests.compiled import in_python
 from tests.compiler.cases import run_case, striped_case
+from tests.compiler.placed import place
 
 KIB = 1 << 10
 SLOW_BUS = DlaConfig().replace(dma_bandwidth=2, sram_bytes=256 * KIB)

@@ -22,7 +22,6 @@ from dlasim.compiler_shim.lowering.tile_records import ChannelGroup, Tile
 from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
-from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
@@ -34,6 +33,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
 from dlasim.sim.sizes import KIB
+from tests.compiler.placed import place
 
 NETWORKS = ("resnet8", "ds_cnn", "mnist", "autoencoder", "mobilenet_v1", "mobilenet_v2")
 ATTENTION = "vit"

@@ -17,7 +17,7 @@ from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
-from dlasim.sim.config import preset
+from dlasim.sim.machine_files import preset
 from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import KIB, MIB

@@ -14,7 +14,6 @@ from dlasim.compiler_shim.lowering.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.planning import plan_maker
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -27,6 +26,7 @@ from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import KIB
 from tests.compiler.cases import lower_with_enough, random_case, write_model
+from tests.compiler.placed import place
 from tests.keras_networks import keras_network
 
 # The planner's part in a total: nothing is added to the work of the units.

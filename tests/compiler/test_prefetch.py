@@ -16,7 +16,6 @@ from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.prefetch import add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.compiler_shim.topologies.builder import NetworkBuilder
@@ -28,6 +27,7 @@ from dlasim.sim.runner import Simulation
 from dlasim.verification import verify
 from tests.compiled import in_python
 from tests.compiler.cases import random_case, write_model
+from tests.compiler.placed import place
 
 KIB = 1 << 10
 DEPTH = DlaConfig().queue_depth

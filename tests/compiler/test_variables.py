@@ -9,7 +9,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from dlasim.isa.assembly.assembler import assemble
 from dlasim.isa.container.writer import write
-from tests.oracle import litert_interpreter
+from dlasim.reference_kernels import litert_interpreter
 
 X = np.arange(-20, 28, dtype=np.int8).reshape(1, 4, 4, 3)
 PLACES = [
@@ -92,7 +92,7 @@ def test_state_lasts_as_in_tensorflow(graph, tmp_path):
     path = tmp_path / "model.tflite"
     path.write_bytes(write_tflite(graph))
     x = X.astype(graph.tensors[0].dtype)
-    theirs = litert_interpreter(path)
+    theirs = litert_interpreter(path.read_bytes())
     for repeat in (1, 2, 3):
         theirs.set_tensor(theirs.get_input_details()[0]["index"], x)
         theirs.invoke()

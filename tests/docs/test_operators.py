@@ -8,11 +8,11 @@ import pytest
 
 from dlasim.compiler_shim import operators_page
 from dlasim.compiler_shim.dla_forms import DLA_FORMS, RULES
-from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS
 from dlasim.compiler_shim.partition import partition
 from dlasim.errors import InputError
 from dlasim.isa.instructions import INSTRUCTIONS
+from tests.host.models import lower_operator
 from tests.tflite.one_operator import random_graph
 
 SEEDS = range(8)
@@ -29,7 +29,7 @@ def test_the_page_says_what_becomes_of_an_operator(kind: str) -> None:
         graph = random_graph(kind, seed)
         try:
             own = [operator for operator in graph.operators if operator.kind == kind]
-            calls |= {call.name for operator in own for call in lower_host(operator, graph)}
+            calls |= {call.name for operator in own for call in lower_operator(operator, graph)}
             items = partition(graph).items
         except InputError:
             continue  # this one breaks a limit of its host operator

@@ -29,7 +29,7 @@ from dlasim.isa import container
 from dlasim.isa.assembly import assemble, disassemble
 from dlasim.isa.program import Program
 from dlasim.isa.registers import REGISTERS, WINDOW_BYTES
-from dlasim.sim import config
+from dlasim.sim import config, machine_files
 from dlasim.sim.executor import make_executor
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Inference, Simulation, config_of
@@ -64,7 +64,7 @@ MACHINES = (
     MACHINE,
     config.DlaConfig(pes=32, parallel="input", sram_bytes=4096),
     config.DlaConfig(pes=128, parallel="8x16", sram_bytes=65_536),
-    config.preset("paper"),
+    machine_files.preset("paper"),
 )
 
 
@@ -391,7 +391,7 @@ TARGETS = {
         Target("container", _program_seeds, _check_container),
         # Up to 20 errors of three lines each, with a line before and one after them.
         Target("assembly", _sources, _check_assembly, is_text=True, lines=62, longest_message=20_000),
-        Target("config", _config_seeds, _through_file(".toml", config.load_file), is_text=True),
+        Target("config", _config_seeds, _through_file(".toml", machine_files.load_file), is_text=True),
         Target("study", _study_seeds, _through_file(".toml", _check_study), is_text=True),
         Target("cpu_costs", _cost_seeds, _through_file(".toml", load_costs), is_text=True),
         *result_files.targets(_through_file),

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
-from dlasim.compiler_shim.operators.host_calls import lower_host
+from dlasim.compiler_shim.operators.bound import KernelCall
+from dlasim.compiler_shim.operators.host_calls import bind_known, lower
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.sim.host import TensorSpec, run_host_op
 from tests.oracle import run_litert_reference, run_tflite_micro
@@ -54,12 +55,17 @@ class GraphBuilder:
         return Graph("test", tuple(self.tensors), (operator,), tuple(self.inputs), tuple(outputs))
 
 
+def lower_operator(operator: Operator, graph: Graph) -> list[KernelCall]:
+    """The host calls of an operator of a graph."""
+    return lower(bind_known(operator, graph))
+
+
 class HostRun:
     """A network run by host operators alone; its state lasts from one inference to the next."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.calls = [call for operator in graph.operators for call in lower_host(operator, graph)]
+        self.calls = [call for operator in graph.operators for call in lower_operator(operator, graph)]
         self.known = {number: _initial_state(graph.tensors[number]) for number in variable_tensors(graph)}
         self.known |= {n: tensor.data for n, tensor in enumerate(graph.tensors) if tensor.data is not None}
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.isa import host_ops
 from dlasim.sim.float_steps import float_steps
-from tests.host.models import GraphBuilder, check, run_on_host
+from tests.host.models import GraphBuilder, check, lower_operator, run_on_host
 
 SIGN = np.uint32(1 << 31)
 NEIGHBOURS = np.arange(-3, 4)
@@ -20,7 +19,7 @@ def quantization(count, scale, zero_point, dtype):
 
 
 def operators(graph):
-    return [host_ops.BY_CODE[call.code].name for op in graph.operators for call in lower_host(op, graph)]
+    return [host_ops.BY_CODE[call.code].name for op in graph.operators for call in lower_operator(op, graph)]
 
 
 def ends_of_cells(scale, zero_point, dtype):

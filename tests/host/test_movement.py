@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.compiler_shim.operators.slicing import MASKS
 from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.errors import InputError
-from tests.host.models import GraphBuilder, check_random, random_scale, random_zero_point, run_on_host
+from tests.host.models import (
+    GraphBuilder,
+    check_random,
+    lower_operator,
+    random_scale,
+    random_zero_point,
+    run_on_host,
+)
 
 TYPES = ("int8", "float32", "int32")
 
@@ -206,7 +212,7 @@ def test_a_strided_slice_that_cannot_be_is_refused(masks, message):
     inputs = [builder.move((4, 5), is_input=True), *map(builder.integers, ([0] * 3, [1] * 3, [1] * 3))]
     graph = builder.graph("STRIDED_SLICE", inputs, [builder.move((1, 1))], **masks)
     with pytest.raises(InputError, match=re.escape(message)):
-        lower_host(graph.operators[0], graph)
+        lower_operator(graph.operators[0], graph)
 
 
 def one_axis(rng, size, axis, masks):

@@ -5,13 +5,12 @@ import re
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.errors import InputError
-from tests.host.models import GraphBuilder
+from tests.host.models import GraphBuilder, lower_operator
 
 
 def lower(graph):
-    return lower_host(graph.operators[0], graph)
+    return lower_operator(graph.operators[0], graph)
 
 
 def unary(kind, source=("int8", 0.1, 0), target=("int8", 0.1, 0), **options):

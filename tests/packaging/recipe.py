@@ -18,11 +18,12 @@ _STEP = re.compile(
 )
 
 
-def followed(page: str, place: Path, step_count: int) -> Path:
+def followed(page: str, place: Path, step_count: int, is_copied: bool = False) -> Path:
     """A copy of the package, its links resolved, and the tests, with the steps of a how-to done."""
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "dlasim", place / "dlasim", ignore=ignored)
-    shutil.copytree(ROOT / "tests", place / "tests", ignore=ignored)
+    if not is_copied:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / "dlasim", place / "dlasim", ignore=ignored)
+        shutil.copytree(ROOT / "tests", place / "tests", ignore=ignored)
     steps = list(_STEP.finditer((ROOT / "docs" / "how-to" / page).read_text(encoding="utf-8")))
     assert len(steps) == step_count
     for step in steps:
@@ -37,8 +38,8 @@ def _unindented(code: str) -> str:
 
 
 def _insert(file: Path, table: str | None, before: bool, code: str) -> None:
-    """Put code at the end of a file, before a table in it, or at the end of that table."""
-    text = file.read_text(encoding="utf-8")
+    """Put code at the end of a file, which may be new, before a table in it, or at the end of that table."""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
     if table is None:
         file.write_text(f"{text}\n\n{textwrap.dedent(code)}", encoding="utf-8")
         return
@@ -47,7 +48,7 @@ def _insert(file: Path, table: str | None, before: bool, code: str) -> None:
     if before:
         changed = f"{text[: start.start()]}{textwrap.dedent(code)}\n\n{text[start.start() :]}"
     else:
-        end = re.compile(r"^[)}]$", re.MULTILINE).search(text, start.end())
+        end = re.compile(r"^[)}](?:  # fmt: skip)?$", re.MULTILINE).search(text, start.end())
         assert end
         changed = text[: end.start()] + code + text[end.start() :]
     file.write_text(changed, encoding="utf-8")

@@ -9,7 +9,8 @@ import pytest
 
 from dlasim.isa.instructions import Unit
 from dlasim.sim import area
-from dlasim.sim.config import DlaConfig, preset, preset_names
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.machine_files import preset, preset_names
 from tests.tool_module import tool_module
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.sim import config
+from dlasim.sim import config, machine_files
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.memory_tables import RATE_SCALE
 from dlasim.sim.memory_timing import memories_of
@@ -15,7 +15,7 @@ from dlasim.sim.memory_timing import memories_of
 def load(tmp_path: Path, text: str | bytes) -> DlaConfig:
     file = tmp_path / "machine.toml"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return config.load_file(file)
+    return machine_files.load_file(file)
 
 
 def test_a_file_has_what_it_says_and_defaults_otherwise(tmp_path: Path) -> None:
@@ -77,14 +77,14 @@ def test_what_is_wrong_is_one_line_with_the_file(tmp_path: Path, text: str | byt
 
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(InputError, match=r"cannot read /nowhere/machine\.toml"):
-        config.load_file("/nowhere/machine.toml")
+        machine_files.load_file("/nowhere/machine.toml")
 
 
 def test_every_preset_loads_and_says_what_it_is() -> None:
-    assert {"default", "paper", "nvdla-small", "ethos-u55-128"} <= set(config.preset_names())
-    for name in config.preset_names():
-        assert config.preset(name).name == name
-        assert len(config.preset_summary(name)) > 10
+    assert {"default", "paper", "nvdla-small", "ethos-u55-128"} <= set(machine_files.preset_names())
+    for name in machine_files.preset_names():
+        assert machine_files.preset(name).name == name
+        assert len(machine_files.preset_summary(name)) > 10
 
 
 PRESETS = Path(config.__file__).parent / "presets"
@@ -101,7 +101,7 @@ FREE = ("sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulat
         "vector_requantizations", "vector_divisions", "dma_bandwidth", "vector_lanes")  # fmt: skip
 
 
-@pytest.mark.parametrize("name", config.preset_names())
+@pytest.mark.parametrize("name", machine_files.preset_names())
 def test_each_number_of_a_preset_has_a_source(name: str) -> None:
     """A preset leaves nothing to defaults; each line says where its value is from, or that it is ours."""
     lines = [line for line in (PRESETS / f"{name}.toml").read_text().splitlines() if not line.startswith("#")]
@@ -113,9 +113,9 @@ def test_each_number_of_a_preset_has_a_source(name: str) -> None:
         assert len(line.partition(" # ")[2]) > 3, line
 
 
-@pytest.mark.parametrize("name", config.preset_names())
+@pytest.mark.parametrize("name", machine_files.preset_names())
 def test_only_the_papers_machine_has_anything_for_nothing(name: str) -> None:
-    machine = config.preset(name)
+    machine = machine_files.preset(name)
     free = [parameter for parameter in FREE if getattr(machine, parameter) == 0]
     if name == "paper":
         assert free == list(FREE)
@@ -127,14 +127,14 @@ def test_only_the_papers_machine_has_anything_for_nothing(name: str) -> None:
 
 def test_a_preset_has_its_constants_in_flash() -> None:
     """That of Vela's Shared_Sram: an eighth of the core's 8 bytes per cycle."""
-    machine = config.preset("ethos-u55-128-flash")
+    machine = machine_files.preset("ethos-u55-128-flash")
     timing = {memory.name: memory for memory in memories_of(machine)}["flash"]
     assert (timing.bandwidth, timing.latency, timing.burst_bytes) == (RATE_SCALE, 64, 128)
-    assert machine.replace(memories="", name="ethos-u55-128") == config.preset("ethos-u55-128")
+    assert machine.replace(memories="", name="ethos-u55-128") == machine_files.preset("ethos-u55-128")
 
 
 def test_the_vector_unit_of_the_papers_machine_follows_its_pes() -> None:
-    paper = config.preset("paper")
+    paper = machine_files.preset("paper")
     assert (paper.elements, paper.replace(pes=128).elements) == (64, 128)
     assert DlaConfig(pes=128).elements == 16
 
@@ -150,11 +150,11 @@ def test_a_third_number_of_a_grid_is_pixels() -> None:
 
 
 def test_the_default_preset_is_the_default() -> None:
-    assert config.preset("default") == DlaConfig()
+    assert machine_files.preset("default") == DlaConfig()
 
 
 def test_the_paper_spends_nothing_but_compute() -> None:
-    paper = config.preset("paper")
+    paper = machine_files.preset("paper")
     free = ("issue_cycles", "mac_fill", "mac_drain", "vector_fill", "vector_drain", "dma_latency")
     assert [getattr(paper, name) for name in free] == [0] * len(free)
     assert paper.dma_bandwidth == 0
@@ -162,7 +162,7 @@ def test_the_paper_spends_nothing_but_compute() -> None:
 
 def test_an_unknown_preset_is_told_the_known_ones() -> None:
     with pytest.raises(InputError, match=r"unknown preset 'papers'; did you mean paper\?"):
-        config.preset("papers")
+        machine_files.preset("papers")
 
 
 def test_pes_alone_leave_a_mode_and_a_new_mode_leaves_pes() -> None:

@@ -10,7 +10,8 @@ from dlasim import api
 from dlasim.cli import main
 from dlasim.errors import InputError
 from dlasim.isa.assembly import assemble
-from dlasim.sim.config import DlaConfig, load_file, read_value
+from dlasim.sim.config import DlaConfig, read_value
+from dlasim.sim.machine_files import load_file
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sweeps import parameters

@@ -9,8 +9,9 @@ import pytest
 from dlasim.isa import codec
 from dlasim.isa.registers import Region
 from dlasim.sim import area, macros
-from dlasim.sim.config import PARAMETERS, DlaConfig, preset
+from dlasim.sim.config import PARAMETERS, DlaConfig
 from dlasim.sim.energy import EnergyModel
+from dlasim.sim.machine_files import preset
 from dlasim.sim.operation import reset_file
 from dlasim.sim.parameters import Form
 from dlasim.sim.plan import Plan, plan_stream

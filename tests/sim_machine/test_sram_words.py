@@ -7,9 +7,10 @@ from dlasim.isa import registers
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.batch_costs import BATCH_COLUMNS, batch_costs
-from dlasim.sim.config import DlaConfig, preset, preset_names
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import unit_costs
 from dlasim.sim.footprint import Box
+from dlasim.sim.machine_files import preset, preset_names
 from dlasim.sim.operation import Batch
 from dlasim.sim.plan import Plan
 from dlasim.sim.sram_words import _all_but_weights, _filter_bytes, _words, stream_accesses

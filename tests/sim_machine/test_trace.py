@@ -11,8 +11,9 @@ from dlasim import api
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa.assembly import assemble
-from dlasim.sim.config import DlaConfig, preset
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.footprint import footprints
+from dlasim.sim.machine_files import preset
 from dlasim.sim.occupancy import occupancy_changes
 from dlasim.sim.runner import Simulation, config_of
 from dlasim.sim.sizes import KIB

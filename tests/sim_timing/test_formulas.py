@@ -9,8 +9,9 @@ import pytest
 from dlasim.isa import codec
 from dlasim.sim import cost
 from dlasim.sim.accounting import compute_owner
-from dlasim.sim.config import DlaConfig, preset
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.formulas import lane_cycles
+from dlasim.sim.machine_files import preset
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.sizes import MIB

@@ -194,13 +194,6 @@ def test_a_plot_without_a_kind_is_one_that_fits(model: Path, tmp_path: Path) -> 
     assert "100 bars are too many to read" in refused.stderr
 
 
-def test_kinds_of_the_command_are_those_of_the_charts() -> None:
-    from dlasim.cli.plot import KINDS as OFFERED
-    from dlasim.sweeps.charts import KINDS
-
-    assert tuple(KINDS) == OFFERED
-
-
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys; sys.argv = ['dlasim', 'sweep', '--help']\n"

@@ -10,7 +10,7 @@ import pytest
 import dlasim
 from dlasim.compiler_shim.compile import load_graph
 from dlasim.errors import InputError
-from tests.oracle import litert_interpreter
+from dlasim.reference_kernels import litert_interpreter
 from tests.tflite.streaming_model import SHAPE, ZERO_POINT, X, streaming_model
 
 

@@ -64,13 +64,13 @@ def test_a_large_operator_code_and_scalars_survive():
 
 
 def test_real_models_read_as_tensorflow_sees_them(model_zoo):
-    from tests.oracle import litert_interpreter
+    from dlasim.reference_kernels import litert_interpreter
 
     paths = int8_models(model_zoo)
     assert paths
     for path in paths:
         graph = load_graph(path)
-        interpreter = litert_interpreter(path)
+        interpreter = litert_interpreter(path.read_bytes())
         for detail in interpreter.get_tensor_details():
             if detail["index"] >= len(graph.tensors):
                 continue

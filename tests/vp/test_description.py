@@ -12,9 +12,10 @@ from dlasim.vp import board_files, costs, memory_map
 from dlasim.vp.block_counters import slot_weights
 from dlasim.vp.bus import Bus
 from dlasim.vp.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
-from dlasim.vp.decode import AlternatingSums, InstructionClass, classify
+from dlasim.vp.decode import AlternatingSums, classify
 from dlasim.vp.device import Device
 from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
+from dlasim.vp.instruction_table import InstructionClass
 from dlasim.vp.interceptions import instructions
 from dlasim.vp.memory_map import MemoryMap
 

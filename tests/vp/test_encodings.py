@@ -6,8 +6,9 @@ import random
 import pytest
 
 from dlasim.vp.board import Board
-from dlasim.vp.decode import InstructionClass, classify, decode
+from dlasim.vp.decode import classify, decode
 from dlasim.vp.disassembly import disassemble
+from dlasim.vp.instruction_table import InstructionClass
 
 NARROW = [half for half in range(0x10000) if half & 3 != 3]
 
