@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.errors import DlasimError, InputError, RunError
 from dlasim.evaluation.outcome import COLUMNS, Evaluation, Row, row_of
-from dlasim.evaluation.predictor import Found, Predictor, Task
+from dlasim.evaluation.predictor import Found, Predictor, EvaluationTask
 from dlasim.evaluation.samples import Labels, Sample, collect
 from dlasim.fileio import keep_apart, read_file
 from dlasim.media import AUTO
@@ -58,7 +58,7 @@ def evaluate(
     keep_apart([each for each in given if isinstance(each, str | Path)], [out])
     samples = collect(inputs, labels, label_offset)
     other = None if float_model is None else os.path.abspath(float_model)
-    task = Task(container.write(program), normalize, other, engine, metric is not None)
+    task = EvaluationTask(container.write(program), normalize, other, engine, metric is not None)
     classes = math.prod(program.outputs[0].shape)
     result = Evaluation(model, classes=classes, float_model=None if float_model is None else str(float_model))
     settings = _digest(task)
@@ -99,7 +99,7 @@ def _said(rows: Sequence[Row | None], out: str | Path | None) -> str:
     return done if out is None else f"{done}, see {out}; the same command goes on"
 
 
-def _digest(task: Task) -> bytes:
+def _digest(task: EvaluationTask) -> bytes:
     """Of all that decides the predictions, but for the samples."""
     real = b"" if task.float_model is None else read_file(task.float_model)
     hashed = hashlib.sha256(task.program)
@@ -128,7 +128,7 @@ def _write(path: Path, rows: Sequence[Row | None]) -> None:
 
 
 def _found(
-    task: Task, samples: Sequence[Sample], todo: Sequence[int], jobs: int
+    task: EvaluationTask, samples: Sequence[Sample], todo: Sequence[int], jobs: int
 ) -> Iterator[tuple[int, Found]]:
     """Predictions as they come, with the numbers of their samples."""
     if jobs == 1:
@@ -138,11 +138,11 @@ def _found(
             yield number, predictor.find(samples[number])
         return
     portions = iter([todo[first : first + PORTION] for first in range(0, len(todo), PORTION)])
-    workers: list[_Worker] = []
+    workers: list[_PredictingProcess] = []
     try:
         for _ in range(jobs):
             with interrupts_held():
-                workers.append(_Worker(task))
+                workers.append(_PredictingProcess(task))
         for worker in workers:
             worker.send(next(portions, None), samples)
         while busy := {worker.link: worker for worker in workers if worker.numbers}:
@@ -157,10 +157,10 @@ def _found(
             worker.close()
 
 
-class _Worker:
+class _PredictingProcess:
     """A process that predicts a portion of the samples at a time."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: EvaluationTask) -> None:
         ours, theirs = socket.socketpair()
         number = theirs.fileno()
         environment = clean_environment() | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

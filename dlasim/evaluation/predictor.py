@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class EvaluationTask:
     """What all inputs have in common; workers receive it."""
 
     program: bytes
@@ -55,7 +55,7 @@ class FloatModel(Protocol):
 class Predictor:
     """The program and the network in float, loaded once."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: EvaluationTask) -> None:
         self._task = task
         self._program = container.read(task.program)
         self._simulation = Simulation(self._program, config_of(self._program), make_executor(task.engine))
