@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.evaluation import Evaluation
-    from dlasim.evaluation.evaluate import Metric
+    from dlasim.evaluation.many_inputs import Metric
     from dlasim.evaluation.samples import Labels
     from dlasim.explanation import Explanation
     from dlasim.inputs import Inputs

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.errors import DlasimError, InputError, RunError
 from dlasim.evaluation.outcome import COLUMNS, Evaluation, Row, row_of
-from dlasim.evaluation.predictor import Found, Predictor, EvaluationTask
+from dlasim.evaluation.predictor import EvaluationTask, Found, Predictor
 from dlasim.evaluation.samples import Labels, Sample, collect
 from dlasim.fileio import keep_apart, read_file
 from dlasim.media import AUTO
