@@ -165,7 +165,7 @@ class _PredictingProcess:
         number = theirs.fileno()
         environment = clean_environment() | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self._process = start(
-            "dlasim.evaluation.worker", str(number),
+            "dlasim.evaluation.predicting_process", str(number),
             environment=environment, pass_fds=(number,),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             process_group=0,  # Ctrl-C goes to the evaluation only, which then kills its workers
