@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from dlasim.errors import InputError, RunError
     from dlasim.result import RunResult
     from dlasim.sim.config import DlaConfig
+    from dlasim.sweeps.explorer import Explorer, MachineResult
     from dlasim.sweeps.sweep_result import SweepResult
 
 __version__ = "0.1.0"
 __all__ = [
     "DlaConfig",
+    "Explorer",
     "GraphBuilder",
     "InputError",
+    "MachineResult",
     "RunError",
     "RunResult",
     "SweepResult",
@@ -36,8 +39,10 @@ __all__ = [
 
 _MODULES = {
     "DlaConfig": "dlasim.sim.config",
+    "Explorer": "dlasim.sweeps.explorer",
     "GraphBuilder": "dlasim.compiler_shim.dlag.graph_builder",
     "InputError": "dlasim.errors",
+    "MachineResult": "dlasim.sweeps.explorer",
     "RunError": "dlasim.errors",
     "RunResult": "dlasim.result",
     "SweepResult": "dlasim.sweeps.sweep_result",

@@ -28,7 +28,7 @@ def build_study(
     A target is a model, a TOML file or the name of a predefined study. `axes` replace the study's; each is
     text as for a flag, a value, or a sequence of values. `flags` says how the user gave each, for errors.
     """
-    study = _target_study([str(target) for target in targets])
+    study = target_study([str(target) for target in targets])
     given = {}
     for name, raw in axes.items():
         parameter = find(name, "sweep")
@@ -59,7 +59,8 @@ def _axis(name: str, raw: Any) -> list[Any]:
     return values.from_toml(parameter, list(raw) if isinstance(raw, range | tuple) else raw, "sweep")
 
 
-def _target_study(targets: list[str]) -> Study:
+def target_study(targets: list[str]) -> Study:
+    """The study that targets name: models, or a study and models that replace its own."""
     studies = [target for target in targets if target.endswith(".toml") or target in shipped_names()]
     models = tuple(
         source(target, Path(), "sweep", shipped_names()) for target in targets if target not in studies

@@ -14,26 +14,34 @@ from dlasim.dataclass import dataclass
 from dlasim.fileio import atomic_write
 from dlasim.sweeps.csv_table import write_csv
 from dlasim.sweeps.evaluate import FAILED, FIGURES, LAYER_COLUMNS, OK, REFUSED, Entry, code_version
+from dlasim.sweeps.goals import DEMAND_COLUMNS
+from dlasim.sweeps.machine_rows import NOT_DONE, MachineRow, machine_rows
 from dlasim.sweeps.models import Blueprint
 from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.result_files import ABOUT, LAYERS, PENDING, RESULTS
-from dlasim.sweeps.study import Point, Study
+from dlasim.sweeps.result_files import ABOUT, LAYERS, RESULTS
+from dlasim.sweeps.study import WORKLOAD, Point, Study
 from dlasim.sweeps.sweep_points import SweepPoints
 
 SCHEMA = "dlasim.sweep/1"
 # A sweep that is killed leaves a table that is so old, or older if writing it takes a fiftieth of the time.
 REFRESH_SECONDS = 20.0
 REFRESH_SHARE = 50
-_NOT_DONE = Entry(PENDING, "not done yet")
 _LAYER_PARAMETERS = ("pes", "parallel", "sram_bytes", "dma_bandwidth", "dma_shared_bandwidth", "vector_lanes",
                      "clock_mhz", "fusion", "depthwise", "tiling")  # fmt: skip
 _LAYER_COLUMNS = ["point", "case", "model", "label", *_LAYER_PARAMETERS, *LAYER_COLUMNS]
 
 
-def columns(parts: Sequence[str] = ()) -> list[str]:
-    """The columns of results.csv; `parts` of tables follow the other parameters."""
-    parameters = [*catalogue(), *parts]
-    return ["point", "case", "model", "label", *parameters, "status", "reason", *FIGURES, "version", "key"]
+def columns(parts: Sequence[str] = (), more: Sequence[str] = ()) -> list[str]:
+    """The columns of results.csv; `parts` of tables follow the other parameters, `more` the figures."""
+    return ["point", "case", "model", "label", *catalogue(), *parts, "status", "reason", *FIGURES, *more,
+            "version", "key"]  # fmt: skip
+
+
+def _more_columns(study: Study) -> list[str]:
+    """Those of a table of machines: its number, its load, and the limits that it does not keep to."""
+    rates = any(model.rate for model in study.models)
+    return [*(["machine"] if study.is_workload else []), *(["rate", *DEMAND_COLUMNS] if rates else []),
+            *(["outside"] if study.all_goals.limits else [])]  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -57,6 +65,7 @@ class SweepTables:
     ) -> None:
         self._study, self._folder, self._command = study, folder, command
         self._with_layers, self._blueprints = with_layers, blueprints
+        self._more = _more_columns(study)
         self._next = time.perf_counter() + REFRESH_SECONDS
 
     @property
@@ -79,20 +88,25 @@ class SweepTables:
         counts = StatusCounts()
 
         def rows() -> Iterator[list[Any]]:
-            for point, entry in _rows(points):
-                counts.add(point, entry)
-                yield self._row(point, entry, points.key(point))
+            for machine in machine_rows(self._study, points.entries(), len(points)):
+                for row in machine:
+                    is_network = row.point.model != WORKLOAD
+                    if is_network:
+                        counts.add(row.point, row.entry)
+                    yield self._row(row, points.key(row.point) if is_network else "")
 
         if self._with_layers:
             write_csv(self._folder / LAYERS, _LAYER_COLUMNS, _layer_rows(points))
-        digest = write_csv(self.results, columns(self._study.parts), rows())
+        digest = write_csv(self.results, columns(self._study.parts, self._more), rows())
         self._write_about(digest, len(points), counts.statuses)
         return counts
 
-    def _row(self, point: Point, entry: Entry, key: str) -> list[Any]:
+    def _row(self, row: MachineRow, key: str) -> list[Any]:
+        point, entry = row.point, row.entry
         figures = entry.figures or [None] * len(FIGURES)
+        more = [row.more.get(name) for name in self._more]
         return [point.number, point.case, point.model, point.label, *self._values(point), entry.status,
-                entry.reason, *figures, __version__, key]  # fmt: skip
+                entry.reason, *figures, *more, __version__, key]  # fmt: skip
 
     def _values(self, point: Point) -> Iterable[Any]:
         if not self._study.parts:
@@ -110,6 +124,7 @@ class SweepTables:
             "points": points,
             "statuses": statuses,
             "results_sha256": digest,
+            **self._about_goals(),
             "models": {
                 model.label: {"content": self._blueprints[model.label].content, **model.as_dict()}
                 for model in self._study.models
@@ -118,10 +133,17 @@ class SweepTables:
         }
         atomic_write(self._folder / ABOUT, json.dumps(about, indent=2) + "\n")
 
+    def _about_goals(self) -> dict[str, Any]:
+        """The goals, which charts and pages read."""
+        limits = [limit.text for limit in self._study.all_goals.limits]
+        objectives = [objective.name for objective in self._study.goals.objectives]
+        found = {"limits": limits, "minimize": objectives}
+        return {name: texts for name, texts in found.items() if texts}
+
 
 def _rows(points: SweepPoints) -> Iterator[tuple[Point, Entry]]:
     for point, entry in points.entries():
-        yield point, _NOT_DONE if entry is None else entry
+        yield point, NOT_DONE if entry is None else entry
 
 
 def _layer_rows(points: SweepPoints) -> Iterator[list[Any]]:
