@@ -135,32 +135,35 @@ class Explorer:
     ) -> None:
         goals = read_goals(_texts(limits), _texts(minimize), "Explorer")
         study = target_study(_targets(workload))
-        self._set_up(replace(study, goals=joined(study.goals, goals)), jobs, scheduler, cache)
+        journal = None if cache is None else Journal(Path(cache))
+        if journal is not None:
+            journal.refresh()
+        self._set_up(replace(study, goals=joined(study.goals, goals)), journal)
+        self._jobs, self._scheduler = jobs, scheduler
         self._fixed |= dict(self._parsed(cast(Choice, fixed)))
 
     @classmethod
-    def of_study(
-        cls, study: Study, jobs: int | None, scheduler: str | None, cache: str | Path | None, pool: Pool | None = None
-    ) -> Explorer:
-        """That of a study that is there."""
+    def of_study(cls, study: Study, journal: Journal, pool: Pool) -> Explorer:
+        """That of a study, with what others have opened, and close."""
         made = cls.__new__(cls)
-        made._set_up(study, jobs, scheduler, cache, pool)
+        made._set_up(study, journal)
+        made._pool = pool
         return made
 
-    def _set_up(
-        self, study: Study, jobs: int | None, scheduler: str | None, cache: str | Path | None, pool: Pool | None = None
-    ) -> None:
+    def _set_up(self, study: Study, journal: Journal | None) -> None:
         study.check()
-        self.study = study
+        if len(study.cases) > 1:
+            raise InputError(f"study {study.name} has cases; give their parameters axes of their own")
+        self.study, self._journal = study, journal
         single = {name: values[0] for name, values in study.axes.items() if len(values) == 1}
-        self._fixed: dict[str, Any] = {**study.fixed, **single}
-        self._jobs, self._scheduler, self._pool = jobs, scheduler, pool
+        self._fixed: dict[str, Any] = {**study.fixed, **single, **study.cases[0].values}
+        self._jobs: int | None = None
+        self._scheduler: str | None = None
+        self._pool: Pool | None = None
+        self._here = Pool(1, None, 1)
         self._blueprints: dict[str, Blueprint] | None = None
         self._entries: dict[str, Entry] = {}
-        self._journal = None if cache is None else Journal(Path(cache))
         self._machines = 0
-        if self._journal is not None:
-            self._journal.refresh()
 
     def __enter__(self) -> Explorer:
         return self
@@ -199,11 +202,9 @@ class Explorer:
         """What a point's entry is kept by."""
         return content_key(self.blueprints[point.model].content, point.values)
 
-    def points(self, choice: Choice) -> list[Point]:
-        """The points of a machine: one for each network. Several calls give several machines."""
+    def points(self, choice: Choice, machine: int) -> list[Point]:
+        """The points of a machine with this number: one for each network."""
         values = {**self._fixed, **dict(self._parsed(choice))}
-        machine = self._machines
-        self._machines += 1
         models = self.study.models
         return [
             make_point(machine * len(models) + number, "", model.label, values, machine)
@@ -239,17 +240,20 @@ class Explorer:
         return MachineResult(tuple(rows))
 
     def _evaluate(self, choices: Sequence[Choice], here: bool) -> list[MachineResult]:
-        machines = [self.points(choice) for choice in choices]
+        first = self._machines
+        self._machines += len(choices)
+        machines = [self.points(choice, number) for number, choice in enumerate(choices, first)]
         for _ in self.entries([point for points in machines for point in points], here):
             pass
         return [self.result(points) for points in machines]
 
     def _run(self, tasks: Sequence[Task], here: bool) -> Iterator[list[Result]]:
-        few = here or (len(tasks) <= FEW_POINTS and self._pool is None and self._jobs is None)
+        few = len(tasks) <= FEW_POINTS and self._pool is None and self._jobs is None
+        if here or (few and self._scheduler is None):
+            return self._here.run(self.blueprints, tasks)
         if self._pool is None:
-            self._pool = Pool(1 if few else self._jobs, None if here else self._scheduler, _MANY_POINTS)
-        run = self._pool.run_here if here else self._pool.run
-        return run(self.blueprints, tasks)
+            self._pool = Pool(self._jobs, self._scheduler, _MANY_POINTS)
+        return self._pool.run(self.blueprints, tasks)
 
     def _look_up(self, keys: Sequence[str]) -> None:
         if self._journal is None:

@@ -20,6 +20,7 @@ from dlasim.sweeps.parameters import catalogue
 
 DEMAND_COLUMNS = ("load", "power_mw")  # of a workload: the share of time that is busy, and energy per second
 _COMPARISON = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([^<>=]+)")
+_LEAST_EXCESS = 1e-9  # of a row at a limit that excludes its edge
 Values = Mapping[str, Any]
 
 
@@ -55,6 +56,15 @@ class Limit:
             raise InputError(f"the limit {self.text!r} needs {missing}, which {whose} does not have")
         return self.condition.holds(values)
 
+    def excess(self, values: Values) -> float:
+        """How far a row is outside, as a share of the limit; 0 within."""
+        if self.allows(values):
+            return 0.0
+        if self.edge is None or not self.edge[2]:
+            return 1.0
+        name, _, bound = self.edge
+        return max(abs(values[name] - bound) / abs(bound), _LEAST_EXCESS)
+
     def surely_fails(self, least: Values) -> bool:
         """Whether no machine is within whose figures are at least these."""
         if self.model or self.edge is None or self.edge[1] not in ("<", "<="):
@@ -81,12 +91,22 @@ class Goals:
 
     def broken(self, machine: Values, networks: Mapping[str, Values] | None = None) -> list[Limit]:
         """The limits that a machine does not keep to, from its row and those of its networks."""
-        rows = {"": machine, **(networks or {str(machine.get("model")): machine})}
+        rows = _by_name(machine, networks)
         return [limit for limit in self.limits if limit.model in rows and not limit.allows(rows[limit.model])]
+
+    def excess(self, machine: Values, networks: Mapping[str, Values] | None = None) -> float:
+        """How far a machine is outside its limits, all together."""
+        rows = _by_name(machine, networks)
+        return sum(limit.excess(rows[limit.model]) for limit in self.limits if limit.model in rows)
 
     def costs(self, machine: Values) -> list[float]:
         """Its objectives."""
         return [float(machine[one.name]) for one in self.objectives]
+
+
+def _by_name(machine: Values, networks: Mapping[str, Values] | None) -> Mapping[str, Values]:
+    """The rows that limits are about: of the machine below no name, of each network below its own."""
+    return {"": machine, **(networks or {str(machine.get("model")): machine})}
 
 
 NO_GOALS = Goals()

@@ -1,4 +1,4 @@
-"""Evaluates points for whoever asks, again and again: in this process, in worker processes or on a cluster."""
+"""Evaluates points, as often as asked: in this process, in worker processes or on a cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Pool:
         if count < 1:
             raise InputError(f"jobs must be at least 1 (got {jobs})")
         self._scheduler = scheduler
-        self._here: tuple[Mapping[str, Blueprint], Evaluator] | None = None
+        self._here: tuple[Mapping[str, Blueprint], Evaluator] | None = None  # remembers plans between calls
         few = expected <= FEW_POINTS and jobs is None
         alone = scheduler is not None or count == 1 or few
         self._workers = None if alone else Workers(min(count, expected))
@@ -36,10 +36,6 @@ class Pool:
             return Cluster(self._scheduler).run(blueprints, tasks)
         if self._workers is not None:
             return self._workers.run(blueprints, tasks)
-        return self.run_here(blueprints, tasks)
-
-    def run_here(self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
-        """The same in this process, which remembers plans from one call to the next."""
         if self._here is None or self._here[0] is not blueprints:
             self._here = blueprints, Evaluator(blueprints)
         return run_here(self._here[1], tasks)

@@ -21,7 +21,8 @@ class Progress:
     """Counts points; as a context manager it shows a bar or lines while it is open, unless `visible` is
     False."""
 
-    def __init__(self, total: int, already: int, visible: bool | None = None) -> None:
+    def __init__(self, total: int, already: int, visible: bool | None = None, what: str = "points") -> None:
+        self._what = what
         self._total, self._done, self._already = total, already, already
         self._best: tuple[int, str] | None = None
         self._status = ""
@@ -83,7 +84,7 @@ class Progress:
         from rich.progress import Progress as Bar
 
         self._bar = Bar(
-            BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]:.0f} points/s"),
+            BarColumn(), MofNCompleteColumn(), TextColumn(f"{{task.fields[rate]:.0f}} {self._what}/s"),
             TimeRemainingColumn(), TextColumn("{task.fields[text]}", markup=False),
             console=Console(stderr=True), auto_refresh=False, transient=True,
         )  # fmt: skip
@@ -100,9 +101,9 @@ class Progress:
 
     def _line(self) -> str:
         rate, left = self.rate, self._total - self._done
-        parts = [f"{self._done:,} of {self._total:,} points"]
+        parts = [f"{self._done:,} of {self._total:,} {self._what}"]
         if rate:
-            parts += [f"{rate:,.1f} points/s", f"{left / rate / 60:,.0f} min left"]
+            parts += [f"{rate:,.1f} {self._what}/s", f"{left / rate / 60:,.0f} min left"]
         return ", ".join([*parts, *([text] if (text := self._text()) else [])])
 
     def _text(self) -> str:

@@ -164,7 +164,7 @@ class Study:
         number = 0
         for model, machine, case, values in self._combinations():
             point = make_point(number, case, model.label, values, machine)
-            if self._keeps(point):
+            if self.keeps(point):
                 number += 1
                 yield point
 
@@ -188,7 +188,8 @@ class Study:
                         continue
                 yield case.name, values
 
-    def _keeps(self, point: Point) -> bool:
+    def keeps(self, point: Point) -> bool:
+        """Whether the conditions hold for a point."""
         if not self.conditions:
             return True
         values = {**point.values, "case": point.case, "model": point.model}

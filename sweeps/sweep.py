@@ -56,6 +56,7 @@ class Outcome:
     first_failure: str = ""
     first_refusal: str = ""
     seconds: float = 0.0
+    discarded: int = 0  # machines that a search has not planned, because they cannot be among the best
 
 
 def run_study(study: Study, settings: Settings) -> Outcome:
@@ -74,7 +75,7 @@ class _Sweep:
     def run(self) -> Outcome:
         settings = self._settings
         self._keep_apart()
-        _make_folder(settings.out)
+        make_folder(settings.out)
         expected = sum(1 for _ in islice(self._study.points(), _ENOUGH))
         pool = Pool(settings.jobs, settings.scheduler, expected)
         try:
@@ -175,7 +176,8 @@ class _Sweep:
         )
 
 
-def _make_folder(path: Path) -> None:
+def make_folder(path: Path) -> None:
+    """Make the folder of the tables, if it is not there."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from dlasim import __version__
 from dlasim.dataclass import dataclass
@@ -20,7 +20,6 @@ from dlasim.sweeps.models import Blueprint
 from dlasim.sweeps.parameters import catalogue
 from dlasim.sweeps.result_files import ABOUT, LAYERS, RESULTS
 from dlasim.sweeps.study import WORKLOAD, Point, Study
-from dlasim.sweeps.sweep_points import SweepPoints
 
 SCHEMA = "dlasim.sweep/1"
 # A sweep that is killed leaves a table that is so old, or older if writing it takes a fiftieth of the time.
@@ -57,15 +56,29 @@ class StatusCounts:
         self.first.setdefault(entry.status, f"{point.model} {point.label}: {entry.reason}")
 
 
+class TablePoints(Protocol):
+    """The points of a table: those of a sweep, or those that a search has come to."""
+
+    def __len__(self) -> int: ...
+
+    def key(self, point: Point) -> str:
+        """The content key of a point."""
+
+    def entries(self) -> Iterator[tuple[Point, Entry | None]]:
+        """Every point with its entry; None if it has none yet."""
+
+
 class SweepTables:
     """The files in the folder of a sweep."""
 
     def __init__(
-        self, study: Study, folder: Path, command: str, with_layers: bool, blueprints: Mapping[str, Blueprint]
-    ) -> None:
+        self, study: Study, folder: Path, command: str, with_layers: bool,
+        blueprints: Mapping[str, Blueprint], about: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """`about` is what sweep.json says in addition."""
         self._study, self._folder, self._command = study, folder, command
         self._with_layers, self._blueprints = with_layers, blueprints
-        self._more = _more_columns(study)
+        self._more, self._about = _more_columns(study), about or {}
         self._next = time.perf_counter() + REFRESH_SECONDS
 
     @property
@@ -73,7 +86,7 @@ class SweepTables:
         """The table of points."""
         return self._folder / RESULTS
 
-    def refresh(self, points: SweepPoints) -> None:
+    def refresh(self, points: TablePoints) -> None:
         """Write what is done from time to time, for the case that the sweep is killed."""
         began = time.perf_counter()
         if began < self._next:
@@ -82,7 +95,7 @@ class SweepTables:
         ended = time.perf_counter()
         self._next = ended + max(REFRESH_SECONDS, REFRESH_SHARE * (ended - began))
 
-    def write(self, points: SweepPoints) -> StatusCounts:
+    def write(self, points: TablePoints) -> StatusCounts:
         """Write all tables; each appears when it is complete. A point that is not done is a row that says
         so."""
         counts = StatusCounts()
@@ -125,6 +138,7 @@ class SweepTables:
             "statuses": statuses,
             "results_sha256": digest,
             **self._about_goals(),
+            **self._about,
             "models": {
                 model.label: {"content": self._blueprints[model.label].content, **model.as_dict()}
                 for model in self._study.models
@@ -141,12 +155,12 @@ class SweepTables:
         return {name: texts for name, texts in found.items() if texts}
 
 
-def _rows(points: SweepPoints) -> Iterator[tuple[Point, Entry]]:
+def _rows(points: TablePoints) -> Iterator[tuple[Point, Entry]]:
     for point, entry in points.entries():
         yield point, NOT_DONE if entry is None else entry
 
 
-def _layer_rows(points: SweepPoints) -> Iterator[list[Any]]:
+def _layer_rows(points: TablePoints) -> Iterator[list[Any]]:
     for point, entry in _rows(points):
         parameters = [point.values[name] for name in _LAYER_PARAMETERS]
         for layer in entry.layers or ():

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.sim.config import ALIASES
@@ -25,6 +23,7 @@ from dlasim.sweeps.charts.data import (
     varying,
 )
 from dlasim.sweeps.charts.measures import SHORT, Measure, measure
+from dlasim.sweeps.fronts import front
 from dlasim.sweeps.parameters import is_parameter
 
 MAX_MODELS = 6
@@ -122,26 +121,6 @@ def _limits(text: str | None, figures: list[Measure], columns: list[str]) -> dic
     if not math.isfinite(number):
         raise InputError(f"limit must be FIGURE=NUMBER, such as milliseconds=10 (got {text!r})")
     return {figure.name: figure.shown(number)}
-
-
-def front(rows: list[Row], *objectives: str | Measure) -> list[Row]:
-    """The rows that no other row equals or beats in every objective; of equal ones the first."""
-    measures = [Measure(name, name) if isinstance(name, str) else name for name in objectives]
-    first, *others = measures
-    least: dict[tuple[Any, ...], Row] = {}  # of rows that differ in the first objective only, the best
-    for row in rows:
-        point = tuple(one.cost(row[one.name]) for one in others)
-        if point not in least or first.cost(row[first.name]) < first.cost(least[point][first.name]):
-            least[point] = row
-    ordered = sorted(
-        least.values(), key=lambda row: tuple(one.cost(row[one.name]) for one in reversed(measures))
-    )
-    points = np.array([[one.cost(row[one.name]) for one in measures] for row in ordered], np.float64)
-    kept = []
-    for number, row in enumerate(ordered):
-        if not np.any(np.all(points[:number] <= points[number], axis=1)):
-            kept.append(row)
-    return kept
 
 
 def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], title: str, marks: _Marks) -> Any:

@@ -1,0 +1,165 @@
+"""Which machine a table speaks for: the front within the limits, the best, and the limits that bind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from dlasim.errors import InputError
+from dlasim.fileio import read_file
+from dlasim.sweeps.charts.data import Row, Table, labels, parameters, value_text, varying
+from dlasim.sweeps.charts.measures import Measure, describe
+from dlasim.sweeps.fronts import front
+from dlasim.sweeps.goals import NO_GOALS, Goals, Limit, read_goals
+from dlasim.sweeps.result_files import ABOUT
+from dlasim.sweeps.study import WORKLOAD
+
+_COLUMNS = ("point", "label", "status", "reason", "outside", "machine")
+_BETWEEN = "; "  # of limits in the column `outside`
+
+
+def goals_of(result: Table) -> Goals:
+    """The goals of the study whose table this is; none where its folder does not say."""
+    try:
+        about = json.loads(read_file(result.path.with_name(ABOUT)))
+        return read_goals(about.get("limits", ()), about.get("minimize", ()), ABOUT)
+    except (InputError, ValueError, TypeError, AttributeError, RecursionError):
+        return NO_GOALS
+
+
+def machines_of(rows: Sequence[Row]) -> list[Row]:
+    """The rows of machines: of a workload, those of all networks together."""
+    return [row for row in rows if row.get("model") == WORKLOAD] or list(rows)
+
+
+def broken_limits(row: Mapping[str, Any]) -> frozenset[str]:
+    """The limits that the table says a row's machine does not keep to."""
+    return frozenset(filter(None, str(row.get("outside") or "").split(_BETWEEN)))
+
+
+class Decision:
+    """What the machines of a table come to, by its goals."""
+
+    def __init__(self, result: Table, goals: Goals | None = None) -> None:
+        self.goals = goals_of(result) if goals is None else goals
+        names = [one.name for one in self.objectives]
+        missing = next((name for name in names if name not in result.columns), None)
+        if missing:
+            raise InputError(f"{result.path} has no column {missing}, which should be minimized")
+        of_limits = (name for limit in self.goals.limits for name in limit.condition.names)
+        wanted = dict.fromkeys((*_COLUMNS, *parameters(result), *names, *of_limits))
+        found = result.rows(*(name for name in wanted if name in result.columns))
+        ran = [row for row in found if row["status"] == "ok"]
+        self.machines = [row for row in machines_of(ran) if all(row[name] is not None for name in names)]
+        """The rows of the machines on which everything runs."""
+
+    @property
+    def objectives(self) -> Sequence[Measure]:
+        """What is minimized: cycles, if nothing is said."""
+        return self.goals.objectives or (describe("cycles_total"),)
+
+    @cached_property
+    def within(self) -> list[Row]:
+        """Those that keep to all limits."""
+        return [row for row in self.machines if not broken_limits(row)]
+
+    @cached_property
+    def front(self) -> list[Row]:
+        """Those of them that no other beats in all objectives, the best in the first objective first."""
+        found = front(self.within, *self.objectives) if self.within else []
+        return sorted(found, key=self._rank)
+
+    @property
+    def winner(self) -> Row | None:
+        """The best in the first objective."""
+        return self.front[0] if self.front else None
+
+    @cached_property
+    def binding(self) -> list[tuple[Limit, Row]]:
+        """The limits without which another machine would win, with this machine."""
+        found = []
+        for limit in self.goals.limits:
+            others = [row for row in self.machines if broken_limits(row) <= {limit.text}]
+            best = min(others, key=self._rank, default=None)
+            if best is not None and best is not self.winner and broken_limits(best):
+                found.append((limit, best))
+        return found
+
+    def _rank(self, row: Row) -> tuple[float, ...]:
+        return tuple(one.cost(row[one.name]) for one in self.objectives)
+
+    def sentences(self) -> Iterator[str]:
+        """The answer in words."""
+        count, first = len(self.machines), self.objectives[0]
+        if self.goals.limits:
+            limits = ", ".join(limit.text for limit in self.goals.limits)
+            yield f"{len(self.within):,} of {count:,} machines keep to {limits}"
+        if self.winner is None:
+            if count:
+                yield self._nearest()
+            return
+        yield f"{self._best_text(first)}: {self.name(self.winner)}, {self.figures(self.winner)}"
+        for limit, row in self.binding:
+            yield f"{limit.text} binds: without it, {self.name(row)} with {self.figure(first, row)}"
+        if self.goals.limits and not self.binding:
+            yield "no limit binds: the same machine wins without them"
+
+    def _nearest(self) -> str:
+        """What to say where no machine is within: the limit that most machines fail."""
+        counts = {limit.text: sum(limit.text in broken_limits(row) for row in self.machines)
+                  for limit in self.goals.limits}  # fmt: skip
+        most = max(counts, key=lambda text: counts[text])
+        return f"no machine keeps to all limits; {counts[most]:,} of {len(self.machines):,} break {most}"
+
+    def _best_text(self, first: Measure) -> str:
+        return f"{first.best_text} {first.text}" + (" within the limits" if self.goals.limits else "")
+
+    def name(self, row: Row) -> str:
+        """A machine by what tells it from the others."""
+        return self._names.get(id(row)) or str(row["label"])
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        texts = labels(self.machines, "model", width=200) if self.machines else []
+        return dict(zip(map(id, self.machines), texts, strict=True))
+
+    def figures(self, row: Row) -> str:
+        """Its objectives, and what the limits are about."""
+        return ", ".join(self.figure(one, row) for one in self.shown)
+
+    @cached_property
+    def shown(self) -> list[Measure]:
+        """The figures that the goals are about."""
+        of_limits = [name for limit in self.goals.limits if not limit.model and limit.edge
+                     for name in limit.condition.names]  # fmt: skip
+        names = dict.fromkeys([*(one.name for one in self.objectives), *of_limits])
+        return [describe(name) for name in names]
+
+    @staticmethod
+    def figure(measure: Measure, row: Row) -> str:
+        """A figure with its unit."""
+        value = row.get(measure.name)
+        if not isinstance(value, int | float):
+            return f"{measure.text} {value_text(measure.name, value)}"
+        text = measure.writer([value])(measure.shown(value))
+        unit = f" {measure.unit}" if measure.axis != measure.text else ""
+        return f"{measure.text} {text}{unit}"
+
+    def explanation(self) -> Iterator[tuple[str, str]]:
+        """By parameter, what the machines of the front have: the same everywhere, or what changes from the
+        best in the first objective to the best in the last."""
+        if len(self.front) < 2:
+            return
+        swept = [name for name in varying(self.machines, "model") if name != "case"]
+        for name in swept:
+            values = list(dict.fromkeys(row[name] for row in self.front))
+            texts = [value_text(name, value) for value in values]
+            shared = len(values) == 1
+            yield name, f"{texts[0]} everywhere" if shared else " → ".join(_few(texts))
+
+
+def _few(texts: list[str], most: int = 8) -> list[str]:
+    """Some of many, with the ends."""
+    return texts if len(texts) <= most else [*texts[: most // 2], "…", *texts[-most // 2 + 1 :]]
