@@ -104,7 +104,7 @@ class Decision:
         for limit, row in self.binding:
             yield f"{limit.text} binds: without it, {self.name(row)} with {self.figure(first, row)}"
         if self.goals.limits and not self.binding:
-            yield "no limit binds: the same machine wins without them"
+            yield "no limit binds: none of these machines would win without one"
 
     def _nearest(self) -> str:
         """What to say where no machine is within: the limit that most machines fail."""
@@ -125,6 +125,11 @@ class Decision:
         texts = labels(self.machines, "model", width=200) if self.machines else []
         return dict(zip(map(id, self.machines), texts, strict=True))
 
+    @staticmethod
+    def parameter(name: str, row: Row | None) -> str:
+        """A parameter's value as text."""
+        return "" if row is None else value_text(name, row[name])
+
     def figures(self, row: Row) -> str:
         """Its objectives, and what the limits are about."""
         return ", ".join(self.figure(one, row) for one in self.shown)
@@ -137,15 +142,32 @@ class Decision:
         names = dict.fromkeys([*(one.name for one in self.objectives), *of_limits])
         return [describe(name) for name in names]
 
+    def figure(self, measure: Measure, row: Row) -> str:
+        """A figure with its name and unit."""
+        return f"{measure.text} {self.value(measure, row)}"
+
     @staticmethod
-    def figure(measure: Measure, row: Row) -> str:
+    def value(measure: Measure, row: Row) -> str:
         """A figure with its unit."""
         value = row.get(measure.name)
         if not isinstance(value, int | float):
-            return f"{measure.text} {value_text(measure.name, value)}"
+            return value_text(measure.name, value)
         text = measure.writer([value])(measure.shown(value))
-        unit = f" {measure.unit}" if measure.axis != measure.text else ""
-        return f"{measure.text} {text}{unit}"
+        return f"{text} {measure.unit}" if measure.axis != measure.text else text
+
+    def sensitivity(self) -> Iterator[tuple[str, Row]]:
+        """The machines that differ from the winner in one parameter, with this parameter; of many values the
+        nearest below and above."""
+        if self.winner is None:
+            return
+        winner = self.winner
+        swept = [name for name in varying(self.machines, "model") if name in winner]
+        grid = {"pes", "parallel"}  # a grid also says how many PEs there are
+        for name in swept:
+            kept = [other for other in swept if other != name and not {name, other} <= grid]
+            others = [row for row in self.machines if row[name] != winner[name]
+                      and all(row[other] == winner[other] for other in kept)]  # fmt: skip
+            yield from ((name, row) for row in _nearest(others, name, winner[name]))
 
     def explanation(self) -> Iterator[tuple[str, str]]:
         """By parameter, what the machines of the front have: the same everywhere, or what changes from the
@@ -158,6 +180,15 @@ class Decision:
             texts = [value_text(name, value) for value in values]
             shared = len(values) == 1
             yield name, f"{texts[0]} everywhere" if shared else " → ".join(_few(texts))
+
+
+def _nearest(rows: list[Row], name: str, value: Any) -> list[Row]:
+    """Of rows with numbers, the nearest below and above; all others."""
+    if isinstance(value, str):
+        return rows
+    below, above = ([row for row in rows if (row[name] < value) == is_below] for is_below in (True, False))
+    lower = [max(below, key=lambda row: row[name])] if below else []
+    return lower + ([min(above, key=lambda row: row[name])] if above else [])
 
 
 def _few(texts: list[str], most: int = 8) -> list[str]:

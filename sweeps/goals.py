@@ -40,7 +40,7 @@ class Limit:
         """The column, the sign and the number of a limit such as `milliseconds < 10`; None of any other."""
         if self._sides is None:
             return None
-        name, sign, text = self._sides.groups()
+        _, sign, text = self._sides.groups()
         try:
             value = Condition(text, (), "limit").value({})
         except InputError:
@@ -131,7 +131,7 @@ def _objective(name: str, origin: str) -> Measure:
         raise InputError(f"{origin}: {name!r} is no figure to minimize{suggestion(name, (*known, *SHORT))}")
     found = describe(real)
     if found.more_is_better:
-        raise InputError(f"{origin}: cannot minimize {real}, of which more is better; set a limit instead, such as "
+        raise InputError(f"{origin}: cannot minimize {real}, of which more is better; set a limit, such as "
                          f"'{real} > 0.5'")  # fmt: skip
     return found
 

@@ -7,6 +7,7 @@ told what they cost; its proposals depend on its seed and on these answers only.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from random import Random
@@ -159,9 +160,10 @@ class OptunaSampler:
         self._optuna = _optuna()
         self._axes = axes
         self._trials: dict[int, tuple[Any, Place]] = {}
-        self._study = self._optuna.create_study(
-            directions=["minimize"] * objectives, sampler=self._sampler(name, seed, budget)
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it calls some of these experimental
+            sampler = self._sampler(name, seed, budget)
+            self._study = self._optuna.create_study(directions=["minimize"] * objectives, sampler=sampler)
 
     def ask(self, count: int) -> list[Place]:
         """So many places, perhaps known ones."""

@@ -1,4 +1,4 @@
-"""Searches a space of machines that is too large to sweep: a sampler proposes, an Explorer evaluates.
+"""Searches a space of machines too large to sweep: a sampler proposes, an Explorer evaluates.
 
 Machines are proposed and evaluated in batches of a fixed size, and the sampler is told of them in the order in
 which it proposed them. So a search gives the same table however many processes evaluate it, on a cluster, and
@@ -7,13 +7,11 @@ after an interruption: then it runs again from its start, and takes what was eva
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from math import inf, prod
-from pathlib import Path
 from typing import Any
 
 from dlasim.dataclass import dataclass
@@ -79,6 +77,7 @@ class _Search:
         self._goals: Goals = study.all_goals
         self._state = SearchState()
         self._answers: dict[Place, Answer] = {}
+        self._evaluated: set[Place] = set()
         self._began = time.perf_counter()
         size = space_size(study)
         self._budget = min(order.evaluations, size)
@@ -139,8 +138,8 @@ class _Search:
 
     def _nothing(self) -> str:
         if self._state.discarded:
-            return (f"{self._state.discarded:,} machines were proposed, and none can keep to the limits, by what "
-                    "their time and area are at least")  # fmt: skip
+            return (f"none of {self._state.discarded:,} proposed machines can keep to the limits: their least "
+                    "time or their area is beyond")  # fmt: skip
         return f"study {self._study.name} has no points: its conditions exclude all"
 
     def _evaluate(self) -> None:
@@ -150,10 +149,39 @@ class _Search:
             while self._state.machines < self._budget and asked < MAX_ASKED * self._budget:
                 places = self._sampler.ask(min(BATCH, self._budget - self._state.machines))
                 if not places:
-                    return  # there are no more
+                    break  # there are no more
                 asked += len(places)
                 self._answer(places, least, progress)
                 self._tables.refresh(self)
+            self._evaluate_neighbours(progress)
+
+    def _evaluate_neighbours(self, progress: Progress) -> None:
+        """Those of the winner, however bad: they say what each parameter does, and which limit binds."""
+        within = {
+            place: answer.costs
+            for place, answer in self._answers.items()
+            if place in self._evaluated and answer.costs is not None and not answer.excess
+        }
+        if not within:
+            return
+        winner = min(within, key=lambda place: within[place])
+        places = [place for place in self._neighbours(winner) if place not in self._evaluated]
+        new = {
+            place: self._points_of(place, self._state.machines + number)
+            for number, place in enumerate(places)
+        }
+        new = {place: points for place, points in new.items() if self._study.keeps(points[0])}
+        self._take_all(new, progress)
+
+    def _neighbours(self, place: Place) -> Iterator[Place]:
+        """Places that differ in one parameter, where values have an order by one step."""
+        for number, values in enumerate(self._axes.values()):
+            here = place[number]
+            is_ordered = not isinstance(values[here], str)
+            steps = (here - 1, here + 1) if is_ordered else range(len(values))
+            for other in steps:
+                if other != here and 0 <= other < len(values):
+                    yield (*place[:number], other, *place[number + 1 :])
 
     def _answer(self, places: Sequence[Place], least: LeastFigures, progress: Progress) -> None:
         """Evaluate a batch of places, and tell the sampler of them."""
@@ -167,12 +195,15 @@ class _Search:
                 new[place] = points
             else:
                 self._answers[place] = answer
+        self._take_all(new, progress)
+        for place in places:
+            self._sampler.tell(place, self._answers[place])
+
+    def _take_all(self, new: Mapping[Place, Sequence[Point]], progress: Progress) -> None:
         for _ in self._explorer.entries([point for points in new.values() for point in points]):
             pass
         for place, points in new.items():
             self._take(place, points, progress)
-        for place in places:
-            self._sampler.tell(place, self._answers[place])
 
     def _points_of(self, place: Place, machine: int) -> list[Point]:
         chosen = {
@@ -199,6 +230,7 @@ class _Search:
         found = self._explorer.result(points)
         self._state.points += points
         self._state.machines += 1
+        self._evaluated.add(place)
         answer = self._answers[place] = self._answer_of(found)
         if found.is_within and answer.costs is not None:
             self._state.front = [one for one in self._state.front if not _is_worse(one, answer.costs)]

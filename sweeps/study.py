@@ -159,8 +159,8 @@ class Study:
         return "riscv" in self._values_of("host")
 
     def points(self) -> Iterator[Point]:
-        """All points in order: models vary slowest, or in a workload fastest; the last axis varies faster than
-        the others. Excluded points get no number."""
+        """All points in order: models vary slowest, or in a workload fastest; the last axis varies fastest
+        of all. Excluded points get no number."""
         number = 0
         for model, machine, case, values in self._combinations():
             point = make_point(number, case, model.label, values, machine)

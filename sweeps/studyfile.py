@@ -18,7 +18,8 @@ from dlasim.sweeps.parameters import FILE_PARAMETERS, catalogue, find, parse
 from dlasim.sweeps.study import FORMATS, Case, ChartOrder, Study
 
 _KEYS = (
-    "name", "title", "models", "fixed", "axes", "cases", "where", "limits", "minimize", "layers", "charts", "page",
+    "name", "title", "models", "fixed", "axes", "cases", "where", "limits", "minimize", "layers", "charts",
+    "page",
 )  # fmt: skip
 MORE_NAMES = ("case", "model")  # names that conditions may use in addition to parameters
 
