@@ -1,6 +1,7 @@
 """dlasim: instruction-set simulator and virtual prototype of an int8 deep-learning accelerator.
 
-The commands model, inspect, compile, run, verify, explain and sweep are also functions of this package.
+Most commands are also functions of this package: model, inspect, compile, run, verify, explain, sweep, search
+and confirm.
 """
 
 TYPE_CHECKING = (
@@ -9,8 +10,9 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from dlasim.api import compile, explain, inspect, model, run, sweep, verify
+    from dlasim.api import compile, explain, inspect, model, run, search, sweep, verify
     from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
+    from dlasim.confirmation import confirm
     from dlasim.errors import InputError, RunError
     from dlasim.result import RunResult
     from dlasim.sim.config import DlaConfig
@@ -28,17 +30,20 @@ __all__ = [
     "RunResult",
     "SweepResult",
     "compile",
+    "confirm",
     "evaluate",
     "explain",
     "inspect",
     "model",
     "run",
+    "search",
     "sweep",
     "verify",
 ]
 
 _MODULES = {
     "DlaConfig": "dlasim.sim.config",
+    "confirm": "dlasim.confirmation",
     "Explorer": "dlasim.sweeps.explorer",
     "GraphBuilder": "dlasim.compiler_shim.dlag.graph_builder",
     "InputError": "dlasim.errors",

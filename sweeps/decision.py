@@ -12,11 +12,11 @@ from dlasim.fileio import read_file
 from dlasim.sweeps.charts.data import Row, Table, labels, parameters, value_text, varying
 from dlasim.sweeps.charts.measures import Measure, describe
 from dlasim.sweeps.fronts import front
-from dlasim.sweeps.goals import NO_GOALS, Goals, Limit, read_goals
+from dlasim.sweeps.goals import NO_GOALS, Goals, Limit, joined, read_goals
 from dlasim.sweeps.result_files import ABOUT
 from dlasim.sweeps.study import WORKLOAD
 
-_COLUMNS = ("point", "label", "status", "reason", "outside", "machine")
+_COLUMNS = ("point", "label", "status", "reason")
 _BETWEEN = "; "  # of limits in the column `outside`
 
 
@@ -34,6 +34,25 @@ def machines_of(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.get("model") == WORKLOAD] or list(rows)
 
 
+def with_limits(rows: Sequence[Row], goals: Goals) -> None:
+    """Note in the rows of each machine, under `outside`, the limits that it does not keep to."""
+    machines: dict[Any, list[Row]] = {}
+    for number, row in enumerate(rows):
+        key = row.get("machine")
+        machines.setdefault(("row", number) if key is None else key, []).append(row)
+    for some in machines.values() if goals.limits else ():
+        machine, networks = machines_of(some)[-1], {str(row.get("model")): row for row in some}
+        broken = {*broken_limits(machine), *(limit.text for limit in goals.broken(machine, networks))}
+        for row in some:
+            row["outside"] = _BETWEEN.join(sorted(broken))
+
+
+def columns_of(goals: Goals, columns: Sequence[str]) -> list[str]:
+    """The columns that limits are judged by, of those that there are."""
+    names = ("outside", "machine", *(name for limit in goals.limits for name in limit.condition.names))
+    return [name for name in dict.fromkeys(names) if name in columns]
+
+
 def broken_limits(row: Mapping[str, Any]) -> frozenset[str]:
     """The limits that the table says a row's machine does not keep to."""
     return frozenset(filter(None, str(row.get("outside") or "").split(_BETWEEN)))
@@ -42,16 +61,20 @@ def broken_limits(row: Mapping[str, Any]) -> frozenset[str]:
 class Decision:
     """What the machines of a table come to, by its goals."""
 
-    def __init__(self, result: Table, goals: Goals | None = None) -> None:
-        self.goals = goals_of(result) if goals is None else goals
+    def __init__(self, result: Table, more: Goals = NO_GOALS) -> None:
+        """By the goals of the table's study, and by more."""
+        self.goals = joined(goals_of(result), more)
         names = [one.name for one in self.objectives]
         missing = next((name for name in names if name not in result.columns), None)
         if missing:
             raise InputError(f"{result.path} has no column {missing}, which should be minimized")
-        of_limits = (name for limit in self.goals.limits for name in limit.condition.names)
-        wanted = dict.fromkeys((*_COLUMNS, *parameters(result), *names, *of_limits))
+        wanted = dict.fromkeys(
+            (*_COLUMNS, *parameters(result), *names, *columns_of(self.goals, result.columns))
+        )
         found = result.rows(*(name for name in wanted if name in result.columns))
         ran = [row for row in found if row["status"] == "ok"]
+        if more.limits:
+            with_limits(ran, more)
         self.machines = [row for row in machines_of(ran) if all(row[name] is not None for name in names)]
         """The rows of the machines on which everything runs."""
 

@@ -1,8 +1,8 @@
 """Searches a space of machines too large to sweep: a sampler proposes, an Explorer evaluates.
 
-Machines are proposed and evaluated in batches of a fixed size, and the sampler is told of them in the order in
-which it proposed them. So a search gives the same table however many processes evaluate it, on a cluster, and
-after an interruption: then it runs again from its start, and takes what was evaluated from the cache.
+Machines are proposed and evaluated in batches of a fixed size, and the sampler is told of them in the order
+in which it proposed them. So a search gives the same table however many processes evaluate it, on a cluster,
+and after an interruption: then it runs again from its start, and takes what was evaluated from the cache.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ class _Search:
 
     def _nothing(self) -> str:
         if self._state.discarded:
-            return (f"none of {self._state.discarded:,} proposed machines can keep to the limits: their least "
-                    "time or their area is beyond")  # fmt: skip
+            return (f"none of {self._state.discarded:,} proposed machines can keep to the limits, by their "
+                    "least time and their area")  # fmt: skip
         return f"study {self._study.name} has no points: its conditions exclude all"
 
     def _evaluate(self) -> None:
@@ -156,22 +156,26 @@ class _Search:
             self._evaluate_neighbours(progress)
 
     def _evaluate_neighbours(self, progress: Progress) -> None:
-        """Those of the winner, however bad: they say what each parameter does, and which limit binds."""
+        """Those of the winner, however bad: they say what each parameter does, and which limit binds. One of
+        them may win itself."""
+        winner = None
+        while (best := self._winner()) is not None and best != winner:
+            winner = best
+            places = [place for place in self._neighbours(winner) if place not in self._evaluated]
+            first = self._state.machines
+            new = {place: self._points_of(place, number) for number, place in enumerate(places, first)}
+            self._take_all(
+                {place: some for place, some in new.items() if self._study.keeps(some[0])}, progress
+            )
+
+    def _winner(self) -> Place | None:
+        """The place within the limits that is the best in the first objective."""
         within = {
             place: answer.costs
             for place, answer in self._answers.items()
             if place in self._evaluated and answer.costs is not None and not answer.excess
         }
-        if not within:
-            return
-        winner = min(within, key=lambda place: within[place])
-        places = [place for place in self._neighbours(winner) if place not in self._evaluated]
-        new = {
-            place: self._points_of(place, self._state.machines + number)
-            for number, place in enumerate(places)
-        }
-        new = {place: points for place, points in new.items() if self._study.keeps(points[0])}
-        self._take_all(new, progress)
+        return min(within, key=lambda place: within[place], default=None)
 
     def _neighbours(self, place: Place) -> Iterator[Place]:
         """Places that differ in one parameter, where values have an order by one step."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dlasim.sim.report_types import SweepRow
     from dlasim.sweeps.charts import Chart
+    from dlasim.sweeps.decision import Decision
 
 _SHOWN = (
     "point", "case", "model", "label", "name", "status", "cycles_total", "cycles", "milliseconds",
@@ -34,7 +35,7 @@ _MAX_VALUE_LENGTH = 40
 TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "technology", "fusion",
     "requant", "depthwise", "tiling", "place", "dla_ops", "memories", "buses", "status", "reason", "version",
-    "key", "name", "operator", "kind", "unit",
+    "key", "name", "operator", "kind", "unit", "outside", "verified", "rtl",
 ))  # fmt: skip
 
 
@@ -143,6 +144,21 @@ class SweepResult:
         known = (row for row in self.rows() if row[figure] is not None)
         found = min(known, key=lambda row: (row[figure], row["point"]), default=None)
         return cast("SweepRow | None", found)
+
+    def decide(self, limits: str | Sequence[str] = (), minimize: str | Sequence[str] = ()) -> Decision:
+        """Which machine the table speaks for: `winner`, `front`, the limits that bind. With the goals of its
+        study, and these.
+
+        >>> import dlasim
+        >>> found = dlasim.sweep("mnist", pes=[16, 64], jobs=1).decide("area < 1300", "energy")
+        >>> found.winner["pes"], len(found.within)
+        (16, 1)
+        """
+        from dlasim.sweeps.decision import Decision
+        from dlasim.sweeps.goals import read_goals
+
+        texts = [[given] if isinstance(given, str) else given for given in (limits, minimize)]
+        return Decision(self, read_goals(*texts, "decide"))
 
     def frame(self) -> pandas.DataFrame | polars.DataFrame:
         """A pandas data frame, or a polars one if pandas is not installed."""

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from dlasim import __version__
 from dlasim.dataclass import dataclass
 from dlasim.fileio import atomic_write
+from dlasim.sweeps.confirmed import COLUMNS, read_confirmed
 from dlasim.sweeps.csv_table import write_csv
 from dlasim.sweeps.evaluate import FAILED, FIGURES, LAYER_COLUMNS, OK, REFUSED, Entry, code_version
 from dlasim.sweeps.goals import DEMAND_COLUMNS
@@ -78,6 +79,8 @@ class SweepTables:
         """`about` is what sweep.json says in addition."""
         self._study, self._folder, self._command = study, folder, command
         self._with_layers, self._blueprints = with_layers, blueprints
+        self._confirmed = read_confirmed(folder)
+        self._confirmed_columns = COLUMNS if self._confirmed else ()
         self._more, self._about = _more_columns(study), about or {}
         self._next = time.perf_counter() + REFRESH_SECONDS
 
@@ -110,7 +113,8 @@ class SweepTables:
 
         if self._with_layers:
             write_csv(self._folder / LAYERS, _LAYER_COLUMNS, _layer_rows(points))
-        digest = write_csv(self.results, columns(self._study.parts, self._more), rows())
+        head = [*columns(self._study.parts, self._more), *self._confirmed_columns]
+        digest = write_csv(self.results, head, rows())
         self._write_about(digest, len(points), counts.statuses)
         return counts
 
@@ -118,8 +122,9 @@ class SweepTables:
         point, entry = row.point, row.entry
         figures = entry.figures or [None] * len(FIGURES)
         more = [row.more.get(name) for name in self._more]
+        confirmed = [self._confirmed.get(key, {}).get(name, "") for name in self._confirmed_columns]
         return [point.number, point.case, point.model, point.label, *self._values(point), entry.status,
-                entry.reason, *figures, *more, __version__, key]  # fmt: skip
+                entry.reason, *figures, *more, __version__, key, *confirmed]  # fmt: skip
 
     def _values(self, point: Point) -> Iterable[Any]:
         if not self._study.parts:

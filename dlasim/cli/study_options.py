@@ -37,10 +37,7 @@ def space_options(function: Function) -> Function:
             help="Keep only points for which this holds, such as 'pes * 8192 <= sram'.",
         ),
         limit_option,
-        click.option(
-            "--minimize", multiple=True, metavar="FIGURES",
-            help="What to have little of, such as energy,area; the first decides the winner.",
-        ),
+        minimize_option,
     )):  # fmt: skip
         function = option(function)
     return function
@@ -51,6 +48,14 @@ def limit_option(function: Function) -> Function:
     return click.option(
         "--limit", "limits", multiple=True, metavar="CONDITION",
         help="What machines must keep to, such as 'milliseconds < 10' or 'energy < 2mJ'.",
+    )(function)  # fmt: skip
+
+
+def minimize_option(function: Function) -> Function:
+    """--minimize."""
+    return click.option(
+        "--minimize", multiple=True, metavar="FIGURES",
+        help="What to have little of, such as energy,area; the first decides the winner.",
     )(function)  # fmt: skip
 
 
