@@ -154,7 +154,7 @@ class Explorer:
         study.check()
         if len(study.cases) > 1:
             raise InputError(f"study {study.name} has cases; give their parameters axes of their own")
-        self.study, self._journal = study, journal
+        self.study, self._journal = replace(study, together=True), journal
         single = {name: values[0] for name, values in study.axes.items() if len(values) == 1}
         self._fixed: dict[str, Any] = {**study.fixed, **single, **study.cases[0].values}
         self._jobs: int | None = None

@@ -30,10 +30,10 @@ from dlasim.sweeps.samplers import Answer, Place, Sampler, SearchAxis, make_samp
 from dlasim.sweeps.study import Point, Study
 from dlasim.sweeps.sweep import Outcome, Settings, make_folder
 from dlasim.sweeps.sweep_result import SweepResult
-from dlasim.sweeps.sweep_tables import SweepTables
+from dlasim.sweeps.sweep_tables import StatusCounts, SweepTables
 
 BATCH = 32  # machines that are proposed at a time
-MAX_ASKED = 50  # proposals for each evaluation, where many are known or discarded
+MAX_FRUITLESS = 64  # batches in a row of machines that are all known or discarded
 
 
 @dataclass(slots=True)
@@ -75,6 +75,7 @@ class _Search:
         if not self._axes:
             raise InputError("a search needs parameters with several values, such as --pes 16,32,64")
         self._goals: Goals = study.all_goals
+        self._is_partial = True
         self._state = SearchState()
         self._answers: dict[Place, Answer] = {}
         self._evaluated: set[Place] = set()
@@ -82,6 +83,9 @@ class _Search:
         size = space_size(study)
         self._budget = min(order.evaluations, size)
         given = order.sampler
+        name = given if isinstance(given, str) else type(given).__name__
+        facts = {"space": size, "evaluations": self._budget, "seed": order.seed, "sampler": name}
+        self._about: dict[str, Any] = {"search": {**facts, "partial": ""}}
         axes = [
             SearchAxis(name, len(values), find(name, "").kind is not str)
             for name, values in self._axes.items()
@@ -109,7 +113,7 @@ class _Search:
                     settings.command,
                     False,
                     self._explorer.blueprints,
-                    self._about(),
+                    self._about,
                 )
                 return self._complete(pool)
         finally:
@@ -129,7 +133,8 @@ class _Search:
             raise KeyboardInterrupt(self._keep_what_is_done()) from None
         if not self._state.points:
             raise InputError(self._nothing())
-        counts = self._tables.write(self)
+        self._is_partial = False
+        counts = self._write()
         return Outcome(
             SweepResult(self._tables.results), len(self), 0, counts.statuses,
             counts.first.get(FAILED, ""), counts.first.get(REFUSED, ""),
@@ -145,13 +150,15 @@ class _Search:
     def _evaluate(self) -> None:
         least = LeastFigures(self._study.models, self._explorer.blueprints)
         with Progress(self._budget, 0, self._settings.visible, "machines") as progress:
-            asked = 0
-            while self._state.machines < self._budget and asked < MAX_ASKED * self._budget:
+            fruitless = 0
+            while self._state.machines < self._budget and fruitless < MAX_FRUITLESS:
+                done = self._state.machines
                 places = self._sampler.ask(min(BATCH, self._budget - self._state.machines))
                 if not places:
                     break  # there are no more
-                asked += len(places)
                 self._answer(places, least, progress)
+                fruitless = 0 if self._state.machines > done else fruitless + 1
+                self._about["search"]["partial"] = self._partial()
                 self._tables.refresh(self)
             self._evaluate_neighbours(progress)
 
@@ -257,17 +264,18 @@ class _Search:
             return f"{text}; with out=FOLDER the next call would go on from there"
         with suppress(DlasimError):  # such as a full disk
             if self._state.points:
-                self._tables.write(self)
+                self._write()
                 text += f", see {self._tables.results}"
         again = "the same command" if settings.command else "the same call"
         return f"{text}; {again} goes on"
 
-    def _about(self) -> dict[str, Any]:
-        given = self._order.sampler
-        return {"search": {
-            "space": space_size(self._study), "evaluations": self._budget, "seed": self._order.seed,
-            "sampler": given if isinstance(given, str) else type(given).__name__,
-        }}  # fmt: skip
+    def _write(self) -> StatusCounts:
+        self._about["search"]["partial"] = self._partial()
+        return self._tables.write(self)
+
+    def _partial(self) -> str:
+        done, wanted = self._state.machines, self._budget
+        return f"partial: {done:,} of {wanted:,} machines" if self._is_partial and done < wanted else ""
 
     # The points of the table.
 

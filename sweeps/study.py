@@ -86,6 +86,7 @@ class Study:
     conditions: tuple[Condition, ...] = ()
     layers: bool = False
     goals: Goals = NO_GOALS
+    together: bool = False  # whether several models are a workload even without rates and goals
     title: str = ""
     charts: tuple[ChartOrder, ...] = ()
     page: str = ""
@@ -136,8 +137,8 @@ class Study:
     @property
     def is_workload(self) -> bool:
         """Whether all networks run on one machine, so that their sums are rows, too."""
-        has_goals = bool(self.goals.limits or self.goals.objectives)
-        return len(self.models) > 1 and (has_goals or any(model.demands for model in self.models))
+        is_asked = self.together or bool(self.goals) or any(model.demands for model in self.models)
+        return len(self.models) > 1 and is_asked
 
     @property
     def all_goals(self) -> Goals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import weakref
 from collections.abc import Iterator, Sequence
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dlasim import frames
 from dlasim.errors import InputError, unknown
+from dlasim.fileio import read_file
 from dlasim.row_table import html_table
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, columns, is_number
 from dlasim.sweeps.csv_table import read_csv, typed
 from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.result_files import LAYERS, PENDING, RESULTS
+from dlasim.sweeps.result_files import ABOUT, LAYERS, PENDING, RESULTS
 
 if TYPE_CHECKING:
     import pandas
@@ -80,7 +82,14 @@ class SweepResult:
     def partial(self) -> str:
         """`partial: 113 of 1,440 points` if the sweep was interrupted before it was complete, else empty."""
         rows, pending = self._counts()
-        return f"partial: {rows - pending:,} of {rows:,} points" if pending else ""
+        return f"partial: {rows - pending:,} of {rows:,} points" if pending else self._partial_search()
+
+    def _partial_search(self) -> str:
+        """The same of an interrupted search, whose table has only what is done."""
+        try:
+            return str(json.loads(read_file(self.path.with_name(ABOUT)))["search"]["partial"])
+        except (InputError, ValueError, KeyError, TypeError, RecursionError):
+            return ""
 
     def _counts(self) -> tuple[int, int]:
         if self._counted is None:

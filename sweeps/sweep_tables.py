@@ -81,7 +81,8 @@ class SweepTables:
         self._with_layers, self._blueprints = with_layers, blueprints
         self._confirmed = read_confirmed(folder)
         self._confirmed_columns = COLUMNS if self._confirmed else ()
-        self._more, self._about = _more_columns(study), about or {}
+        self._more = _more_columns(study)
+        self._more_about: Mapping[str, Any] = {} if about is None else about
         self._next = time.perf_counter() + REFRESH_SECONDS
 
     @property
@@ -143,7 +144,7 @@ class SweepTables:
             "statuses": statuses,
             "results_sha256": digest,
             **self._about_goals(),
-            **self._about,
+            **self._more_about,
             "models": {
                 model.label: {"content": self._blueprints[model.label].content, **model.as_dict()}
                 for model in self._study.models

@@ -30,8 +30,8 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def sweep_page(result: Table, where: str | None = None, more: Goals = NO_GOALS) -> str:
-    """The HTML page of a sweep, or of those of its points for which the condition holds; with the goals of its
-    study, and more."""
+    """The HTML page of a sweep, or of those of its points for which the condition holds; with the goals of
+    its study, and more."""
     rows = _chosen(result, where)
     decision = Decision(result, more)
     goals = decision.goals
@@ -87,10 +87,15 @@ def _sensitivity(decision: Decision) -> list[list[Any]]:
     the goals are about, and the limits that break."""
     winner = decision.winner
     return [
-        [axis_name(name), decision.parameter(name, winner), decision.parameter(name, row),
-         *([one.text, winner[one.name], row[one.name], one.unit] for one in decision.shown), row.get("outside") or ""]
+        [
+            axis_name(name),
+            decision.parameter(name, winner),
+            decision.parameter(name, row),
+            *([one.text, winner[one.name], row[one.name]] for one in decision.shown),
+            row.get("outside") or "",
+        ]
         for name, row in (decision.sensitivity() if winner is not None else ())
-    ]  # fmt: skip
+    ]
 
 
 def _machines(rows: Rows, swept: Sequence[str]) -> list[int]:
