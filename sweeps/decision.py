@@ -127,7 +127,16 @@ class Decision:
         for limit, row in self.binding:
             yield f"{limit.text} binds: without it, {self.name(row)} with {self.figure(first, row)}"
         if self.goals.limits and not self.binding:
-            yield "no limit binds: none of these machines would win without one"
+            yield self._without_limits()
+
+    def _without_limits(self) -> str:
+        """What to say where no limit binds alone."""
+        best = min(self.machines, key=self._rank)
+        if not broken_limits(best):
+            return "no limit binds: the same machine wins without them"
+        limits = " and ".join(sorted(broken_limits(best)))
+        figure = self.figure(self.objectives[0], best)
+        return f"{limits} bind together: without them, {self.name(best)} with {figure}"
 
     def _nearest(self) -> str:
         """What to say where no machine is within: the limit that most machines fail."""

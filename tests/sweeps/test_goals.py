@@ -95,7 +95,10 @@ def test_the_decision_by_its_definition(seed: int, tmp_path: Path) -> None:
             for text, fails in zip(limits, (row["milliseconds"] >= 6, row["area_kge"] >= 8), strict=True)
             if fails
         }
+    best = min(rows, key=costs)
     text = " ".join(decision.sentences())
+    assert ("bind together" in text) == (not binding and costs(best) != min(map(costs, within)))
+    assert ("no limit binds" in text) == (costs(best) == min(map(costs, within)))
     assert all(f"{limit} binds" in text for limit in binding)
 
 
