@@ -37,9 +37,9 @@ def add_confirmed(folder: Path, found: Mapping[str, Found]) -> None:
     write_csv(folder / CONFIRMED, ["key", *COLUMNS], _rows(known))
     head, lines = read_csv(folder / RESULTS)
     kept = [number for number, name in enumerate(head) if name not in COLUMNS]
-    key = head.index("key")
+    place = head.index("key")
     rows = [
-        [*(line[number] for number in kept), *(known.get(line[key], {}).get(name, "") for name in COLUMNS)]
+        [*(line[number] for number in kept), *(known.get(line[place], {}).get(name, "") for name in COLUMNS)]
         for line in lines
     ]
     digest = write_csv(folder / RESULTS, [*(head[number] for number in kept), *COLUMNS], rows)

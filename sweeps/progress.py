@@ -21,8 +21,7 @@ class Progress:
     """Counts points; as a context manager it shows a bar or lines while it is open, unless `visible` is
     False."""
 
-    def __init__(self, total: int, already: int, visible: bool | None = None, what: str = "points") -> None:
-        self._what = what
+    def __init__(self, total: int, already: int, visible: bool | None = None) -> None:
         self._total, self._done, self._already = total, already, already
         self._best: tuple[int, str] | None = None
         self._status = ""
@@ -72,10 +71,15 @@ class Progress:
     def add(self, cycles: int | None, label: str) -> None:
         """Count a finished point, with its cycles if it has any."""
         self._done += 1
-        if cycles is not None and (self._best is None or cycles < self._best[0]):
-            self._best = (cycles, label)
+        if cycles is not None:
+            self.note(cycles, label)
         if self._bar is not None and time.perf_counter() - self._shown > REFRESH_SECONDS:
             self._refresh()
+
+    def note(self, cycles: int, label: str) -> None:
+        """Keep it as the best, if it is."""
+        if self._best is None or cycles < self._best[0]:
+            self._best = (cycles, label)
 
     def _show(self) -> None:
         # rich is imported only if the bar is visible
@@ -84,7 +88,7 @@ class Progress:
         from rich.progress import Progress as Bar
 
         self._bar = Bar(
-            BarColumn(), MofNCompleteColumn(), TextColumn(f"{{task.fields[rate]:.0f}} {self._what}/s"),
+            BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]:.0f} points/s"),
             TimeRemainingColumn(), TextColumn("{task.fields[text]}", markup=False),
             console=Console(stderr=True), auto_refresh=False, transient=True,
         )  # fmt: skip
@@ -100,10 +104,10 @@ class Progress:
                 sys.stderr.flush()
 
     def _line(self) -> str:
-        rate, left = self.rate, self._total - self._done
-        parts = [f"{self._done:,} of {self._total:,} {self._what}"]
+        rate, left = self.rate, max(self._total - self._done, 0)
+        parts = [f"{self._done:,} of {self._total:,} points"]
         if rate:
-            parts += [f"{rate:,.1f} {self._what}/s", f"{left / rate / 60:,.0f} min left"]
+            parts += [f"{rate:,.1f} points/s", f"{left / rate / 60:,.0f} min left"]
         return ", ".join([*parts, *([text] if (text := self._text()) else [])])
 
     def _text(self) -> str:

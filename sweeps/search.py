@@ -149,7 +149,7 @@ class _Search:
 
     def _evaluate(self) -> None:
         least = LeastFigures(self._study.models, self._explorer.blueprints)
-        with Progress(self._budget, 0, self._settings.visible, "machines") as progress:
+        with Progress(self._budget * len(self._study.models), 0, self._settings.visible) as progress:
             fruitless = 0
             while self._state.machines < self._budget and fruitless < MAX_FRUITLESS:
                 done = self._state.machines
@@ -211,8 +211,14 @@ class _Search:
             self._sampler.tell(place, self._answers[place])
 
     def _take_all(self, new: Mapping[Place, Sequence[Point]], progress: Progress) -> None:
-        for _ in self._explorer.entries([point for points in new.values() for point in points]):
-            pass
+        all_points = [point for points in new.values() for point in points]
+        evaluated = 0
+        for results in self._explorer.entries(all_points):
+            for point, _ in results:
+                progress.add(None, point.label)
+                evaluated += 1
+        for _ in range(len(all_points) - evaluated):  # those that the cache has
+            progress.skip()
         for place, points in new.items():
             self._take(place, points, progress)
 
@@ -246,7 +252,8 @@ class _Search:
         if found.is_within and answer.costs is not None:
             self._state.front = [one for one in self._state.front if not _is_worse(one, answer.costs)]
             self._state.front.append(answer.costs)
-        progress.add(found.cycles if found.is_within else None, found.label)
+        if found.is_within:
+            progress.note(found.cycles, found.label)
 
     def _answer_of(self, found: MachineResult) -> Answer:
         if not found.ran:
