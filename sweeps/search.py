@@ -71,7 +71,7 @@ class _Search:
         if not study.goals.objectives:
             raise InputError("a search needs something to minimize, such as --minimize energy,area")
         self._study, self._settings, self._order = study, settings, order
-        self._axes = {name: values for name, values in study.axes.items() if len(values) > 1}
+        self._axes = {name: _in_order(values) for name, values in study.axes.items() if len(values) > 1}
         if not self._axes:
             raise InputError("a search needs parameters with several values, such as --pes 16,32,64")
         self._goals: Goals = study.all_goals
@@ -168,12 +168,12 @@ class _Search:
         winner = None
         while (best := self._winner()) is not None and best != winner:
             winner = best
-            places = [place for place in self._neighbours(winner) if place not in self._evaluated]
-            first = self._state.machines
-            new = {place: self._points_of(place, number) for number, place in enumerate(places, first)}
-            self._take_all(
-                {place: some for place, some in new.items() if self._study.keeps(some[0])}, progress
-            )
+            new: dict[Place, list[Point]] = {}
+            for place in self._neighbours(winner):
+                points = self._points_of(place, self._state.machines + len(new))
+                if place not in self._evaluated and self._keeps(points):
+                    new[place] = points
+            self._take_all(new, progress)
 
     def _winner(self) -> Place | None:
         """The place within the limits that is the best in the first objective."""
@@ -201,7 +201,7 @@ class _Search:
             if place in self._answers:
                 continue
             points = self._points_of(place, self._state.machines + len(new))
-            answer = self._without_evaluation(points[0], least)
+            answer = self._without_evaluation(points, least)
             if answer is None:
                 new[place] = points
             else:
@@ -228,14 +228,17 @@ class _Search:
         }
         return self._explorer.points(chosen, machine)
 
-    def _without_evaluation(self, point: Point, least: LeastFigures) -> Answer | None:
+    def _keeps(self, points: Sequence[Point]) -> bool:
+        return all(map(self._study.keeps, points))
+
+    def _without_evaluation(self, points: Sequence[Point], least: LeastFigures) -> Answer | None:
         """The answer for a machine that a condition excludes, or that can neither keep to the limits nor beat
         those that do; None if it must be evaluated."""
-        if not self._study.keeps(point):
+        if not self._keeps(points):
             return Answer(None, inf)
-        if point.refusal:
+        if points[0].refusal:
             return None
-        figures = least.of(point.values)
+        figures = least.of(points[0].values)
         costs = tuple(float(figures.get(one.name, 0.0)) for one in self._goals.objectives)
         excess = sum(limit.excess(figures) for limit in self._goals.limits if limit.surely_fails(figures))
         if not excess and not any(_is_worse(costs, known) for known in self._state.front):
@@ -297,6 +300,11 @@ class _Search:
         """Every point with its entry."""
         for point in self._state.points:
             yield point, self._explorer.entry(point)
+
+
+def _in_order(values: Sequence[Any]) -> list[Any]:
+    """Numbers ascending, so that neighbours are alike; words as they were given."""
+    return list(values) if any(isinstance(value, str) for value in values) else sorted(values)
 
 
 def _is_worse(costs: Sequence[float], known: Sequence[float]) -> bool:
