@@ -63,7 +63,7 @@ class Limit:
         if self.edge is None or not self.edge[2]:
             return 1.0
         name, _, bound = self.edge
-        return max(abs(values[name] - bound) / abs(bound), _LEAST_EXCESS)
+        return max(abs(float(values[name]) - bound) / abs(bound), _LEAST_EXCESS)
 
     def surely_fails(self, least: Values) -> bool:
         """Whether no machine is within whose figures are at least these."""

@@ -80,7 +80,7 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
     inputs = (table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT)))
     if output:
         keep_apart(inputs, (Path(output),))  # before anything is read
-    kind = kind or fitting_kind(table, given["where"])
+    kind = kind or fitting_kind(table, given["where"], given["limits"])
     name = f"{table.path.stem}-{kind}.png" if results.endswith(".json") else f"{kind}.png"
     path = Path(output) if output else table.path.with_name(name)
     keep_apart(inputs, (path,))
