@@ -17,8 +17,8 @@ from itertools import product
 
 from dlasim.errors import InputError
 from dlasim.sweeps.charts.data import varying
+from dlasim.sweeps.machine_search import BATCH, MAX_FRUITLESS
 from dlasim.sweeps.samplers import Answer, Place, SearchAxis, make_sampler
-from dlasim.sweeps.search import BATCH, MAX_FRUITLESS
 from dlasim.sweeps.study import WORKLOAD
 from dlasim.sweeps.sweep_result import SweepResult
 

@@ -355,7 +355,7 @@ def search(
     32768
     """
     from dlasim.sweeps.goals import read_goals
-    from dlasim.sweeps.search import SearchOrder, run_search
+    from dlasim.sweeps.machine_search import SearchOrder, run_search
     from dlasim.sweeps.study_builder import build_search
     from dlasim.sweeps.sweep import Settings
 

@@ -71,7 +71,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     from dlasim.cli.decision_text import print_decision, print_explanation, print_sensitivity
     from dlasim.errors import RunError, counted
     from dlasim.sweeps.decision import Decision
-    from dlasim.sweeps.search import SearchOrder, run_search, space_size
+    from dlasim.sweeps.machine_search import SearchOrder, run_search, space_size
     from dlasim.sweeps.study_builder import build_search
 
     study = build_search(targets, given_axes(given), given["where"], goals_of(given))

@@ -14,7 +14,7 @@ from benchmarks.search import hypervolume
 from dlasim import api
 from dlasim.cli import main
 from dlasim.errors import InputError
-from dlasim.sweeps import search as searching
+from dlasim.sweeps import machine_search as searching
 from dlasim.sweeps.decision import Decision
 from dlasim.sweeps.goals import read_goals
 from dlasim.sweeps.least_time import LeastFigures
