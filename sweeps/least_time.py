@@ -40,7 +40,7 @@ class _MacLayer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Machine:
+class _BareMachine:
     """As much of a measured run as figures of the machine alone read."""
 
     config: DlaConfig
@@ -102,5 +102,5 @@ def _layers_of(network: UnplacedNetwork, config: DlaConfig, options: CompileOpti
 
 
 def _machine_figures(config: DlaConfig) -> dict[str, Any]:
-    machine: Any = _Machine(config)
+    machine: Any = _BareMachine(config)
     return {figure.column: figure.get(machine) for figure in _OF_MACHINE if figure.get and figure.column}

@@ -58,7 +58,7 @@ class SearchState:
 def run_search(study: Study, settings: Settings, order: SearchOrder) -> Outcome:
     """Search the space of a study's axes for its goals, and write its tables."""
     study.check()
-    return _Search(study, settings, order).run()
+    return _MachineSearch(study, settings, order).run()
 
 
 def space_size(study: Study) -> int:
@@ -66,7 +66,7 @@ def space_size(study: Study) -> int:
     return prod(len(values) for values in study.axes.values())
 
 
-class _Search:
+class _MachineSearch:
     def __init__(self, study: Study, settings: Settings, order: SearchOrder) -> None:
         if not study.goals.objectives:
             raise InputError("a search needs something to minimize, such as --minimize energy,area")

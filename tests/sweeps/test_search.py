@@ -105,7 +105,7 @@ def test_an_interrupted_search_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
     expected = api.search(*MODELS, out=tmp_path / "whole", **settings).path.read_bytes()
     monkeypatch.setattr(searching, "BATCH", 8)
     with monkeypatch.context() as patch:
-        take, taken = searching._Search._take, []
+        take, taken = searching._MachineSearch._take, []
 
         def interrupted(*given: Any) -> None:
             taken.append(given)
@@ -113,7 +113,7 @@ def test_an_interrupted_search_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
                 raise KeyboardInterrupt
             take(*given)
 
-        patch.setattr(searching._Search, "_take", interrupted)
+        patch.setattr(searching._MachineSearch, "_take", interrupted)
         with pytest.raises(
             KeyboardInterrupt, match=r"20 of 40 machines done, see .*results.csv; the same call"
         ):
