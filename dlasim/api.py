@@ -314,7 +314,7 @@ def sweep(
     >>> [(row["pes"], row["sram_bytes"]) for row in found]
     [(64, 32768), (64, 65536), (128, 32768), (128, 65536)]
     """
-    from dlasim.sweeps.goals import read_goals
+    from dlasim.sweeps.goals import as_texts, read_goals
     from dlasim.sweeps.study_builder import build_study
     from dlasim.sweeps.sweep import Settings, run_study
 
@@ -322,8 +322,8 @@ def sweep(
         settings = Settings(
             folder, jobs, scheduler, resume, _path(cache), visible=False, is_temporary=out is None
         )
-        goals = read_goals(_texts(limits), _texts(minimize), "sweep")
-        study = build_study(_flat(targets, "sweep"), dict(axes), _texts(where), layers, goals=goals)
+        goals = read_goals(as_texts(limits), as_texts(minimize), "sweep")
+        study = build_study(_flat(targets, "sweep"), dict(axes), as_texts(where), layers, goals=goals)
         return run_study(study, settings)
 
     return _with_folder(out, run)
@@ -354,7 +354,7 @@ def search(
     >>> found.decide().winner["sram_bytes"]
     32768
     """
-    from dlasim.sweeps.goals import read_goals
+    from dlasim.sweeps.goals import as_texts, read_goals
     from dlasim.sweeps.machine_search import SearchOrder, run_search
     from dlasim.sweeps.study_builder import build_search
     from dlasim.sweeps.sweep import Settings
@@ -366,8 +366,8 @@ def search(
         settings = Settings(
             folder, jobs, scheduler, resume, _path(cache), visible=False, is_temporary=out is None
         )
-        goals = read_goals(_texts(limits), _texts(minimize), "search")
-        study = build_search(_flat(targets, "search"), dict(axes), _texts(where), goals)
+        goals = read_goals(as_texts(limits), as_texts(minimize), "search")
+        study = build_search(_flat(targets, "search"), dict(axes), as_texts(where), goals)
         return run_search(study, settings, SearchOrder(evaluations, seed, sampler))
 
     return _with_folder(out, run)
@@ -398,10 +398,6 @@ def _flat(targets: Sequence[str | Path | Sequence[str | Path]], command: str) ->
     if not found:
         raise InputError(f"{command} needs a model or a study")
     return found
-
-
-def _texts(given: str | Sequence[str]) -> Sequence[str]:
-    return [given] if isinstance(given, str) else given
 
 
 def _path(given: str | Path | None) -> Path | None:

@@ -15,9 +15,10 @@ from dlasim.errors import DlasimError, InputError
 from dlasim.fileio import read_file
 from dlasim.row_table import RowTable
 from dlasim.sim.config import DlaConfig
+from dlasim.sweeps.charts.data import Row
 from dlasim.sweeps.confirmed import add_confirmed
-from dlasim.sweeps.decision import Decision, Row
-from dlasim.sweeps.goals import read_goals
+from dlasim.sweeps.decision import Decision
+from dlasim.sweeps.goals import as_texts, read_goals
 from dlasim.sweeps.models import Source
 from dlasim.sweeps.parameters import catalogue, names_in, resolve
 from dlasim.sweeps.result_files import ABOUT
@@ -53,8 +54,7 @@ def confirm(
     Comparing needs the extra `verify`, the RTL Verilator. What cannot be done is said in the columns.
     """
     result = open_results(location)
-    texts = [[given] if isinstance(given, str) else given for given in (limits, minimize)]
-    decision = Decision(result, read_goals(*texts, "confirm"))
+    decision = Decision(result, read_goals(as_texts(limits), as_texts(minimize), "confirm"))
     if not decision.front:
         raise InputError(f"{result.path} has no machine to confirm: {'; '.join(decision.sentences())}")
     found: RowTable[dict[str, Any]] = RowTable()

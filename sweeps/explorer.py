@@ -12,7 +12,7 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.row_table import RowTable
 from dlasim.sweeps.evaluate import FIGURES, OK, Entry, content_key
-from dlasim.sweeps.goals import joined, read_goals
+from dlasim.sweeps.goals import as_texts, joined, read_goals
 from dlasim.sweeps.journal import MISSING, Journal
 from dlasim.sweeps.local import Result, Task
 from dlasim.sweeps.machine_rows import MachineRow, machine_rows
@@ -133,13 +133,12 @@ class Explorer:
         cache: str | Path | None = None,
         **fixed: Unpack[Axes],
     ) -> None:
-        goals = read_goals(_texts(limits), _texts(minimize), "Explorer")
+        goals = read_goals(as_texts(limits), as_texts(minimize), "Explorer")
         study = target_study(_targets(workload))
         journal = None if cache is None else Journal(Path(cache))
         if journal is not None:
             journal.refresh()
-        self._set_up(replace(study, goals=joined(study.goals, goals)), journal)
-        self._jobs, self._scheduler = jobs, scheduler
+        self._set_up(replace(study, goals=joined(study.goals, goals)), journal, jobs, scheduler)
         self._fixed |= dict(self._parsed(cast(Choice, fixed)))
 
     @classmethod
@@ -150,15 +149,16 @@ class Explorer:
         made._pool = pool
         return made
 
-    def _set_up(self, study: Study, journal: Journal | None) -> None:
+    def _set_up(
+        self, study: Study, journal: Journal | None, jobs: int | None = None, scheduler: str | None = None
+    ) -> None:
         study.check()
         if len(study.cases) > 1:
             raise InputError(f"study {study.name} has cases; give their parameters axes of their own")
         self.study, self._journal = replace(study, together=True), journal
         single = {name: values[0] for name, values in study.axes.items() if len(values) == 1}
         self._fixed: dict[str, Any] = {**study.fixed, **single, **study.cases[0].values}
-        self._jobs: int | None = None
-        self._scheduler: str | None = None
+        self._jobs, self._scheduler = jobs, scheduler
         self._pool: Pool | None = None
         self._here = Pool(1, None, 1)
         self._blueprints: dict[str, Blueprint] | None = None
@@ -272,10 +272,6 @@ class Explorer:
         for name, raw in choice.items():
             parameter = find(name, "Explorer")
             yield parameter.name, parse(parameter, raw, "Explorer")
-
-
-def _texts(given: str | Sequence[str]) -> Sequence[str]:
-    return [given] if isinstance(given, str) else given
 
 
 def _targets(workload: Workload) -> list[str]:

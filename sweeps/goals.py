@@ -119,6 +119,11 @@ def read_goals(limits: Iterable[Any], objectives: Iterable[Any], origin: str) ->
     return Goals(tuple(Limit(str(text), origin) for text in limits), tuple(found))
 
 
+def as_texts(given: str | Sequence[str]) -> Sequence[str]:
+    """What Python callers give as one text or as several."""
+    return [given] if isinstance(given, str) else given
+
+
 def joined(first: Goals, second: Goals) -> Goals:
     """The limits of both; the objectives of the second, if it has any."""
     return Goals((*first.limits, *second.limits), second.objectives or first.objectives)

@@ -150,7 +150,7 @@ def _source_table(given: Mapping[str, Any], folder: Path, origin: str) -> Source
 
 def _demanding(found: Source, demands: Mapping[str, Any], origin: str) -> Source:
     """The network with how often it runs."""
-    read = {}
+    read: dict[str, Any] = {}
     for name, raw in demands.items():
         kind = int if name == "count" else float
         try:

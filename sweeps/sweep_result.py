@@ -164,10 +164,9 @@ class SweepResult:
         (16, 1)
         """
         from dlasim.sweeps.decision import Decision
-        from dlasim.sweeps.goals import read_goals
+        from dlasim.sweeps.goals import as_texts, read_goals
 
-        texts = [[given] if isinstance(given, str) else given for given in (limits, minimize)]
-        return Decision(self, read_goals(*texts, "decide"))
+        return Decision(self, read_goals(as_texts(limits), as_texts(minimize), "decide"))
 
     def frame(self) -> pandas.DataFrame | polars.DataFrame:
         """A pandas data frame, or a polars one if pandas is not installed."""

@@ -9,7 +9,8 @@ from dlasim.sweeps.decision import broken_limits
 from dlasim.tables import table
 
 if TYPE_CHECKING:
-    from dlasim.sweeps.decision import Decision, Row
+    from dlasim.sweeps.charts.data import Row
+    from dlasim.sweeps.decision import Decision
 
 SHOWN_MACHINES = 20
 

@@ -86,6 +86,8 @@ def _sensitivity(decision: Decision) -> list[list[Any]]:
     """What one other value of a parameter makes of the winner: both values, the change of each figure that
     the goals are about, and the limits that break."""
     winner = decision.winner
+    if winner is None:
+        return []
     return [
         [
             axis_name(name),
@@ -94,7 +96,7 @@ def _sensitivity(decision: Decision) -> list[list[Any]]:
             *([one.text, winner[one.name], row[one.name]] for one in decision.shown),
             row.get("outside") or "",
         ]
-        for name, row in (decision.sensitivity() if winner is not None else ())
+        for name, row in decision.sensitivity()
     ]
 
 
