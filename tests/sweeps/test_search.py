@@ -231,7 +231,7 @@ def test_the_space_of_default_is_large_and_can_be() -> None:
         (["mnist"], "needs something to minimize"),
         (["mnist", "--minimize", "energy", "--pes", "8,16", "--where", "pes > 16"], "has no points"),
         (
-            ["mnist", "--minimize", "energy", "--limit", "area < 1"],
+            ["mnist", "--minimize", "energy", "--pes", "8,16", "--limit", "area < 1"],
             "proposed machines can keep to the limits",
         ),
         (["mnist", "--minimize", "energy", "--limit", "other: area < 1"], "no network is called 'other'"),
