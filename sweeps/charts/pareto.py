@@ -48,7 +48,7 @@ def draw(
     a line where a figure has this value. `limits`, and those of the study, are lines, too; machines outside
     them are crosses and on no front. The study's objectives are the figures unless others are given."""
     goals = joined(goals_of(result), read_goals(limits, (), "limits"))
-    if not figures and len(goals.objectives) > 1:
+    if not (figures or x or y) and len(goals.objectives) > 1:
         figures = [one.name for one in reversed(goals.objectives[:3])]
     if x or y:
         if figures:
