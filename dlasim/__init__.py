@@ -1,7 +1,7 @@
 """dlasim: instruction-set simulator and virtual prototype of an int8 deep-learning accelerator.
 
-Most commands are also functions of this package: model, inspect, compile, run, verify, explain, sweep, search
-and confirm.
+Most commands are also functions of this package: model, inspect, compile, run, verify, evaluate, explain,
+sweep, search and confirm.
 """
 
 TYPE_CHECKING = (
@@ -10,7 +10,7 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from dlasim.api import compile, explain, inspect, model, run, search, sweep, verify
+    from dlasim.api import compile, evaluate, explain, inspect, model, run, search, sweep, verify
     from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
     from dlasim.confirmation import confirm
     from dlasim.errors import InputError, RunError

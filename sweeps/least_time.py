@@ -22,6 +22,7 @@ from dlasim.isa.instructions import BY_OPCODE, Unit
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.figures import RUN_FIGURES
 from dlasim.sim.lower_bound import find_bound
+from dlasim.sim.measured import Measured
 from dlasim.sweeps.models import Blueprint, Source
 from dlasim.sweeps.parameters import resolve
 
@@ -37,13 +38,6 @@ class _MacLayer:
 
     work: Any
     macs: int
-
-
-@dataclass(frozen=True, slots=True)
-class _BareMachine:
-    """As much of a measured run as figures of the machine alone read."""
-
-    config: DlaConfig
 
 
 class LeastFigures:
@@ -102,5 +96,6 @@ def _layers_of(network: UnplacedNetwork, config: DlaConfig, options: CompileOpti
 
 
 def _machine_figures(config: DlaConfig) -> dict[str, Any]:
-    machine: Any = _BareMachine(config)
+    nothing_ran: Any = None  # figures of the machine alone need neither a program nor its run
+    machine = Measured(nothing_ran, config, nothing_ran, {})
     return {figure.column: figure.get(machine) for figure in _OF_MACHINE if figure.get and figure.column}

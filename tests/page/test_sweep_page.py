@@ -305,7 +305,7 @@ def test_two_runs(show: Callable[..., Any], model: Path) -> None:
 
 def test_a_workloads_page_is_about_machines(model: Path, tmp_path: Path, show: Any) -> None:
     axes: dict[str, Any] = {"pes": [8, 16, 64], "sram": "16KiB..64KiB", "fusion": "requant"}
-    goals: dict[str, Any] = {"limits": "area < 1300", "minimize": ["energy", "area"]}
+    goals: dict[str, Any] = {"limits": "area < 4", "minimize": ["energy", "area"]}
     found = sweep(model, "mnist", out=tmp_path, jobs=1, **axes, **goals)
     decision = found.decide()
     page = show(sweep_page(found))

@@ -71,7 +71,7 @@ def test_a_worker_dies_half_way(
 def test_a_search_gives_the_same_table(
     model: Path, tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
 ) -> None:
-    settings: Any = {"minimize": "energy,area", "limits": "area < 1300", "evaluations": 40, **AXES}
+    settings: Any = {"minimize": "energy,area", "limits": "area < 4", "evaluations": 40, **AXES}
     near = api.search(model, out=tmp_path / "near", jobs=1, **settings)
     far = api.search(model, out=tmp_path / "far", scheduler=cluster[0], **settings)
     assert far.path.read_bytes() == near.path.read_bytes()

@@ -13,7 +13,7 @@ from dlasim.sweeps.goals import read_goals
 from dlasim.sweeps.sweep_result import SweepResult
 
 HEAD = ["point", "case", "model", "label", "pes", "sram_bytes", "status", "reason", "cycles_total",
-        "milliseconds", "energy_nj", "area_kge"]  # fmt: skip
+        "milliseconds", "energy_nj", "area_mm2"]  # fmt: skip
 
 
 def table(folder: Path, seed: int, count: int = 60) -> SweepResult:
@@ -66,13 +66,13 @@ def test_mistakes(limits: list[str], minimize: list[str], message: str) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_decision_by_its_definition(seed: int, tmp_path: Path) -> None:
-    limits = ["milliseconds < 6", "area_kge < 8"]
+    limits = ["milliseconds < 6", "area_mm2 < 8"]
     decision = Decision(table(tmp_path, seed), read_goals(limits, ["energy,area,milliseconds"], "x"))
     rows = list(SweepResult(tmp_path / "results.csv"))
-    within = [row for row in rows if row["milliseconds"] < 6 and row["area_kge"] < 8]
+    within = [row for row in rows if row["milliseconds"] < 6 and row["area_mm2"] < 8]
 
     def costs(row: dict[str, Any]) -> tuple[int, ...]:
-        return row["energy_nj"], row["area_kge"], row["milliseconds"]
+        return row["energy_nj"], row["area_mm2"], row["milliseconds"]
 
     def beaten(row: dict[str, Any]) -> bool:
         return any(
@@ -85,14 +85,14 @@ def test_the_decision_by_its_definition(seed: int, tmp_path: Path) -> None:
     assert decision.winner is not None
     assert costs(decision.winner) == min(map(costs, within))
     binding = {limit.text for limit, _ in decision.binding}
-    without_time = [row for row in rows if row["area_kge"] < 8]
+    without_time = [row for row in rows if row["area_mm2"] < 8]
     without_area = [row for row in rows if row["milliseconds"] < 6]
     assert ("milliseconds < 6" in binding) == (min(map(costs, without_time)) < min(map(costs, within)))
-    assert ("area_kge < 8" in binding) == (min(map(costs, without_area)) < min(map(costs, within)))
+    assert ("area_mm2 < 8" in binding) == (min(map(costs, without_area)) < min(map(costs, within)))
     for row in decision.machines:
         assert broken_limits(row) == {
             text
-            for text, fails in zip(limits, (row["milliseconds"] >= 6, row["area_kge"] >= 8), strict=True)
+            for text, fails in zip(limits, (row["milliseconds"] >= 6, row["area_mm2"] >= 8), strict=True)
             if fails
         }
     best = min(rows, key=costs)
@@ -126,7 +126,7 @@ def test_a_figure_that_a_row_does_not_have(tmp_path: Path) -> None:
     text = (tmp_path / "results.csv").read_text().splitlines()
     lines = [line.rsplit(",", 1)[0] + "," for line in text[1:]]
     (tmp_path / "results.csv").write_text("\n".join([text[0], *lines]) + "\n")
-    with pytest.raises(InputError, match="needs area_kge, which net does not have"):
+    with pytest.raises(InputError, match="needs area_mm2, which net does not have"):
         Decision(SweepResult(tmp_path / "results.csv"), read_goals(["area < 3"], ["energy"], "x"))
     with pytest.raises(InputError, match="has no column load"):
         Decision(SweepResult(tmp_path / "results.csv"), read_goals([], ["load"], "x"))

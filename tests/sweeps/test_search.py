@@ -33,7 +33,7 @@ SPACE: dict[str, Any] = {
     "fusion": "requant",
 }
 MODELS = ["ds_cnn", "mnist"]
-LIMITS = ["milliseconds < 1", "area < 1250"]
+LIMITS = ["milliseconds < 1", "area < 2"]
 GOALS: dict[str, Any] = {"limits": LIMITS, "minimize": ["energy", "area"]}
 AXES = [SearchAxis(f"p{number}", 8, True) for number in range(6)]
 
@@ -269,7 +269,7 @@ def test_the_command_answers(tmp_path: Path) -> None:
         "--sram",
         "16KiB..64KiB",
         "--limit",
-        "area < 1250",
+        "area < 2.2",
         "--minimize",
         "energy,area",
     ]
