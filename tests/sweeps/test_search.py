@@ -39,7 +39,7 @@ AXES = [SearchAxis(f"p{number}", 8, True) for number in range(6)]
 
 
 def costs(decision: Decision) -> list[tuple[float, float]]:
-    return [(row["energy_nj"], row["area_kge"]) for row in decision.front]
+    return [(row["energy_nj"], row["area_mm2"]) for row in decision.front]
 
 
 @pytest.fixture(scope="module")
