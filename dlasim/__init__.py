@@ -1,6 +1,7 @@
 """dlasim: instruction-set simulator and virtual prototype of an int8 deep-learning accelerator.
 
-The commands model, inspect, compile, run, verify, explain and sweep are also functions of this package.
+Most commands are also functions of this package: model, inspect, compile, run, verify, evaluate, explain,
+sweep, search and confirm.
 """
 
 TYPE_CHECKING = (
@@ -9,35 +10,44 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from dlasim.api import compile, explain, inspect, model, run, sweep, verify
+    from dlasim.api import compile, evaluate, explain, inspect, model, run, search, sweep, verify
     from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
+    from dlasim.confirmation import confirm
     from dlasim.errors import InputError, RunError
     from dlasim.result import RunResult
     from dlasim.sim.config import DlaConfig
+    from dlasim.sweeps.explorer import Explorer, MachineResult
     from dlasim.sweeps.sweep_result import SweepResult
 
 __version__ = "0.1.0"
 __all__ = [
     "DlaConfig",
+    "Explorer",
     "GraphBuilder",
     "InputError",
+    "MachineResult",
     "RunError",
     "RunResult",
     "SweepResult",
     "compile",
+    "confirm",
     "evaluate",
     "explain",
     "inspect",
     "model",
     "run",
+    "search",
     "sweep",
     "verify",
 ]
 
 _MODULES = {
     "DlaConfig": "dlasim.sim.config",
+    "confirm": "dlasim.confirmation",
+    "Explorer": "dlasim.sweeps.explorer",
     "GraphBuilder": "dlasim.compiler_shim.dlag.graph_builder",
     "InputError": "dlasim.errors",
+    "MachineResult": "dlasim.sweeps.explorer",
     "RunError": "dlasim.errors",
     "RunResult": "dlasim.result",
     "SweepResult": "dlasim.sweeps.sweep_result",

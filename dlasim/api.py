@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from dlasim.inputs import Inputs
     from dlasim.onnx_comparison import OnnxComparison
     from dlasim.sim.report_types import Report
+    from dlasim.sweeps.samplers import Sampler
+    from dlasim.sweeps.sweep import Outcome
     from dlasim.sweeps.sweep_result import SweepResult
     from dlasim.verification import Verification
 
@@ -297,33 +299,88 @@ def sweep(
     cache: str | Path | None = None,
     layers: bool = False,
     where: str | Sequence[str] = (),
+    limits: str | Sequence[str] = (),
+    minimize: str | Sequence[str] = (),
     **axes: Unpack[Axes],
 ) -> SweepResult:
     """Run models, or a study, on many machines; keywords are parameters with their values.
 
-    Several models may also be a list. Without `out` the table is deleted together with the result.
+    Several models may also be a list. Without `out` the table is deleted together with the result. `limits`
+    such as "milliseconds < 10" and what to `minimize` are about the machine that runs all models; the
+    result's `decide()` says which is the best.
 
     >>> import dlasim
     >>> found = dlasim.sweep("mnist", pes=[64, 128], sram="32KiB..64KiB", jobs=1)
     >>> [(row["pes"], row["sram_bytes"]) for row in found]
     [(64, 32768), (64, 65536), (128, 32768), (128, 65536)]
     """
-    from shutil import rmtree
-    from tempfile import mkdtemp
-
+    from dlasim.sweeps.goals import as_texts, read_goals
     from dlasim.sweeps.study_builder import build_study
     from dlasim.sweeps.sweep import Settings, run_study
 
+    def run(folder: Path) -> Outcome:
+        settings = Settings(
+            folder, jobs, scheduler, resume, _path(cache), visible=False, is_temporary=out is None
+        )
+        goals = read_goals(as_texts(limits), as_texts(minimize), "sweep")
+        study = build_study(_flat(targets, "sweep"), dict(axes), as_texts(where), layers, goals=goals)
+        return run_study(study, settings)
+
+    return _with_folder(out, run)
+
+
+def search(
+    *targets: str | Path | Sequence[str | Path],
+    minimize: str | Sequence[str],
+    limits: str | Sequence[str] = (),
+    evaluations: int = 1000,
+    sampler: str | Sampler = "auto",
+    seed: int = 0,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    resume: bool = True,
+    cache: str | Path | None = None,
+    where: str | Sequence[str] = (),
+    **axes: Unpack[Axes],
+) -> SweepResult:
+    """Find the machines that take least of what `minimize` names and keep to the limits, in a space too large
+    to sweep: keywords are parameters with their values.
+
+    A `sampler` of your own has `ask` and `tell`, as `dlasim.sweeps.samplers.Sampler` describes them.
+
+    >>> import dlasim
+    >>> found = dlasim.search("mnist", minimize="energy", pes=[8, 16, 32], sram="16KiB..64KiB", jobs=1)
+    >>> found.decide().winner["sram_bytes"]
+    32768
+    """
+    from dlasim.sweeps.goals import as_texts, read_goals
+    from dlasim.sweeps.machine_search import SearchOrder, run_search
+    from dlasim.sweeps.study_builder import build_search
+    from dlasim.sweeps.sweep import Settings
+
+    if evaluations < 1:
+        raise InputError(f"evaluations must be at least 1 (got {evaluations})")
+
+    def run(folder: Path) -> Outcome:
+        settings = Settings(
+            folder, jobs, scheduler, resume, _path(cache), visible=False, is_temporary=out is None
+        )
+        goals = read_goals(as_texts(limits), as_texts(minimize), "search")
+        study = build_search(_flat(targets, "search"), dict(axes), as_texts(where), goals)
+        return run_search(study, settings, SearchOrder(evaluations, seed, sampler))
+
+    return _with_folder(out, run)
+
+
+def _with_folder(out: str | Path | None, run: Callable[[Path], Outcome]) -> SweepResult:
+    """The result of a sweep or search in a folder; in a temporary one, if none is given."""
+    from shutil import rmtree
+    from tempfile import mkdtemp
+
     folder = Path(mkdtemp(prefix="dlasim-sweep-") if out is None else out)
-    store = Path(cache) if cache is not None else None
-    settings = Settings(folder, jobs, scheduler, resume, store, visible=False, is_temporary=out is None)
     try:
-        lists = (given if isinstance(given, list | tuple) else [given] for given in targets)
-        models = cast("list[str | Path]", [model for some in lists for model in some])
-        if not models:
-            raise InputError("sweep needs a model or a study")
-        conditions = [where] if isinstance(where, str) else where
-        outcome = run_study(build_study(models, dict(axes), conditions, layers), settings)
+        outcome = run(folder)
         if outcome.first_failure:
             raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
     except BaseException:
@@ -333,6 +390,18 @@ def sweep(
     if out is None:
         outcome.result.own_folder()
     return outcome.result
+
+
+def _flat(targets: Sequence[str | Path | Sequence[str | Path]], command: str) -> list[str | Path]:
+    lists = (given if isinstance(given, list | tuple) else [given] for given in targets)
+    found = cast("list[str | Path]", [each for some in lists for each in some])
+    if not found:
+        raise InputError(f"{command} needs a model or a study")
+    return found
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 def refuse_races(program: Program) -> list[str]:

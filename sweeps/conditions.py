@@ -6,7 +6,9 @@
     compare: sum (("==" | "!=" | "<=" | ">=" | "<" | ">") sum | "in" "(" or ("," or)* ")")*
     sum:     term (("+" | "-") term)*
     term:    factor (("*" | "//" | "/" | "%") factor)*
-    factor:  "-" factor | number | size | 'text' | name | "(" or ")"
+    factor:  "-" factor | number | size | energy | time | 'text' | name | "(" or ")"
+
+An energy such as 2mJ is in nanojoules, a time such as 10ms in milliseconds, as tables have them.
 
 A condition becomes a tree of closures over the parameters' values; Python's `eval` is not involved.
 """
@@ -28,7 +30,7 @@ Closure = Callable[[Values], Any]
 MAX_LENGTH = 2000
 _MAX_DEPTH = 40
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+\.\d+|\d+(?:[KMG]i?B?)?\b)|(?P<name>[A-Za-z_]\w*)|(?P<text>'[^']*'|\"[^\"]*\")"
+    r"\s*(?:(?P<quantity>\d+(?:\.\d+)?\s?(?:[nuµm]?J|[um]?s)\b)|(?P<number>\d+\.\d+|\d+(?:[KMG]i?B?)?\b)|(?P<name>[A-Za-z_]\w*)|(?P<text>'[^']*'|\"[^\"]*\")"
     r"|(?P<sign>==|!=|<=|>=|//|[<>+\-*/%(),]))"
 )
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -41,27 +43,38 @@ _TERM: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+# The units of tables are nJ and ms.
+_UNITS = {"nJ": 1.0, "uJ": 1e3, "µJ": 1e3, "mJ": 1e6, "J": 1e9, "us": 1e-3, "ms": 1.0, "s": 1e3}
+_QUANTITY = re.compile(r"([\d.]+)\s?(.+)")
+
+
 class Condition:
     """A condition on the values of a point or of a row."""
 
-    def __init__(self, text: str, names: Collection[str], origin: str) -> None:
+    def __init__(
+        self, text: str, names: Collection[str], origin: str, short: Mapping[str, str] = ALIASES
+    ) -> None:
         self.text, self._origin = text, origin
-        parser = _Parser(text, names, origin)
+        parser = _Parser(text, names, origin, short)
         self._closure = parser.parse()
         self.names = frozenset(parser.used)
         """The names that it uses."""
 
     def holds(self, values: Values) -> bool:
         """Whether the condition is true for these values."""
+        return bool(self.value(values))
+
+    def value(self, values: Values) -> Any:
+        """What the text gives for these values: a truth, or the number of a sum."""
         try:
-            return bool(self._closure(values))
+            return self._closure(values)
         except (TypeError, ZeroDivisionError, OverflowError) as error:
             raise InputError(f"{self._origin}: cannot evaluate {self.text!r}: {error}") from None
 
 
 class _Parser:
-    def __init__(self, text: str, names: Collection[str], origin: str) -> None:
-        self._text, self._names, self._origin = text, names, origin
+    def __init__(self, text: str, names: Collection[str], origin: str, short: Mapping[str, str]) -> None:
+        self._text, self._names, self._origin, self._short = text, names, origin, short
         self._tokens = self._split()
         self._next = 0
         self._depth = 0
@@ -186,6 +199,8 @@ class _Parser:
         match kind:
             case "number":
                 constant = float(token) if "." in token else parse_size(token)
+            case "quantity":
+                constant = _quantity(token)
             case "text":
                 constant = token[1:-1]
             case "name":
@@ -195,11 +210,17 @@ class _Parser:
         return lambda values: constant
 
     def _name(self, token: str) -> Closure:
-        name = ALIASES.get(token, token)
+        name = token if token in self._names else self._short.get(token, token)
         if name not in self._names:
-            self._fail(unknown("name", token, (*self._names, *ALIASES)))
+            self._fail(unknown("name", token, (*self._names, *self._short)))
         self.used.add(name)
         return lambda values: values[name]
+
+
+def _quantity(token: str) -> float:
+    match = _QUANTITY.fullmatch(token)
+    assert match is not None
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def _fold(first: Closure, rest: list[tuple[Callable[[Any, Any], Any], Closure]]) -> Closure:

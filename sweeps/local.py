@@ -60,9 +60,8 @@ def chunks(tasks: Iterable[Task]) -> Iterator[list[Task]]:
             yield chunk
 
 
-def run_here(blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
+def run_here(evaluator: Evaluator, tasks: Iterable[Task]) -> Iterator[list[Result]]:
     """One point after the other, in the order of chunks and without other processes."""
-    evaluator = Evaluator(blueprints)
     for task in chain.from_iterable(chunks(tasks)):
         yield [(task, evaluator.evaluate(task.model, task.values, task.layers))]
 
@@ -108,9 +107,10 @@ class Workers:
 
     def run(self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
         """Results as they come, a chunk at a time; at most a few chunks are under way."""
+        is_new = self._blueprints is not blueprints
         self._blueprints = blueprints
         todo = chunks(tasks)
-        for worker in self._workers:
+        for worker in self._workers if is_new else ():
             self._send_networks(worker)
         while True:
             for worker in self._workers:

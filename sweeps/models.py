@@ -24,21 +24,34 @@ OnOperator = Callable[[str], None]
 _TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
 _MAX_NAME_LENGTH = 100  # in an error
 _MODEL_FORM = "a model must be a name, or a table with file or topology"
+_DEMANDS = ("rate", "count", "deadline_ms")  # keys of a model's table, fields of a source
+_MAX_DEMAND = 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a network comes from: a file, or the name and arguments of a built-in network."""
+    """Where a network comes from: a file, or the name and arguments of a built-in network. And how often the
+    machine runs it: `rate` in a second, `count` in a round, each within `deadline_ms`."""
 
     label: str
     path: str = ""
     topology: str = ""
     arguments: tuple[tuple[str, Any], ...] = ()
+    rate: float = 0.0  # 0: not said
+    count: int = 1
+    deadline_ms: float = 0.0  # 0: none
+
+    @property
+    def demands(self) -> dict[str, float]:
+        """What is said of how often it runs."""
+        found = {"rate": self.rate, "count": self.count, "deadline_ms": self.deadline_ms}
+        return {name: value for name, value in found.items() if value != (name == "count")}
 
     def as_dict(self) -> dict[str, Any]:
         """What is needed to find the network again; files have absolute paths."""
         path = str(Path(self.path).resolve()) if self.path else ""
-        return {"label": self.label, "path": path, "topology": self.topology, "arguments": self.arguments}
+        place = {"label": self.label, "path": path, "topology": self.topology, "arguments": self.arguments}
+        return place | self.demands
 
     def file(self) -> Path:
         """The model as a file; a built-in network is written to the cache on first use."""
@@ -70,7 +83,8 @@ def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) ->
     """The source that a study or a flag names.
 
     It is a file, `mobilenet_v1`, `mobilenet_v1:alpha=0.5,resolution=96`, or a table with `file`, or with
-    `topology` and its arguments. Paths are relative to `folder`. `others` are further names for suggestions.
+    `topology` and its arguments. `mobilenet_v1@10` runs ten times a second. Paths are relative to `folder`.
+    `others` are further names for suggestions.
     """
     if isinstance(given, Mapping):
         return _source_table(given, folder, origin)
@@ -80,6 +94,9 @@ def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) ->
     refuse_other_formats(path)
     if os.path.isfile(path):  # also False if no file can have that name
         return Source(printable(path.stem), str(path))
+    start, at, rate = given.rpartition("@")
+    if at:
+        return _demanding(source(start, folder, origin, others), {"rate": rate}, origin)
     name, _, arguments = given.partition(":")
     if name not in _names():
         files = (file.name for file in path.parent.iterdir()) if os.path.isdir(path.parent) else ()
@@ -118,6 +135,7 @@ def blueprint(found: Source, whole: bool = False) -> Blueprint:
 def _source_table(given: Mapping[str, Any], folder: Path, origin: str) -> Source:
     values = dict(given)
     label = values.pop("label", None)
+    demands = {name: values.pop(name) for name in _DEMANDS if name in values}
     if "file" in values and len(values) == 1:
         found = source(str(values["file"]), folder, origin)
     elif "topology" in values:
@@ -126,7 +144,24 @@ def _source_table(given: Mapping[str, Any], folder: Path, origin: str) -> Source
         found = _topology(name, values, f"{name}:{text}" if text else name, origin)
     else:
         raise InputError(f"{origin}: {_MODEL_FORM} (got {given!r})")
-    return found if label is None else replace(found, label=printable(str(label)))
+    found = found if label is None else replace(found, label=printable(str(label)))
+    return _demanding(found, demands, origin)
+
+
+def _demanding(found: Source, demands: Mapping[str, Any], origin: str) -> Source:
+    """The network with how often it runs."""
+    read: dict[str, Any] = {}
+    for name, raw in demands.items():
+        kind = int if name == "count" else float
+        try:
+            value = kind(raw) if isinstance(raw, str) or kind(raw) == raw else 0
+        except (TypeError, ValueError, OverflowError):
+            value = 0
+        if isinstance(raw, bool) or not 0 < value <= _MAX_DEMAND:
+            wanted = "whole number" if kind is int else "number"
+            raise InputError(f"{origin}: {found.label}: {name} must be a {wanted} above 0 (got {raw!r})")
+        read[name] = value
+    return replace(found, **read)
 
 
 def _topology(name: str, given: Mapping[str, Any], label: str, origin: str) -> Source:

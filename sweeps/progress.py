@@ -71,10 +71,15 @@ class Progress:
     def add(self, cycles: int | None, label: str) -> None:
         """Count a finished point, with its cycles if it has any."""
         self._done += 1
-        if cycles is not None and (self._best is None or cycles < self._best[0]):
-            self._best = (cycles, label)
+        if cycles is not None:
+            self.note(cycles, label)
         if self._bar is not None and time.perf_counter() - self._shown > REFRESH_SECONDS:
             self._refresh()
+
+    def note(self, cycles: int, label: str) -> None:
+        """Keep it as the best, if it is."""
+        if self._best is None or cycles < self._best[0]:
+            self._best = (cycles, label)
 
     def _show(self) -> None:
         # rich is imported only if the bar is visible
@@ -99,7 +104,7 @@ class Progress:
                 sys.stderr.flush()
 
     def _line(self) -> str:
-        rate, left = self.rate, self._total - self._done
+        rate, left = self.rate, max(self._total - self._done, 0)
         parts = [f"{self._done:,} of {self._total:,} points"]
         if rate:
             parts += [f"{rate:,.1f} points/s", f"{left / rate / 60:,.0f} min left"]

@@ -13,6 +13,7 @@ from dlasim.sim.config import is_part
 from dlasim.sim.sizes import size_text
 from dlasim.sim.technology import technology_files
 from dlasim.sweeps.conditions import Condition
+from dlasim.sweeps.goals import NO_GOALS, Goals, Limit
 from dlasim.sweeps.models import Source
 from dlasim.sweeps.parameters import (
     FILE_PARAMETERS,
@@ -26,13 +27,15 @@ from dlasim.vp import HOSTS
 from dlasim.vp.costs import load_costs
 
 FORMATS = ("png", "svg", "pdf")  # of charts
+WORKLOAD = "workload"  # stands for the model in the row of all networks together
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
     """A row of the table to be: its number, case and model, and the value of every parameter.
 
-    `refusal` says why the parameters contradict each other, if they do.
+    `refusal` says why the parameters contradict each other, if they do. Points of the same `machine` differ
+    only in their model.
     """
 
     number: int
@@ -40,6 +43,7 @@ class Point:
     model: str
     values: Mapping[str, Any]
     refusal: str = ""
+    machine: int = 0
 
     @property
     def label(self) -> str:
@@ -81,6 +85,8 @@ class Study:
     cases: tuple[Case, ...] = (Case("", {}),)
     conditions: tuple[Condition, ...] = ()
     layers: bool = False
+    goals: Goals = NO_GOALS
+    together: bool = False  # whether several models are a workload even without rates and goals
     title: str = ""
     charts: tuple[ChartOrder, ...] = ()
     page: str = ""
@@ -93,6 +99,10 @@ class Study:
         labels = [model.label for model in self.models]
         if len(set(labels)) < len(labels):
             raise InputError(f"study {self.name}: two models are called {max(labels, key=labels.count)}")
+        if self.is_workload and WORKLOAD in labels:
+            raise InputError(f"study {self.name}: {WORKLOAD} is the name of all networks together; give the "
+                             "network another label")  # fmt: skip
+        self.goals.check_models(labels)
         for name in ("preset", "host", "cpu"):
             for value in self._values_of(name):
                 self._check_choice(name, value)
@@ -125,14 +135,51 @@ class Study:
         return list(dict.fromkeys(name for values in given for name in values if is_part(name)))
 
     @property
+    def is_workload(self) -> bool:
+        """Whether all networks run on one machine, so that their sums are rows, too."""
+        is_asked = self.together or bool(self.goals) or any(model.demands for model in self.models)
+        return len(self.models) > 1 and is_asked
+
+    @property
+    def all_goals(self) -> Goals:
+        """The goals, with the deadlines of networks, and no more work than there is time for."""
+        implied = [
+            f"{model.label}: milliseconds <= {model.deadline_ms:g}"
+            for model in self.models
+            if model.deadline_ms
+        ]
+        if any(model.rate for model in self.models):
+            implied.append("load <= 1")
+        return Goals(
+            (*self.goals.limits, *(Limit(text, self.name) for text in implied)), self.goals.objectives
+        )
+
+    @property
     def runs_on_board(self) -> bool:
         """Whether some points run on the board, which needs the weights."""
         return "riscv" in self._values_of("host")
 
     def points(self) -> Iterator[Point]:
-        """All points in order: models vary slowest, the last axis fastest. Excluded points get no number."""
+        """All points in order: models vary slowest, or in a workload fastest; the last axis varies fastest
+        of all. Excluded points get no number."""
         number = 0
-        for model, case in itertools.product(self.models, self.cases):
+        for model, machine, case, values in self._combinations():
+            point = make_point(number, case, model.label, values, machine)
+            if self.keeps(point):
+                number += 1
+                yield point
+
+    def _combinations(self) -> Iterator[tuple[Source, int, str, dict[str, Any]]]:
+        """Each model on each machine, which has a number, a case and values."""
+        if self.is_workload:
+            for machine, (case, values) in enumerate(self._machines()):
+                yield from ((model, machine, case, values) for model in self.models)
+            return
+        for model in self.models:
+            yield from ((model, machine, *chosen) for machine, chosen in enumerate(self._machines()))
+
+    def _machines(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for case in self.cases:
             names = [name for name in self.axes if name not in case.values]
             for chosen in itertools.product(*(self.axes[name] for name in names)):
                 values = {**self.fixed, **case.values, **dict(zip(names, chosen, strict=True))}
@@ -140,12 +187,10 @@ class Study:
                     core = values.pop("cpu")  # it has no effect there: keep the points of the first core only
                     if "cpu" in names and core != self.axes["cpu"][0]:
                         continue
-                point = _point(number, case.name, model.label, values)
-                if self._keeps(point):
-                    number += 1
-                    yield point
+                yield case.name, values
 
-    def _keeps(self, point: Point) -> bool:
+    def keeps(self, point: Point) -> bool:
+        """Whether the conditions hold for a point."""
         if not self.conditions:
             return True
         values = {**point.values, "case": point.case, "model": point.model}
@@ -178,11 +223,12 @@ def _extremes(parameter: Parameter, values: list[Any]) -> Iterable[Any]:
     return {min(values), max(values)} if values and parameter.kind is int else values
 
 
-def _point(number: int, case: str, model: str, values: Mapping[str, Any]) -> Point:
+def make_point(number: int, case: str, model: str, values: Mapping[str, Any], machine: int) -> Point:
+    """The point of a model on the machine with these parameters; the others have their defaults."""
     try:
-        return Point(number, case, model, effective_values(*resolve(values), values))
+        return Point(number, case, model, effective_values(*resolve(values), values), machine=machine)
     except InputError as error:
-        return Point(number, case, model, _as_given(values), str(error))
+        return Point(number, case, model, _as_given(values), str(error), machine)
 
 
 def _as_given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError
+from dlasim.fileio import parse_toml
 from dlasim.sweeps import values
 from dlasim.sweeps.contradictions import find_contradictions
+from dlasim.sweeps.goals import NO_GOALS, Goals, joined
 from dlasim.sweeps.models import source
 from dlasim.sweeps.parameters import find
 from dlasim.sweeps.study import Study
@@ -22,13 +25,49 @@ def build_study(
     where: Iterable[str] = (),
     layers: bool = False,
     flags: Mapping[str, str] | None = None,
+    goals: Goals = NO_GOALS,
 ) -> Study:
     """Build a study from models, or from a study and models that replace its own.
 
     A target is a model, a TOML file or the name of a predefined study. `axes` replace the study's; each is
     text as for a flag, a value, or a sequence of values. `flags` says how the user gave each, for errors.
     """
-    study = _target_study([str(target) for target in targets])
+    study = _assembled(targets, axes, where, goals)
+    study = replace(study, layers=study.layers or layers)
+    study.check()
+    found = find_contradictions(study, flags or {name: f"the keyword {name}" for name in axes})
+    if found.impossible == found.points > 0:
+        raise InputError(f"all points have contradictory parameters; the first: {found.reason}")
+    return study
+
+
+def build_search(
+    targets: Sequence[str | Path], axes: Mapping[str, Any], where: Iterable[str] = (), goals: Goals = NO_GOALS
+) -> Study:
+    """The same for a search, whose space may have more points than could ever be listed. Without a parameter
+    of several values it has those of `default_space.toml`, but for what is given."""
+    study = _assembled(targets, axes, where, goals)
+    if all(len(values) == 1 for values in study.axes.values()):
+        given = {**study.fixed, **study.axes}
+        if "pes" in given:
+            given["parallel"] = given["pes"]  # a grid says how many
+        space = {find(name, "").name: _axis(name, values) for name, values in _default_space().items()}
+        more = {name: tuple(values) for name, values in space.items() if name not in given}
+        study = replace(study, axes={**study.axes, **more})
+    study.check()
+    return study
+
+
+def _default_space() -> Mapping[str, Any]:
+    text = files("dlasim.sweeps").joinpath("default_space.toml").read_text(encoding="utf-8")
+    return parse_toml(text, "default_space.toml")
+
+
+def _assembled(
+    targets: Sequence[str | Path], axes: Mapping[str, Any], where: Iterable[str], goals: Goals
+) -> Study:
+    """The study with axes, conditions and goals, unchecked."""
+    study = target_study([str(target) for target in targets])
     given = {}
     for name, raw in axes.items():
         parameter = find(name, "sweep")
@@ -38,18 +77,13 @@ def build_study(
     in_cases = {name for case in study.cases for name in case.values} & set(given)
     if in_cases:
         raise InputError(f"study {study.name}: its cases set {min(in_cases)}, which cannot be changed here")
-    study = replace(
+    return replace(
         study,
         axes={**{name: axis for name, axis in study.axes.items() if name not in given}, **given},
         fixed={name: value for name, value in study.fixed.items() if name not in given},
         conditions=(*study.conditions, *conditions(where, "where")),
-        layers=study.layers or layers,
+        goals=joined(study.goals, goals),
     )
-    study.check()
-    found = find_contradictions(study, flags or {name: f"the keyword {name}" for name in axes})
-    if found.impossible == found.points > 0:
-        raise InputError(f"all points have contradictory parameters; the first: {found.reason}")
-    return study
 
 
 def _axis(name: str, raw: Any) -> list[Any]:
@@ -59,7 +93,8 @@ def _axis(name: str, raw: Any) -> list[Any]:
     return values.from_toml(parameter, list(raw) if isinstance(raw, range | tuple) else raw, "sweep")
 
 
-def _target_study(targets: list[str]) -> Study:
+def target_study(targets: list[str]) -> Study:
+    """The study that targets name: models, or a study and models that replace its own."""
     studies = [target for target in targets if target.endswith(".toml") or target in shipped_names()]
     models = tuple(
         source(target, Path(), "sweep", shipped_names()) for target in targets if target not in studies

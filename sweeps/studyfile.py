@@ -12,11 +12,15 @@ from dlasim.errors import InputError, one_of, unknown
 from dlasim.fileio import parse_toml, read_toml
 from dlasim.sweeps import values
 from dlasim.sweeps.conditions import Condition
+from dlasim.sweeps.goals import read_goals
 from dlasim.sweeps.models import source
 from dlasim.sweeps.parameters import FILE_PARAMETERS, catalogue, find, parse
 from dlasim.sweeps.study import FORMATS, Case, ChartOrder, Study
 
-_KEYS = ("name", "title", "models", "fixed", "axes", "cases", "where", "layers", "charts", "page")
+_KEYS = (
+    "name", "title", "models", "fixed", "axes", "cases", "where", "limits", "minimize", "layers", "charts",
+    "page",
+)  # fmt: skip
 MORE_NAMES = ("case", "model")  # names that conditions may use in addition to parameters
 
 
@@ -58,6 +62,7 @@ def _study(table: Mapping[str, Any], origin: str, folder: Path, name: str) -> St
         cases=tuple(_cases(table, folder, origin)) or (Case("", {}),),
         conditions=tuple(conditions(_list(table, "where", origin), origin)),
         layers=_flag(table, "layers", origin),
+        goals=read_goals(_list(table, "limits", origin), _list(table, "minimize", origin), origin),
         title=str(table.get("title", "")),
         charts=tuple(_charts(table, origin)),
         page=str(table.get("page", "")),

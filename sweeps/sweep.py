@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -16,9 +15,10 @@ from dlasim.errors import DlasimError, InputError, counted, is_interrupt
 from dlasim.fileio import keep_apart
 from dlasim.sweeps.evaluate import FAILED, OK, REFUSED, Entry
 from dlasim.sweeps.journal import Journal
-from dlasim.sweeps.local import Result, Task, Workers, run_here
+from dlasim.sweeps.local import Result, Task
 from dlasim.sweeps.models import Blueprint, blueprint
 from dlasim.sweeps.parameters import with_absolute_files
+from dlasim.sweeps.pool import FEW_POINTS, Pool
 from dlasim.sweeps.progress import Progress
 from dlasim.sweeps.result_files import ABOUT, LAYERS, RESULTS
 from dlasim.sweeps.study import Study
@@ -27,7 +27,7 @@ from dlasim.sweeps.sweep_points import BATCH, MAX_KEPT, SweepPoints
 from dlasim.sweeps.sweep_result import SweepResult
 from dlasim.sweeps.sweep_tables import SweepTables
 
-FEW_POINTS = 24  # so few are done before a worker process has started
+_ENOUGH = FEW_POINTS + 1  # points: whether there are more makes no difference to the pool
 
 
 @dataclass(slots=True)
@@ -56,6 +56,7 @@ class Outcome:
     first_failure: str = ""
     first_refusal: str = ""
     seconds: float = 0.0
+    discarded: int = 0  # machines that a search has not planned, because they cannot be among the best
 
 
 def run_study(study: Study, settings: Settings) -> Outcome:
@@ -74,27 +75,27 @@ class _Sweep:
     def run(self) -> Outcome:
         settings = self._settings
         self._keep_apart()
-        _make_folder(settings.out)
-        workers = self._early_workers()
+        make_folder(settings.out)
+        expected = sum(1 for _ in islice(self._study.points(), _ENOUGH))
+        pool = Pool(settings.jobs, settings.scheduler, expected)
         try:
             self._blueprints = self._read_models()
             self._tables = SweepTables(
                 self._study, settings.out, settings.command, self._layers, self._blueprints
             )
             with Journal(settings.cache or settings.out / "cache") as journal:
-                return self._complete(journal, workers)
+                return self._complete(journal, pool)
         finally:
-            if workers is not None:
-                workers.close()
+            pool.close()
 
-    def _complete(self, journal: Journal, workers: Workers | None) -> Outcome:
+    def _complete(self, journal: Journal, pool: Pool) -> Outcome:
         if self._settings.resume:
             journal.refresh()
         self._points = SweepPoints(self._study, self._blueprints, journal)
         self._points.look_up(self._layers)
         reused = self._points.done
         try:
-            self._evaluate(workers)
+            self._evaluate(pool)
         except DlasimError as error:
             if self._points.done == reused:
                 raise
@@ -102,8 +103,7 @@ class _Sweep:
         except (KeyboardInterrupt, RuntimeError) as error:
             if not is_interrupt(error):
                 raise
-            if workers is not None:
-                workers.close()  # first, because they use the processors
+            pool.close()  # first, because its workers use the processors
             if len(self._points) > MAX_KEPT and self._settings.visible is not False:
                 sys.stderr.write("writing the table of what is done; Ctrl-C again leaves without it\n")
             raise KeyboardInterrupt(self._keep_what_is_done()) from None
@@ -117,35 +117,15 @@ class _Sweep:
         whole = self._study.runs_on_board
         return {model.label: blueprint(model, whole) for model in self._study.models}
 
-    def _early_workers(self) -> Workers | None:
-        """Start worker processes, which import their modules while the models are read here."""
-        jobs = self._settings.jobs if self._settings.jobs is not None else _cores()
-        if jobs < 1:
-            raise InputError(f"jobs must be at least 1 (got {jobs})")
-        if self._settings.scheduler is not None or jobs == 1:
-            return None
-        some = sum(1 for _ in islice(self._study.points(), FEW_POINTS + 1))
-        few = some <= FEW_POINTS and self._settings.jobs is None
-        return None if few else Workers(min(jobs, some))
-
-    def _evaluate(self, workers: Workers | None) -> None:
+    def _evaluate(self, pool: Pool) -> None:
         total, done = len(self._points), self._points.done
         if done == total:
             return
         with Progress(total, done, self._settings.visible) as progress:
             self._refuse(progress)
-            for results in self._run(workers):
+            for results in pool.run(self._blueprints, self._tasks()):
                 self._keep(results, progress)
                 self._tables.refresh(self._points)
-
-    def _run(self, workers: Workers | None) -> Iterator[list[Result]]:
-        """The missing points, on a cluster, in worker processes or here."""
-        if self._settings.scheduler is not None:
-            from dlasim.sweeps.cluster import Cluster
-
-            return Cluster(self._settings.scheduler).run(self._blueprints, self._tasks())
-        run = run_here if workers is None else workers.run
-        return run(self._blueprints, self._tasks())
 
     def _refuse(self, progress: Progress) -> None:
         """Write entries for points whose parameters contradict each other."""
@@ -196,13 +176,9 @@ class _Sweep:
         )
 
 
-def _make_folder(path: Path) -> None:
+def make_folder(path: Path) -> None:
+    """Make the folder of the tables, if it is not there."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the folder {path}: {error.strerror}") from None
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import weakref
 from collections.abc import Iterator, Sequence
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dlasim import frames
 from dlasim.errors import InputError, unknown
+from dlasim.fileio import read_file
 from dlasim.row_table import html_table
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, columns, is_number
 from dlasim.sweeps.csv_table import read_csv, typed
 from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.result_files import LAYERS, PENDING, RESULTS
+from dlasim.sweeps.result_files import ABOUT, LAYERS, PENDING, RESULTS
 
 if TYPE_CHECKING:
     import pandas
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from dlasim.sim.report_types import SweepRow
     from dlasim.sweeps.charts import Chart
+    from dlasim.sweeps.decision import Decision
 
 _SHOWN = (
     "point", "case", "model", "label", "name", "status", "cycles_total", "cycles", "milliseconds",
@@ -34,7 +37,7 @@ _MAX_VALUE_LENGTH = 40
 TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "technology", "fusion",
     "requant", "depthwise", "tiling", "place", "dla_ops", "memories", "buses", "status", "reason", "version",
-    "key", "name", "operator", "kind", "unit",
+    "key", "name", "operator", "kind", "unit", "outside", "verified", "rtl",
 ))  # fmt: skip
 
 
@@ -79,7 +82,14 @@ class SweepResult:
     def partial(self) -> str:
         """`partial: 113 of 1,440 points` if the sweep was interrupted before it was complete, else empty."""
         rows, pending = self._counts()
-        return f"partial: {rows - pending:,} of {rows:,} points" if pending else ""
+        return f"partial: {rows - pending:,} of {rows:,} points" if pending else self._partial_search()
+
+    def _partial_search(self) -> str:
+        """The same of an interrupted search, whose table has only what is done."""
+        try:
+            return str(json.loads(read_file(self.path.with_name(ABOUT)))["search"]["partial"])
+        except (InputError, ValueError, KeyError, TypeError, RecursionError):
+            return ""
 
     def _counts(self) -> tuple[int, int]:
         if self._counted is None:
@@ -143,6 +153,20 @@ class SweepResult:
         known = (row for row in self.rows() if row[figure] is not None)
         found = min(known, key=lambda row: (row[figure], row["point"]), default=None)
         return cast("SweepRow | None", found)
+
+    def decide(self, limits: str | Sequence[str] = (), minimize: str | Sequence[str] = ()) -> Decision:
+        """Which machine the table speaks for: `winner`, `front`, the limits that bind. With the goals of its
+        study, and these.
+
+        >>> import dlasim
+        >>> found = dlasim.sweep("mnist", pes=[16, 64], jobs=1).decide("area < 3", "energy")
+        >>> found.winner["pes"], len(found.within)
+        (16, 1)
+        """
+        from dlasim.sweeps.decision import Decision
+        from dlasim.sweeps.goals import as_texts, read_goals
+
+        return Decision(self, read_goals(as_texts(limits), as_texts(minimize), "decide"))
 
     def frame(self) -> pandas.DataFrame | polars.DataFrame:
         """A pandas data frame, or a polars one if pandas is not installed."""

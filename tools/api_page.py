@@ -12,12 +12,15 @@ from typing import Any
 
 from dlasim import api, choices, errors
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
+from dlasim.confirmation import confirm
 from dlasim.evaluation import Evaluation
 from dlasim.onnx_comparison import OnnxComparison
 from dlasim.result import RunResult
 from dlasim.row_table import RowTable
 from dlasim.sim.config import DlaConfig
 from dlasim.sweeps.charts import Chart
+from dlasim.sweeps.decision import Decision
+from dlasim.sweeps.explorer import Explorer, MachineResult
 from dlasim.sweeps.sweep_result import SweepResult
 from dlasim.verification import Verification
 
@@ -28,11 +31,25 @@ _HEAD = """\
 
 [Use Python](how-to/use-the-api.md) shows how they work together. mypy and editors check the keywords.
 """
-FUNCTIONS = (api.model, api.inspect, api.compile, api.run, api.verify, api.evaluate, api.explain, api.sweep)
+FUNCTIONS = (
+    api.model,
+    api.inspect,
+    api.compile,
+    api.run,
+    api.verify,
+    api.evaluate,
+    api.explain,
+    api.sweep,
+    api.search,
+    confirm,
+)
 CLASSES: tuple[type, ...] = (
     RunResult,
     RowTable,
     SweepResult,
+    Decision,
+    Explorer,
+    MachineResult,
     Chart,
     Verification,
     OnnxComparison,

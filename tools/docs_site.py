@@ -29,7 +29,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "How to": (
         *(f"how-to/{name}" for name in (
             "get-an-int8-network", "offload-from-tvm", "feed-inputs", "describe-a-machine",
-            "compare-machines", "explore-a-run", "find-the-least-energy", "look-at-a-timeline",
+            "compare-machines", "explore-a-run", "choose-a-machine",
+            "find-the-least-energy", "look-at-a-timeline",
             "weights-in-flash",
             "place-operators", "use-the-api", "reproduce-the-paper", "write-a-program",
             "bring-your-own-firmware", "attach-a-device", "add-an-instruction", "add-an-operator",

@@ -16,6 +16,8 @@ COMMANDS = {
         "evaluate": "count how often a model's classes are right",
         "explain": "show what the compiler did with each operator, and why",
         "sweep": "run models on many machines and write one table",
+        "search": "find the best machines in a space too large to sweep",
+        "confirm": "run the best machines of a sweep bit-exactly and on the RTL",
         "plot": "draw charts from the table of a sweep",
         "report": "write an interactive page of a run, two runs or a sweep",
     },

@@ -11,7 +11,8 @@ from dlasim.sim.config import PARAMETERS
 # At most ten options of a command.
 _MOST_USED = (
     "--input", "--output", "--timing-only", "--report", "--html", "--runs", "--preset", "--pes", "--parallel",
-    "--sram", "--host", "--where", "--layers", "--jobs",
+    "--sram", "--host", "--where", "--limit", "--minimize",
+    "--evaluations", "--layers", "--jobs",
 )  # fmt: skip
 
 
@@ -34,7 +35,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--cpu", "--completion", "--submission", "--max-instructions", "--stuck-after", "--device", "--dla",
         "--vcd", "--gdb", "--trace-instructions", "--trace-mmio",
     ),
-    "Other": ("--engine", "--races", "--repeat", "--scheduler", "--cache", "--resume", "--help"),
+    "Other": ("--engine", "--races", "--repeat", "--sampler", "--scheduler", "--cache", "--resume", "--help"),
 }  # fmt: skip
 
 

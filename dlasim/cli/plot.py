@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dlasim.cli.option_types import Choice, Number
+from dlasim.cli.study_options import limit_option
 from dlasim.cli.terminal import say
 from dlasim.sweeps.chart_settings import KINDS, parse_settings
 
@@ -48,6 +49,7 @@ Examples:
     metavar="N",
     help="The point to draw, for charts of one point.  [default: fewest cycles]",
 )
+@limit_option
 @click.option(
     "--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind of chart."
 )
@@ -55,12 +57,13 @@ Examples:
 def command(results: str, kind: str | None, output: str | None, as_json: bool, **given: Any) -> None:
     """Draw the table of a sweep, or the report of a run, as a chart for print and screen.
 
+    A front has the limits and objectives of the study as lines and figures; --limit adds others.
     Settings (--set): heatmap x, y, value, panel; pareto figures, x, y, value, color (a parameter), limit
     (such as milliseconds=10); timeline begin, end; stacked segments, top, panel, pair. A figure is a column,
     or cycles, sram or dma for short.
     """
     settings: dict[str, Any] = {
-        name: given[name] for name in ("where", "title", "point") if given[name] is not None
+        name: given[name] for name in ("where", "title", "point", "limits") if given[name] not in (None, ())
     }
     for item in (part for text in given["more"] for part in re.split(r",(?=\w+=)", text)):
         name, sign, text = item.partition("=")
@@ -77,7 +80,7 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
     inputs = (table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT)))
     if output:
         keep_apart(inputs, (Path(output),))  # before anything is read
-    kind = kind or fitting_kind(table, given["where"])
+    kind = kind or fitting_kind(table, given["where"], given["limits"])
     name = f"{table.path.stem}-{kind}.png" if results.endswith(".json") else f"{kind}.png"
     path = Path(output) if output else table.path.with_name(name)
     keep_apart(inputs, (path,))

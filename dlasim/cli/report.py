@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from dlasim.cli.study_options import goals_of, limit_option, minimize_option
 from dlasim.cli.terminal import say
 
 _EPILOG = """\b
@@ -29,8 +32,10 @@ and the network's graph.
     help="The page, one self-contained HTML file that works offline.",
 )
 @click.option("--where", default=None, metavar="CONDITION", help="Show only points for which this holds.")
+@limit_option
+@minimize_option
 @click.option("--json", "as_json", is_flag=True, help="Print the page's file and size as JSON.")
-def command(sources: tuple[str, ...], output: str, where: str | None, as_json: bool) -> None:
+def command(sources: tuple[str, ...], output: str, where: str | None, as_json: bool, **goals: Any) -> None:
     """Write a page to explore: one run, the difference of two runs, or a sweep."""
     import json
     from pathlib import Path
@@ -41,7 +46,7 @@ def command(sources: tuple[str, ...], output: str, where: str | None, as_json: b
 
     tables = [Path(source) / name for source in sources for name in (RESULTS, LAYERS, ABOUT)]
     keep_apart((*sources, *tables), (output,))
-    page = page_of(sources, where).encode()
+    page = page_of(sources, where, goals_of(goals)).encode()
     atomic_write(output, page)
     if as_json:
         say(json.dumps({"output": output, "bytes": len(page)}, indent=2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -43,13 +43,16 @@ def _settings_of(kind: str) -> list[str]:
     return [name for name in signature(_drawing(kind)).parameters if name != "result"]
 
 
-def fitting_kind(result: Table, where: str | None = None) -> str:
-    """The kind that suits a table: bars, or where they would be too many, a front."""
+def fitting_kind(result: Table, where: str | None = None, limits: Sequence[str] = ()) -> str:
+    """The kind that suits a table: bars, or where they would be too many or there are goals, a front."""
     from dlasim.sweeps.charts.report_table import ReportTable
     from dlasim.sweeps.charts.stacked import can_draw
+    from dlasim.sweeps.decision import goals_of
 
     if isinstance(result, ReportTable):
         return "utilization"
+    if limits or len(goals_of(result).objectives) > 1:
+        return "pareto"
     return "stacked" if can_draw(chosen_rows(result, where, ["cycles_total"])) else "pareto"
 
 

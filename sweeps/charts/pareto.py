@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
@@ -24,8 +22,12 @@ from dlasim.sweeps.charts.data import (
     split,
     varying,
 )
-from dlasim.sweeps.charts.measures import SHORT, Measure, measure
+from dlasim.sweeps.charts.measures import SHORT, Measure, describe, measure
+from dlasim.sweeps.decision import broken_limits, columns_of, goals_of, machines_of, with_limits
+from dlasim.sweeps.fronts import front
+from dlasim.sweeps.goals import Limit, joined, read_goals
 from dlasim.sweeps.parameters import is_parameter
+from dlasim.sweeps.study import WORKLOAD
 
 MAX_MODELS = 6
 MAX_COLORS = 8
@@ -38,12 +40,16 @@ _FAR = 4.0  # an axis whose values lie further apart than this is logarithmic
 def draw(
     result: Table, where: str | None = None, title: str = "", value: str = "cycles_total",
     figures: list[str] | None = None, x: str | None = None, y: str | None = None,
-    color: str | None = None, limit: str | None = None,
+    color: str | None = None, limit: str | None = None, limits: Sequence[str] = (),
 ) -> Any:  # fmt: skip
     """`figures` are two or three, or `y` against `x`; without them `value`, SRAM and PEs. Each of the others
     is drawn against the first. Dots: every point, grey or by the value of the parameter `color`; line: the
     front within the panel; large dots: also in the front of all figures. `limit`, such as milliseconds=10, is
-    a line where a figure has this value."""
+    a line where a figure has this value. `limits`, and those of the study, are lines, too; machines outside
+    them are crosses and on no front. The study's objectives are the figures unless others are given."""
+    goals = joined(goals_of(result), read_goals(limits, (), "limits"))
+    if not (figures or x or y) and len(goals.objectives) > 1:
+        figures = [one.name for one in reversed(goals.objectives[:3])]
     if x or y:
         if figures:
             raise InputError("figures excludes x and y; give only one of them")
@@ -56,8 +62,13 @@ def draw(
     names = [figure.name for figure in chosen]
     lines = _limits(limit, chosen, result.columns)
     shade = SHORT.get(color, ALIASES.get(color, color)) if color else None
-    rows = chosen_rows(result, where, [*names, *([shade] if shade else [])])
+    rows = chosen_rows(
+        result, where, [*names, *([shade] if shade else []), *columns_of(goals, result.columns)]
+    )
     rows = [row for row in rows if all(row[name] is not None for name in names)]
+    with_limits(rows, goals)
+    if "model" not in (where or ""):
+        rows = machines_of(rows)  # of a workload, all networks together
     if not rows:
         raise ChartError(f"{result.path}: no row has {', '.join(names)}")
     parts = split(rows, "model")
@@ -72,7 +83,7 @@ def draw(
             f"{hidden_text(rows) or 'nothing'}"
         )
     title = title or shared_text(rows, "model", *(cost.name for cost in costs))
-    return _draw(parts, goal, costs, title, _Marks(_shades(rows, shade), shade, lines))
+    return _draw(parts, goal, costs, title, _Marks(_shades(rows, shade), shade, lines, goals.limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +92,14 @@ class _Marks:
 
     shades: Mapping[Any, Any]
     parameter: str | None
-    limits: Mapping[str, float]
+    lines: Mapping[str, float]
+    limits: Sequence[Limit] = ()
+
+    def edges(self, model: str, is_alone: bool) -> dict[str, float]:
+        """Where lines are drawn in a panel, by figure: a limit on all networks is none on one of them."""
+        of_all = is_alone or model == WORKLOAD
+        found = [limit.edge for limit in self.limits if limit.model == model or (of_all and not limit.model)]
+        return {**self.lines, **{edge[0]: describe(edge[0]).shown(edge[2]) for edge in found if edge}}
 
     def groups(self, rows: list[Row]) -> dict[str, tuple[Any, list[Row]]]:
         """The rows of each colour, with its text in the legend."""
@@ -124,26 +142,6 @@ def _limits(text: str | None, figures: list[Measure], columns: list[str]) -> dic
     return {figure.name: figure.shown(number)}
 
 
-def front(rows: list[Row], *objectives: str | Measure) -> list[Row]:
-    """The rows that no other row equals or beats in every objective; of equal ones the first."""
-    measures = [Measure(name, name) if isinstance(name, str) else name for name in objectives]
-    first, *others = measures
-    least: dict[tuple[Any, ...], Row] = {}  # of rows that differ in the first objective only, the best
-    for row in rows:
-        point = tuple(one.cost(row[one.name]) for one in others)
-        if point not in least or first.cost(row[first.name]) < first.cost(least[point][first.name]):
-            least[point] = row
-    ordered = sorted(
-        least.values(), key=lambda row: tuple(one.cost(row[one.name]) for one in reversed(measures))
-    )
-    points = np.array([[one.cost(row[one.name]) for one in measures] for row in ordered], np.float64)
-    kept = []
-    for number, row in enumerate(ordered):
-        if not np.any(np.all(points[:number] <= points[number], axis=1)):
-            kept.append(row)
-    return kept
-
-
 def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], title: str, marks: _Marks) -> Any:
     high = 2.5 if len(parts) > 1 or len(costs) > 1 else 3.4
     figure, grid = canvas.grid(
@@ -151,7 +149,7 @@ def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], titl
     )
     fronts = []
     for (model, rows), line in zip(parts.items(), grid, strict=True):
-        overall = {id(row) for row in front(rows, goal, *costs)}
+        overall = {id(row) for row in _front(rows, goal, *costs)}
         for axes, cost in zip(line, costs, strict=True):
             fronts.append((axes, cost, _panel(axes, rows, cost, goal, overall, len(costs) > 1, marks), rows))
             canvas.title(axes, f"{model}: {goal.text} against {cost.text}", 3.4)
@@ -161,8 +159,8 @@ def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], titl
     common = named if len(parts) == 1 and len(named) > 1 else []  # what these share is said once
     for (first, *_), rows in zip(grid, parts.values(), strict=True):
         _make_room(first, 0.3 if any(", " in text for text in labels(common or rows)) else 0.12)
-    for axes, cost, *_ in fronts:
-        _draw_limits(axes, cost, goal, marks)
+    for axes, cost, _, rows in fronts:
+        _draw_limits(axes, cost, goal, marks.edges(str(rows[0].get("model", "")), len(parts) == 1))
     canvas.head(figure, title, _note(goal, costs, len(parts), _shared(next(iter(parts.values())), common)))
     canvas.legend(figure, list(canvas.handles(axes for line in grid for axes in line).values()))
     for axes, cost in zip(grid[-1], costs, strict=True):
@@ -216,13 +214,27 @@ def _panel(
         "linewidth": 0,
         "rasterized": len(rows) > 2000,
     }
-    for text, (shade, some) in marks.groups(rows).items():
+    outside = [row for row in rows if broken_limits(row)]
+    if outside:
+        dots = sorted({(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in outside})
+        axes.scatter(
+            *zip(*dots, strict=True),
+            color=palette.GREY,
+            label="outside a limit",
+            marker="x",
+            s=look["s"],
+            linewidth=0.6,
+            zorder=0.9,
+        )
+    within = [row for row in rows if not broken_limits(row)]
+    for text, (shade, some) in marks.groups(within).items() if within else ():
         dots = sorted({(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in some})
         axes.scatter(*zip(*dots, strict=True), color=shade, label=text, **look)
-    best = front(rows, goal, cost)
+    best = _front(rows, goal, cost)
     line = [(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in best]
-    axes.plot(*zip(*_steps(line, cost), strict=True), color=palette.BLUE, linewidth=1,
-              label="front of the two figures")  # fmt: skip
+    if line:
+        axes.plot(*zip(*_steps(line, cost), strict=True), color=palette.BLUE, linewidth=1,
+                  label="front of the two figures")  # fmt: skip
     both = [point for point, row in zip(line, best, strict=True) if id(row) in overall]
     if both:
         text = "no point is better in all figures" if several else "no point is better in both"
@@ -233,13 +245,19 @@ def _panel(
     return best
 
 
-def _draw_limits(axes: Any, cost: Measure, goal: Measure, marks: _Marks) -> None:
+def _front(rows: list[Row], *objectives: Measure) -> list[Row]:
+    """The front of the machines that keep to all limits."""
+    within = [row for row in rows if not broken_limits(row)]
+    return front(within, *objectives) if within else []
+
+
+def _draw_limits(axes: Any, cost: Measure, goal: Measure, edges: Mapping[str, float]) -> None:
     """A line at the value that a figure should keep to."""
     style = {"color": palette.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 2.5}
     for figure, axis, draw_line in ((goal, axes.yaxis, axes.axhline), (cost, axes.xaxis, axes.axvline)):
-        if figure.name in marks.limits:
-            canvas.include(axis, marks.limits[figure.name])
-            value = marks.limits[figure.name]
+        if figure.name in edges:
+            value = edges[figure.name]
+            canvas.include(axis, value)
             unit = "" if figure.axis == figure.text else f" {figure.unit}"
             draw_line(value, label=f"limit: {figure.tick(value)}{unit}", **style)
 

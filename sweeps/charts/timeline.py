@@ -24,6 +24,7 @@ from dlasim.sweeps.charts.report_table import ReportTable
 from dlasim.sweeps.models import Source, blueprint
 from dlasim.sweeps.parameters import catalogue, resolve
 from dlasim.sweeps.result_files import ABOUT
+from dlasim.sweeps.study import WORKLOAD
 
 LANES = (CPU, *(unit.name for unit in reversed(UNITS)))
 MAX_NAMED = 60
@@ -86,6 +87,10 @@ def _inference(result: Table, row: Row) -> tuple[Program, Inference]:
 
 def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
     about = result.path.with_name(ABOUT)
+    if row["model"] == WORKLOAD:
+        raise InputError(
+            f"point {row['point']} is all networks together, which have no timeline: choose one of theirs"
+        )
     try:
         model = json.loads(read_file(about))["models"][row["model"]]
         source = Source(

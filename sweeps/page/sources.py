@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dlasim.errors import InputError
+from dlasim.sweeps.goals import NO_GOALS, Goals
 from dlasim.sweeps.report_file import ENDING, read_report
 from dlasim.sweeps.result_files import ABOUT
 from dlasim.sweeps.sweep_result import open_results
 
 
-def page_of(sources: Sequence[str], where: str | None = None) -> str:
+def page_of(sources: Sequence[str], where: str | None = None, goals: Goals = NO_GOALS) -> str:
     """The page of reports (`.json`) or of the table of a sweep (a folder or a `.csv`)."""
     reports = [source for source in sources if source.endswith(ENDING) and Path(source).name != ABOUT]
     if reports and (len(reports) < len(sources) or len(reports) > 2):
@@ -20,9 +21,11 @@ def page_of(sources: Sequence[str], where: str | None = None) -> str:
             f"{len(sources) - len(reports)} other files)"
         )
     if not reports:
-        return _sweep(sources, where)
+        return _sweep(sources, where, goals)
     if where is not None:
         raise InputError("--where chooses points of a sweep; a report has none")
+    if goals:
+        raise InputError("--limit and --minimize are about points of a sweep; a report has none")
     if len(reports) == 1:
         from dlasim.sweeps.page.run import run_page
 
@@ -33,10 +36,10 @@ def page_of(sources: Sequence[str], where: str | None = None) -> str:
     return comparison_page(read_report(before), read_report(after), (before, after))
 
 
-def _sweep(sources: Sequence[str], where: str | None) -> str:
+def _sweep(sources: Sequence[str], where: str | None, goals: Goals) -> str:
     from dlasim.sweeps.page.sweep import sweep_page
 
     if len(sources) != 1:
         raise InputError(f"a page shows one sweep (got {len(sources)})")
     source = Path(sources[0])
-    return sweep_page(open_results(source.parent if source.name == ABOUT else source), where)
+    return sweep_page(open_results(source.parent if source.name == ABOUT else source), where, goals)

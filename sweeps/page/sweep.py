@@ -14,10 +14,13 @@ from dlasim.sim.sizes import size_text
 from dlasim.sweeps.charts.data import Table, axis_name, labels, varying, with_full_timing
 from dlasim.sweeps.charts.measures import describe
 from dlasim.sweeps.conditions import Condition
+from dlasim.sweeps.decision import Decision, with_limits
 from dlasim.sweeps.evaluate import FIGURES
+from dlasim.sweeps.goals import DEMAND_COLUMNS, NO_GOALS, Goals
 from dlasim.sweeps.page.document import document
 from dlasim.sweeps.parameters import find, names_in
 from dlasim.sweeps.result_files import ABOUT, PENDING
+from dlasim.sweeps.study import WORKLOAD
 
 MAX_POINTS = 50_000
 MAX_REFUSED = 200
@@ -26,11 +29,15 @@ _STATUS = ("status", "reason")
 Rows = Sequence[Mapping[str, Any]]
 
 
-def sweep_page(result: Table, where: str | None = None) -> str:
-    """The HTML page of a sweep, or of those of its points for which the condition holds."""
+def sweep_page(result: Table, where: str | None = None, more: Goals = NO_GOALS) -> str:
+    """The HTML page of a sweep, or of those of its points for which the condition holds; with the goals of
+    its study, and more."""
     rows = _chosen(result, where)
+    decision = Decision(result, more)
+    goals = decision.goals
+    with_limits([row for row in rows if row["status"] == "ok"], goals)
     ran = [row for row in rows if row["status"] == "ok"]
-    columns = [name for name in result.columns if name not in _LEFT_OUT]
+    columns = [name for name in result.columns if name not in (*_LEFT_OUT, "outside")]
     swept = varying(rows) if rows else []
     study = _about(result)
     data = {
@@ -50,6 +57,13 @@ def sweep_page(result: Table, where: str | None = None) -> str:
         "fixed": [[axis_name(name), _text(name, rows[0][name])] for name in names_in(rows[0] if rows else ())
                   if name not in swept and rows[0][name] not in ("", None)],
         "figures": _figures(ran, result.columns),
+        "limits": _limits(goals),
+        "workload": WORKLOAD if any(row["model"] == WORKLOAD for row in ran) else None,
+        "objectives": [one.name for one in goals.objectives],
+        "answer": list(decision.sentences()) if goals else [],
+        "sensitivity": _sensitivity(decision) if goals else [],
+        "machines": _machines(ran, swept),
+        "outside": [str(row.get("outside") or "") for row in ran],
         "best": _best(ran),
         "labels": labels(ran, "model") if ran else [],
         "columns": {name: _column([row[name] for row in ran]) for name in columns if name not in _STATUS},
@@ -57,6 +71,40 @@ def sweep_page(result: Table, where: str | None = None) -> str:
     name = study.get("study") or result.path.parent.name or "sweep"
     part = f" ({result.partial})" if result.partial else ""
     return document(f"{name}: {len(rows):,} points{part}", data)
+
+
+def _limits(goals: Goals) -> list[dict[str, Any]]:
+    """The limits, with the line that charts draw for one that is a number."""
+    return [
+        {"text": limit.text, "model": limit.model, "figure": limit.edge and limit.edge[0],
+         "value": limit.edge and limit.edge[2]}
+        for limit in goals.limits
+    ]  # fmt: skip
+
+
+def _sensitivity(decision: Decision) -> list[list[Any]]:
+    """What one other value of a parameter makes of the winner: both values, the change of each figure that
+    the goals are about, and the limits that break."""
+    winner = decision.winner
+    if winner is None:
+        return []
+    return [
+        [
+            axis_name(name),
+            decision.parameter(name, winner),
+            decision.parameter(name, row),
+            *([one.text, winner[one.name], row[one.name]] for one in decision.shown),
+            row.get("outside") or "",
+        ]
+        for name, row in decision.sensitivity()
+    ]
+
+
+def _machines(rows: Rows, swept: Sequence[str]) -> list[int]:
+    """For each row the number of its machine: rows that differ only in their model have the same."""
+    names = [name for name in swept if name != "model"]
+    numbers: dict[tuple[Any, ...], int] = {}
+    return [numbers.setdefault(tuple(row[name] for name in names), len(numbers)) for row in rows]
 
 
 def _chosen(result: Table, where: str | None) -> list[dict[str, Any]]:
@@ -113,7 +161,7 @@ def _figures(rows: Rows, columns: Sequence[str]) -> list[dict[str, Any]]:
     """The figures that differ between points, as charts know them; numbers of the machine count as well."""
     machine = [name for name in names_in(columns) if find(name, "").kind is not str]
     found = []
-    for name in (*FIGURES, *machine):
+    for name in (*FIGURES, *DEMAND_COLUMNS, *machine):
         if name not in columns:
             continue
         values = {row[name] for row in rows}

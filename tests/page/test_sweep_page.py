@@ -301,3 +301,21 @@ def test_two_runs(show: Callable[..., Any], model: Path) -> None:
     assert on_cpu.inner_text() == ""
     total = page.locator("#figure-changes tr:has-text('cycles') td[data-column='change']").first
     assert int(total.get_attribute("data-value")) == after["cycles"]["total"] - before["cycles"]["total"]
+
+
+def test_a_workloads_page_is_about_machines(model: Path, tmp_path: Path, show: Any) -> None:
+    axes: dict[str, Any] = {"pes": [8, 16, 64], "sram": "16KiB..64KiB", "fusion": "requant"}
+    goals: dict[str, Any] = {"limits": "area < 4", "minimize": ["energy", "area"]}
+    found = sweep(model, "mnist", out=tmp_path, jobs=1, **axes, **goals)
+    decision = found.decide()
+    page = show(sweep_page(found))
+    assert page.locator("#answer-text li").all_inner_texts() == list(decision.sentences())
+    assert page.locator("#sensitivity tbody tr").count() == len(list(decision.sensitivity()))
+    titles = page.locator("#front .panel h3").all_inner_texts()
+    assert titles == ["workload", "ds_cnn", "mnist"]
+    walked = shown_front(page, 0)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#best-points-0 tr.chosen")
+    assert len(walked) == len(decision.front)
+    marked = [page.locator(f"#best-points-{number} tr.chosen").count() for number in range(3)]
+    assert marked == [1, 1, 1]

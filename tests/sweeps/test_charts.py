@@ -411,3 +411,29 @@ def test_where_nothing_ran_the_first_reason_is_told(tmp_path: Path, kind: str) -
     with pytest.raises(InputError, match=r"none of 1 point ran.*needs .* bytes of SRAM"):
         draw(found, kind, tmp_path / "chart.png")
     assert not (tmp_path / "chart.png").exists()
+
+
+def test_goals_of_the_study_are_lines_and_axes(tmp_path: Path) -> None:
+    """Machines outside a limit are crosses on no front; a setting of the axes is not overruled."""
+    head = columns(more=["outside"])
+    rows = []
+    for number in range(12):
+        row: dict[str, Any] = dict.fromkeys(head, "")
+        row |= {"point": number, "model": "net", "label": f"m{number}", "status": "ok", "pes": number + 1,
+                "sram_bytes": 1024, "parallel": "output", "cycles_total": 100 - number,
+                "milliseconds": 12 - number, "energy_nj": 50 + (number - 6) ** 2, "area_kge": 10 + number,
+                "outside": "milliseconds < 8" if 12 - number >= 8 else ""}  # fmt: skip
+        rows.append([row[name] for name in head])
+    write_csv(tmp_path / "results.csv", head, rows)
+    about = {"limits": ["milliseconds < 8"], "minimize": ["energy_nj", "area_kge"]}
+    (tmp_path / "sweep.json").write_text(json.dumps(about))
+    result = SweepResult(tmp_path / "results.csv")
+    with canvas.style():
+        drawn = make(result, "pareto", {}).axes[0]
+        timed = make(result, "pareto", {"x": "energy", "y": "milliseconds"}).axes[0]
+    assert (drawn.get_ylabel(), drawn.get_xlabel()) == ("logic area", "energy")
+    dots = dict(zip(*reversed(drawn.get_legend_handles_labels()), strict=True))
+    assert len(dots["outside a limit"].get_offsets()) == 5
+    assert len(dots["points"].get_offsets()) == 7
+    lines = dict(zip(*reversed(timed.get_legend_handles_labels()), strict=True))
+    assert list(lines["limit: 8 ms"].get_ydata()) == [8, 8]

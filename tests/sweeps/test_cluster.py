@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,15 @@ def test_a_worker_dies_half_way(
     printed = process.communicate(timeout=120)[1]
     assert process.returncode == 0, printed
     assert (tmp_path / "far" / "results.csv").read_bytes() == expected
+
+
+def test_a_search_gives_the_same_table(
+    model: Path, tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
+) -> None:
+    settings: Any = {"minimize": "energy,area", "limits": "area < 4", "evaluations": 40, **AXES}
+    near = api.search(model, out=tmp_path / "near", jobs=1, **settings)
+    far = api.search(model, out=tmp_path / "far", scheduler=cluster[0], **settings)
+    assert far.path.read_bytes() == near.path.read_bytes()
 
 
 def test_ctrl_c_keeps_what_is_done(

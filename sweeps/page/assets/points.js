@@ -13,6 +13,11 @@ class Points {
     this.chosen = null;
   }
 
+  // Whether a point is on the machine that is chosen: a workload has a row for each network.
+  isChosen(number) {
+    return this.chosen !== null && DATA.machines[number] === DATA.machines[this.chosen];
+  }
+
   column(name) {
     if (!this.cache[name]) {
       const { all, texts, of, values } = this.columns[name];
@@ -44,11 +49,12 @@ class Points {
     this.tell();
   }
 
-  // The points that no other equals or beats in both figures, ascending in the first; of equal ones the first.
+  // The points within the limits that no other equals or beats in both figures, ascending in the first; of equal
+  // ones the first.
   front(members, x, y) {
     const [xs, ys] = [this.column(x.name), this.column(y.name)];
     const cost = (value, figure) => (figure.more ? -value : value);
-    const sorted = members.filter((number) => this.active[number] && xs[number] !== null && ys[number] !== null)
+    const sorted = members.filter((number) => this.active[number] && !DATA.outside[number] && xs[number] !== null && ys[number] !== null)
       .sort((one, other) => cost(xs[one], x) - cost(xs[other], x) || cost(ys[one], y) - cost(ys[other], y) || one - other);
     const kept = [];
     let best = Infinity;

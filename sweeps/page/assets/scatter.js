@@ -25,12 +25,16 @@ function scatter(points, members, view) {
     const size = known.length > 3000 ? 3 : known.length > 300 ? 4 : 6;
     for (const number of known) {
       if (!points.active[number]) continue;
-      context.fillStyle = view.color(number);
-      dot(number, size);
+      if (DATA.outside[number]) cross(context, map.x(xs[number]), map.y(ys[number]), size / 2);
+      else {
+        context.fillStyle = view.color(number);
+        dot(number, size);
+      }
     }
     context.globalAlpha = 1;
     paintFront(context, map, xs, ys);
-    if (points.chosen !== null && members.includes(points.chosen)) ring(context, map.x(xs[points.chosen]), map.y(ys[points.chosen]), 7, css("--ink"));
+    paintLimits(context, right, bottom);
+    for (const number of known) if (points.isChosen(number)) ring(context, map.x(xs[number]), map.y(ys[number]), 7, css("--ink"));
     if (box) {
       context.globalAlpha = 0.2;
       context.fillStyle = css("--accent");
@@ -39,6 +43,41 @@ function scatter(points, members, view) {
     }
   }, { tabindex: 0, class: "scatter" });
   node.front = () => front;
+
+  function cross(context, x, y, half) {
+    context.strokeStyle = css("--dot");
+    context.lineWidth = 1;
+    context.beginPath();
+    context.moveTo(x - half, y - half);
+    context.lineTo(x + half, y + half);
+    context.moveTo(x - half, y + half);
+    context.lineTo(x + half, y - half);
+    context.stroke();
+  }
+
+  // The limits of this panel's network, or of all together.
+  function paintLimits(context, right, bottom) {
+    const model = points.column("model")[members[0]];
+    const ofAll = model === DATA.workload || modelsOf().length === 1;
+    context.strokeStyle = css("--ink");
+    context.lineWidth = 1;
+    context.setLineDash([6, 4]);
+    for (const limit of DATA.limits) {
+      if (limit.figure === null || (limit.model ? limit.model !== model : !ofAll)) continue;
+      const [px, py] = [map.x(limit.value), map.y(limit.value)];
+      context.beginPath();
+      if (limit.figure === view.x.name && px >= CORNER.left && px <= right) {
+        context.moveTo(px, CORNER.top);
+        context.lineTo(px, bottom);
+      }
+      if (limit.figure === view.y.name && py >= CORNER.top && py <= bottom) {
+        context.moveTo(CORNER.left, py);
+        context.lineTo(right, py);
+      }
+      context.stroke();
+    }
+    context.setLineDash([]);
+  }
 
   function ring(context, x, y, radius, color) {
     context.strokeStyle = color;

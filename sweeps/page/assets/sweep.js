@@ -11,6 +11,7 @@ function sweepPage() {
     make("h1", {}, DATA.study.title || DATA.study.study || "Sweep"),
     make("p", { class: "lead" }, `${exact(DATA.count)} points${DATA.where ? ` where ${DATA.where}` : ""}${DATA.parameters.length ? `; swept: ${DATA.parameters.map((one) => one.text).join(", ")}` : ""}`),
     DATA.partial ? make("p", { class: "note", id: "partial" }, `The sweep is not complete (${DATA.partial}). The same command goes on.`) : null,
+    answerSection(),
     section("overview", "Overview", null, sweepFigures(ran), fixedParameters()),
   ];
   if (!ran) return [...head, make("p", { class: "note", id: "nothing-ran" }, "No point ran, so there is nothing to draw. The reasons are below."), refusedSection(), commandSection(DATA.command)];
@@ -27,6 +28,16 @@ function sweepFigures(ran) {
     ...bestCards(models),
     ...(ran ? [["models", "Models", exact(models.length), clipped(models.join(", "), 60), models.length]] : [])].filter(([name, , , , value]) => !["failed", "pending"].includes(name) || value);
   return figureCards(cards);
+}
+
+// What the goals come to: the winner, the limits that bind, and what one other value makes of the winner.
+function answerSection() {
+  if (!DATA.answer.length) return null;
+  const change = (before, after) => (typeof before === "number" && typeof after === "number" && before ? `${after >= before ? "+" : "−"}${Math.abs(100 * (after / before - 1)).toFixed(1)} %` : "–");
+  const rows = DATA.sensitivity.map(([parameter, from, to, ...rest]) => ({ parameter, from, to, outside: rest[rest.length - 1], figures: rest.slice(0, -1) }));
+  const figures = rows.length ? rows[0].figures.map(([text], place) => cell(`figure-${place}`, text, (row) => row.figures[place][2], { number: true, show: (row) => `${change(row.figures[place][1], row.figures[place][2])}` })) : [];
+  return section("answer", "The answer", null, make("ul", { id: "answer-text" }, DATA.answer.map((text) => make("li", {}, text))),
+    rows.length ? [make("h3", {}, "One other value of a parameter of the winner"), table("sensitivity", [cell("parameter", "parameter", (row) => row.parameter), cell("from", "winner", (row) => row.from), cell("to", "other", (row) => row.to), ...figures, cell("outside", "outside", (row) => row.outside)], rows).node] : null);
 }
 
 // The best points of a sweep of one model, for the figures that differ.
@@ -52,8 +63,9 @@ const shadeOf = ({ values }, place) => (values.length <= HUES.length ? HUES[plac
 function sweepView(points) {
   const figures = DATA.figures;
   const byName = (name) => figures.find((figure) => figure.name === name);
-  const goal = byName("cycles_total") || figures[0] || { name: "cycles_total", text: "cycles", unit: "" };
-  const other = ["energy_nj", "area_kge", "pes", "sram_bytes", "dma_read_bytes"].map(byName).find(Boolean) || figures.find((figure) => figure !== goal) || goal;
+  const [first, second] = DATA.objectives.map(byName);
+  const goal = first || byName("cycles_total") || figures[0] || { name: "cycles_total", text: "cycles", unit: "" };
+  const other = second || ["energy_nj", "area_kge", "pes", "sram_bytes", "dma_read_bytes"].map(byName).find((figure) => figure && figure !== goal) || figures.find((figure) => figure !== goal) || goal;
   const single = { name: "point", text: "point", unit: "" };
   const several = Boolean(DATA.columns.model.texts);
   const view = { x: other === goal ? single : other, y: goal, shade: several ? "model" : null };
@@ -140,7 +152,7 @@ function frontSection(points, view) {
   const axis = make("p", { class: "hint", id: "front-note" });
   const shades = make("div");
   const render = () => {
-    axis.textContent = `Upwards: ${axisText(view.y)} (${view.y.more ? "more" : "less"} is better); to the right: ${axisText(view.x)} (${view.x.more ? "more" : "less"} is better). The line joins the points that nothing beats in both, among those that pass the filters. Drag a box to keep what is in it; arrow keys walk along the front.`;
+    axis.textContent = `Upwards: ${axisText(view.y)} (${view.y.more ? "more" : "less"} is better); to the right: ${axisText(view.x)} (${view.x.more ? "more" : "less"} is better). The line joins the points that nothing beats in both, among those that pass the filters${DATA.limits.length ? ` and keep to ${DATA.limits.map((limit) => limit.text).join(", ")}; others are crosses` : ""}. Drag a box to keep what is in it; arrow keys walk along the front.`;
     const parameter = view.colored();
     shades.replaceChildren(parameter ? legend(parameter.values.slice(0, HUES.length * 3).map((value, number) => ({ text: parameter.shown[number], color: shadeOf(parameter, number) }))) : "");
   };
@@ -164,10 +176,10 @@ function bestSection(points, view) {
     const worth = points.column(goal.name);
     note.textContent = `The points${models.length > 1 ? " of each model" : ""} with the ${goal.more ? "most" : "least"} ${goal.text} among those that pass the filters, at most ${MAX_ROWS}. Choose one to mark it in the charts.`;
     lists.forEach(({ model, list }) => {
-      const members = membersOf(points, model).filter((number) => points.active[number] && worth[number] !== null);
+      const members = membersOf(points, model).filter((number) => points.active[number] && !DATA.outside[number] && worth[number] !== null);
       members.sort((one, other) => (worth[one] - worth[other]) * (goal.more ? -1 : 1) || one - other);
       list.show(members.slice(0, MAX_ROWS));
-      list.mark(points.chosen);
+      list.mark(members.find((number) => points.isChosen(number)) ?? null);
     });
   };
   points.views.push(soon(render));
@@ -176,7 +188,11 @@ function bestSection(points, view) {
     "cycles_stall" in DATA.columns ? legend([...PARTS.map(([, kind]) => kind), "CPU"].map((kind) => ({ text: kind, color: colorOf(kind) }))) : null);
 }
 
-const modelsOf = () => DATA.columns.model.texts || [DATA.columns.model.all];
+// The networks; all of them together come first.
+function modelsOf() {
+  const models = DATA.columns.model.texts || [DATA.columns.model.all];
+  return [...models].sort((one, other) => (other === DATA.workload) - (one === DATA.workload));
+}
 
 function membersOf(points, model) {
   const column = points.column("model");

@@ -1,0 +1,47 @@
+"""`dlasim confirm`: runs the best machines of a sweep or a search bit-exactly and on the RTL."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from dlasim.cli.option_types import Number
+from dlasim.cli.study_options import limit_option, minimize_option
+from dlasim.cli.terminal import say
+
+_EPILOG = """\b
+Examples:
+  dlasim confirm mobilenet_v2-search
+  dlasim confirm resnet8-sweep --minimize energy --top 1
+  dlasim confirm resnet8-sweep --limit 'milliseconds < 1' --minimize area --no-rtl
+"""
+
+
+@click.command("confirm", epilog=_EPILOG)
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--top", default=None, type=Number(int, 1), metavar="N", help="At most so many machines.  [default: all]"
+)
+@click.option("--rtl/--no-rtl", default=True, help="Also run the RTL in Verilator, which is built first.")
+@limit_option
+@minimize_option
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def command(
+    folder: str, top: int | None, rtl: bool, limits: tuple[str, ...], minimize: tuple[str, ...], as_json: bool
+) -> None:
+    """Compare every tensor of the networks on the machines that no other beats, and run them on the RTL.
+
+    The table of the folder gets the columns verified, rtl, rtl_cycles_dla and rtl_ratio.
+    """
+    from dlasim.confirmation import confirm
+    from dlasim.errors import RunError
+
+    found = confirm(
+        folder, top=top, rtl=rtl, limits=limits, minimize=minimize,
+        on_network=lambda name: say(f"confirming {name}", err=True),
+    )  # fmt: skip
+    say(json.dumps(found, indent=2) if as_json else str(found))
+    differs = [row for row in found if "differ" in f"{row['verified']}{row['rtl']}"]
+    if differs:
+        raise RunError(f"{len(differs)} of {len(found)} networks on these machines differ from the reference")

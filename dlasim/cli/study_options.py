@@ -1,0 +1,153 @@
+"""The options that commands over many machines share: the space, the goals, and how to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dlasim.cli.config_options import COMPILE, MACHINE, config_option, preset_option
+from dlasim.cli.help_sections import SharedOption
+from dlasim.cli.option_types import Number
+from dlasim.errors import printable
+
+if TYPE_CHECKING:
+    from dlasim.sweeps.goals import Goals
+    from dlasim.sweeps.sweep import Settings
+
+Function = Callable[..., Any]
+_MAX_NAME_LENGTH = 100  # of a folder, in characters
+
+
+def space_options(function: Function) -> Function:
+    """Parameters with several values, conditions on points, and goals."""
+    for option in reversed((
+        preset_option("NAMES"),
+        config_option,
+        _axes,
+        click.option(
+            "--dla-ops", cls=SharedOption, default=None, metavar="OP+OP…",
+            help="TFLite operators that may run on the DLA, such as CONV_2D+ADD.",
+        ),
+        click.option("--set", "more", multiple=True, metavar="NAME=VALUES", help="Set any other parameter."),
+        click.option(
+            "--where", multiple=True, metavar="CONDITION",
+            help="Keep only points for which this holds, such as 'pes * 8192 <= sram'.",
+        ),
+        limit_option,
+        minimize_option,
+    )):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def limit_option(function: Function) -> Function:
+    """--limit."""
+    return click.option(
+        "--limit", "limits", multiple=True, metavar="CONDITION",
+        help="What machines must keep to, such as 'milliseconds < 10' or 'energy < 2mJ'.",
+    )(function)  # fmt: skip
+
+
+def minimize_option(function: Function) -> Function:
+    """--minimize."""
+    return click.option(
+        "--minimize", multiple=True, metavar="FIGURES",
+        help="What to have little of, such as energy,area; the first decides the winner.",
+    )(function)  # fmt: skip
+
+
+def run_options(what: str) -> Callable[[Function], Function]:
+    """Where to write and who evaluates."""
+
+    def decorate(function: Function) -> Function:
+        for option in reversed((
+            click.option(
+                "-o", "--out", "--output", "out", default=None, metavar="DIR",
+                help=f"The folder for the tables.  [default: NAME-{what}]",
+            ),
+            click.option(
+                "--jobs", default=None, type=Number(int, 1, 4096), metavar="N",
+                help="Number of processes.  [default: number of cores]",
+            ),
+            click.option(
+                "--scheduler", default=None, metavar="ADDRESS",
+                help="Run on the dask.distributed cluster at this address.",
+            ),
+            click.option(
+                "--cache", default=None, metavar="DIR",
+                help="Folder of finished points; several sweeps can share it.  [default: DIR/cache]",
+            ),
+            click.option("--resume/--no-resume", default=True, help="Reuse finished points from the cache."),
+        )):  # fmt: skip
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def _axes(function: Function) -> Function:
+    """The options of the machine and of the compiler, which take several values here."""
+    for table in (COMPILE, MACHINE):
+        for option, name, kind, text in reversed(table):
+            values = ",".join(kind.choices) if isinstance(kind, click.Choice) else "VALUES"
+            function = click.option(option, name, cls=SharedOption, default=None, metavar=values, help=text)(
+                function
+            )
+    return function
+
+
+def folder_name(name: str) -> str:
+    """The study's name as a folder name; a study from elsewhere must not choose another location."""
+    return printable(name).replace("/", "_")[:_MAX_NAME_LENGTH]
+
+
+def given_axes(given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that were given, with their values as text."""
+    axes = {name: given[name] for _, name, _, _ in (*MACHINE, *COMPILE)}
+    axes |= {"dla_ops": given["dla_ops"], "preset": given["preset"]}
+    if given["config_file"]:
+        if given["preset"]:
+            raise click.UsageError("--config and --preset exclude each other; give only one of them")
+        axes["preset"] = given["config_file"]
+    for item in given["more"]:
+        name, sign, text = item.partition("=")
+        if not sign:
+            raise click.UsageError(f"--set must be NAME=VALUES (got {item!r})")
+        if axes.get(name.strip()) is not None:
+            raise click.UsageError(f"--set {item}: {name.strip()} is given twice")
+        axes[name.strip()] = text
+    return {name: text for name, text in axes.items() if text is not None}
+
+
+def flags_of(axes: dict[str, Any], config_file: str | None) -> dict[str, str]:
+    """The flag with which each parameter was given."""
+    options = {name: option for option, name, _, _ in (*MACHINE, *COMPILE)}
+    options |= {"preset": "--config" if config_file else "--preset", "dla_ops": "--dla-ops"}
+    return {name: options.get(name, "--set") for name in axes}
+
+
+def goals_of(given: dict[str, Any]) -> Goals:
+    """The goals that --limit and --minimize give."""
+    from dlasim.sweeps.goals import read_goals
+
+    return read_goals(
+        given["limits"], given.get("minimize", ()), "--limit" if given["limits"] else "--minimize"
+    )
+
+
+def settings_of(given: dict[str, Any], out: str) -> Settings:
+    """How to run, with this folder if none is given."""
+    from dlasim.cli.invocation import invocation
+    from dlasim.sweeps.sweep import Settings
+
+    return Settings(
+        out=Path(given["out"] or out),
+        jobs=given["jobs"],
+        scheduler=given["scheduler"],
+        resume=given["resume"],
+        cache=Path(given["cache"]) if given["cache"] else None,
+        command=invocation(),
+    )
