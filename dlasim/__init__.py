@@ -1,6 +1,7 @@
 """dlasim: instruction-set simulator and virtual prototype of an int8 deep-learning accelerator.
 
-The commands model, inspect, compile, run, verify, explain and sweep are also functions of this package.
+The commands model, quantize, inspect, compile, run, verify, explain and sweep are also functions of this
+package.
 """
 
 TYPE_CHECKING = (
@@ -12,9 +13,11 @@ if TYPE_CHECKING:
     from dlasim.api import compile, explain, inspect, model, run, sweep, verify
     from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
     from dlasim.errors import InputError, RunError
+    from dlasim.quantizing import quantize
     from dlasim.result import RunResult
     from dlasim.sim.config import DlaConfig
     from dlasim.sweeps.sweep_result import SweepResult
+    from dlasim.torch_export import from_torch
 
 __version__ = "0.1.0"
 __all__ = [
@@ -27,8 +30,10 @@ __all__ = [
     "compile",
     "evaluate",
     "explain",
+    "from_torch",
     "inspect",
     "model",
+    "quantize",
     "run",
     "sweep",
     "verify",
@@ -41,6 +46,8 @@ _MODULES = {
     "RunError": "dlasim.errors",
     "RunResult": "dlasim.result",
     "SweepResult": "dlasim.sweeps.sweep_result",
+    "from_torch": "dlasim.torch_export",
+    "quantize": "dlasim.quantizing",
 }
 
 

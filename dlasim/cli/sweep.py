@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dlasim import interrupts
-from dlasim.cli.config_options import COMPILE, MACHINE, config_option, preset_option
+from dlasim.cli.config_options import COMPILE, MACHINE, assume_option, config_option, preset_option
 from dlasim.cli.help_sections import SectionedCommand, SharedOption
 from dlasim.cli.option_types import Number
 from dlasim.cli.terminal import say
@@ -99,6 +100,7 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
     metavar="DIR",
     help="Folder of finished points; several sweeps can share it.  [default: DIR/cache]",
 )
+@assume_option
 @click.option("--resume/--no-resume", default=True, help="Reuse finished points from the cache.")
 def command(targets: tuple[str, ...], **given: Any) -> None:
     """Run MODELs, or a STUDY (a TOML file or a predefined one), on many machines; write DIR/results.csv.
@@ -122,6 +124,11 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
 
     flags = _flags(axes, given["config_file"])
     study = build_study(targets, axes, given["where"], given["layers"], flags)
+    if given["assume_int8"]:
+        from dlasim.compiler_shim.assumed_scales import ESTIMATE
+
+        study = replace(study, models=tuple(model.assumed() for model in study.models))
+        say(f"dlasim: warning: {ESTIMATE}", err=True)
     if note := find_contradictions(study, flags).note:
         say(f"dlasim: warning: {note}", err=True)
     settings = Settings(
