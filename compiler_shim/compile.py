@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from dlasim.compiler_shim.assumed_scales import marked, with_assumed_scales
 from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model, tflite_of
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.input_file import AnyInput, InputKind, open_input
+from dlasim.compiler_shim.input_file import AnyInput, InputFile, InputKind, open_input
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
@@ -17,19 +20,21 @@ from dlasim.errors import InputError
 from dlasim.sim.config import DlaConfig
 
 
-def load_model(given: AnyInput) -> UnplacedNetwork:
+def load_model(given: AnyInput, assumes_int8: bool = False) -> UnplacedNetwork:
     """A model file, imported and partitioned; free of any configuration."""
-    return partition(load_graph(given))
+    return partition(load_graph(given, assumes_int8))
 
 
-def load_graph(given: AnyInput) -> Graph:
+def load_graph(given: AnyInput, assumes_int8: bool = False) -> Graph:
     """The network in a .tflite, .onnx or .dlag file, checked, with shapes resolved and constants folded."""
-    return prepare(read_network(given), str(given))
+    return prepare(read_network(given, assumes_int8), str(given))
 
 
-def read_network(given: AnyInput) -> ReadModel:
-    """The network in a file, of which nothing is checked or resolved yet."""
+def read_network(given: AnyInput, assumes_int8: bool = False) -> ReadModel:
+    """The network in a file, of which nothing is checked or resolved yet; in int8 if it `assumes_int8`."""
     file = open_input(given)
+    if assumes_int8:
+        return _assumed(file)
     match file.kind:
         case InputKind.PROGRAM:
             raise InputError(f"{file} is already compiled; give a .tflite, .onnx or .dlag file")
@@ -43,6 +48,17 @@ def read_network(given: AnyInput) -> ReadModel:
             return read_graph_model(file)
         case _:
             return read_model(file)
+
+
+def _assumed(file: InputFile) -> ReadModel:
+    """A float network with stand-in scales, whose name says so."""
+    if file.kind is InputKind.ONNX:
+        from dlasim.compiler_shim.onnx.onnx_import import read_onnx_model  # few need it
+
+        found = read_onnx_model(file, assumes_int8=True)
+    else:
+        found = with_assumed_scales(read_network(file), str(file))
+    return replace(found, graph=marked(found.graph))
 
 
 def load_tflite(given: AnyInput) -> bytes:

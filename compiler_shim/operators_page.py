@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterable
 
 from dlasim.compiler_shim.dla_forms import RULES
+from dlasim.compiler_shim.onnx.onnx_import import HANDLERS, IN_REAL
 from dlasim.compiler_shim.operators.definition import OperatorDefinition, Trait
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.isa.documents.markdown import prose
+
+_NOT_OPERATORS = {"BiasScale", "DequantizeLinear", "QuantizeLinear"}
 
 
 def page() -> str:
@@ -20,6 +23,8 @@ def page() -> str:
         on_dla=_table(row for row in lowered if row.dla),
         on_cpu=_table(row for row in lowered if not row.dla),
         folded=", ".join(row.name for row in rows if not row.lower),
+        onnx_integers=", ".join(sorted(HANDLERS.keys() - _NOT_OPERATORS)),
+        onnx_floats=", ".join(sorted(IN_REAL)),
         floats=", ".join(row.name for row in lowered if row.takes_floats),
     )
 

@@ -21,7 +21,7 @@ class Format:
 def as_page_shows(*sections: str) -> str:
     """Where to read how to quantize a network, as the end of a message."""
     names = " or ".join(f'"{section}"' for section in sections)
-    return f'as the page "Get an int8 network" shows under {names}'
+    return f'with `dlasim quantize`, as the page "Get an int8 network" shows under {names}'
 
 
 KERAS, ONNX, PYTORCH = "From Keras", "From ONNX", "From PyTorch"

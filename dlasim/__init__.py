@@ -1,7 +1,7 @@
 """dlasim: instruction-set simulator and virtual prototype of an int8 deep-learning accelerator.
 
-Most commands are also functions of this package: model, inspect, compile, run, verify, evaluate, explain,
-sweep, search and confirm.
+Most commands are also functions of this package: model, quantize, inspect, compile, run, verify, evaluate,
+explain, sweep, search and confirm.
 """
 
 TYPE_CHECKING = (
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
     from dlasim.confirmation import confirm
     from dlasim.errors import InputError, RunError
+    from dlasim.quantizing import quantize
     from dlasim.result import RunResult
     from dlasim.sim.config import DlaConfig
     from dlasim.sweeps.explorer import Explorer, MachineResult
     from dlasim.sweeps.sweep_result import SweepResult
+    from dlasim.torch_export import from_torch
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,8 +35,10 @@ __all__ = [
     "confirm",
     "evaluate",
     "explain",
+    "from_torch",
     "inspect",
     "model",
+    "quantize",
     "run",
     "search",
     "sweep",
@@ -51,6 +55,8 @@ _MODULES = {
     "RunError": "dlasim.errors",
     "RunResult": "dlasim.result",
     "SweepResult": "dlasim.sweeps.sweep_result",
+    "from_torch": "dlasim.torch_export",
+    "quantize": "dlasim.quantizing",
 }
 
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from dlasim.choices import Axes, Choices, HostChoices
+from dlasim.compiler_shim.assumed_scales import ESTIMATE
 from dlasim.compiler_shim.input_file import InputFile
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError, RunError
@@ -181,6 +183,7 @@ def run(
     inputs: Inputs | None = None,
     normalize: str = "auto",
     timing_only: bool = False,
+    assume_int8: bool = False,
     engine: str = "auto",
     repeat: int = 1,
     check_races: bool = True,
@@ -195,7 +198,8 @@ def run(
     and the highest value of a picture or sound become, such as "-1,1"; `auto` is the range of the input's
     type.
 
-    `timing_only` counts cycles without computing tensors. With
+    `timing_only` counts cycles without computing tensors; with `assume_int8`, those of a float network as if
+    it were int8. With
     `host="riscv"` firmware runs the program on an emulated board; `host_options` are those of the board.
 
     >>> import dlasim, numpy
@@ -207,8 +211,11 @@ def run(
     """
     from dlasim.sim.report import report
 
-    loaded = load(file, config, choices, with_constants=not timing_only)
-    warnings = refuse_races(loaded.program) if check_races else []
+    if assume_int8 and not timing_only:
+        raise InputError("assume_int8 needs timing_only: the outputs would mean nothing")
+    loaded = load(file, config, choices, with_constants=not timing_only, assumes_int8=assume_int8)
+    warnings = [ESTIMATE] if assume_int8 else []
+    warnings += refuse_races(loaded.program) if check_races else []
     began = time.perf_counter()
     executor = None if timing_only else make_executor(engine)
     arrays: list[NDArray[Any]] = []
@@ -275,19 +282,31 @@ def inspect(model: str | Path) -> dict[str, Any]:
     return inspect_model(open_located(model))
 
 
-def explain(model: str | Path, config: Machine | None = None, **choices: Unpack[Choices]) -> Explanation:
+def explain(
+    model: str | Path,
+    config: Machine | None = None,
+    *,
+    assume_int8: bool = False,
+    **choices: Unpack[Choices],
+) -> Explanation:
     """For each layer: where it runs and why, its tiling, its DMA traffic, its cycles and what limits it.
+
+    With `assume_int8` of a float network, as if it were int8.
 
     >>> import dlasim
     >>> rows = dlasim.explain("mnist", depthwise="cpu")
     >>> rows[-1]["operator"], rows[-1]["unit"], rows[-1]["why"]
     ('SOFTMAX', 'dla', 'about 611 cycles, 812 on the CPU')
     """
+    from dlasim.compiler_shim.compile import lower_for
     from dlasim.explanation import explain_layers
 
-    lowered = compile(model, config, **choices)
-    chosen = choose_machine(config, split_choices(choices)[0])
-    return explain_layers(lowered, chosen, Simulation(lowered.program, chosen, None).run())
+    machine, options = split_choices(choices)
+    chosen = choose_machine(config, machine)
+    lowered = lower_for(load_network(model, assume_int8), chosen, CompileOptions(**options))
+    found = explain_layers(lowered, chosen, Simulation(lowered.program, chosen, None).run())
+    found.report["warnings"] = [ESTIMATE] if assume_int8 else []
+    return found
 
 
 def sweep(
@@ -301,13 +320,14 @@ def sweep(
     where: str | Sequence[str] = (),
     limits: str | Sequence[str] = (),
     minimize: str | Sequence[str] = (),
+    assume_int8: bool = False,
     **axes: Unpack[Axes],
 ) -> SweepResult:
     """Run models, or a study, on many machines; keywords are parameters with their values.
 
-    Several models may also be a list. Without `out` the table is deleted together with the result. `limits`
-    such as "milliseconds < 10" and what to `minimize` are about the machine that runs all models; the
-    result's `decide()` says which is the best.
+    Several models may also be a list; with `assume_int8` they are float networks, as if they were int8.
+    Without `out` the table is deleted together with the result. `limits` such as "milliseconds < 10" and what
+    to `minimize` are about the machine that runs all models; the result's `decide()` says which is the best.
 
     >>> import dlasim
     >>> found = dlasim.sweep("mnist", pes=[64, 128], sram="32KiB..64KiB", jobs=1)
@@ -324,6 +344,8 @@ def sweep(
         )
         goals = read_goals(as_texts(limits), as_texts(minimize), "sweep")
         study = build_study(_flat(targets, "sweep"), dict(axes), as_texts(where), layers, goals=goals)
+        if assume_int8:
+            study = replace(study, models=tuple(each.assumed() for each in study.models))
         return run_study(study, settings)
 
     return _with_folder(out, run)

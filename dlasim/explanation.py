@@ -21,7 +21,7 @@ _NEGLIGIBLE = 0.01  # of a layer's compulsory cycles
 class Explanation(RowTable[dict[str, Any]]):
     """One dictionary per layer, in the model's order; `report` is that of the whole inference."""
 
-    def __init__(self, rows: Iterable[dict[str, Any]], report: Mapping[str, Any]) -> None:
+    def __init__(self, rows: Iterable[dict[str, Any]], report: dict[str, Any]) -> None:
         super().__init__(rows)
         self.report = report
 

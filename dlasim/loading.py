@@ -107,20 +107,26 @@ def _named_machine(machine: Machine | None) -> DlaConfig:
 
 
 def load(
-    given: AnyInput, machine: Machine | None, choices: Mapping[str, Any], with_constants: bool = True
+    given: AnyInput,
+    machine: Machine | None,
+    choices: Mapping[str, Any],
+    with_constants: bool = True,
+    assumes_int8: bool = False,
 ) -> Loaded:
     """Read or assemble the program in a file, or lower the model in it for the machine."""
     began = time.perf_counter()
     changes, options = split_choices(choices)
     file = open_located(given)
     if not file.is_model:
+        if assumes_int8:
+            raise InputError(f"{file} is a program; --assume-int8 is for float networks")
         return _load_program(file, machine, changes, options, began)
     from dlasim.compiler_shim.compile import lower_for
 
     chosen = choose_machine(machine, changes)
     technology(chosen.technology)  # a bad one is refused before the work
     wanted = CompileOptions(**options)
-    network = load_network(file)
+    network = load_network(file, assumes_int8)
     read = time.perf_counter()
     lowered = lower_for(network, chosen, wanted, with_constants)
     seconds = {"load": read - began, "lower": time.perf_counter() - read}
@@ -173,11 +179,11 @@ def _application(file: InputFile) -> tuple[Program | None, Firmware]:
     return elf_image.find_program(firmware) if elf_image.is_application(firmware) else None, firmware
 
 
-def load_network(file: AnyInput) -> UnplacedNetwork:
+def load_network(file: AnyInput, assumes_int8: bool = False) -> UnplacedNetwork:
     """Read a model in any supported format and partition it between DLA and CPU."""
     from dlasim.compiler_shim.compile import load_model
 
-    return load_model(open_located(file))
+    return load_model(open_located(file), assumes_int8)
 
 
 def split_choices(choices: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 ADVICE = extra_command("onnx")
 
 Array = NDArray[Any]
+_TYPES: dict[str, Any] = {
+    "tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int8)": np.int8,
+    "tensor(int32)": np.int32, "tensor(int64)": np.int64, "tensor(bool)": np.bool_,
+}  # fmt: skip
 
 
 class OnnxReference:
@@ -40,7 +44,7 @@ class OnnxReference:
         folder = os.path.realpath(Path(path).parent)
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
         try:
-            data = open_input(given).data + _extra_outputs([item.name for item in traced])
+            data = open_input(given).data + extra_outputs([item.name for item in traced])
             self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its errors have no common class
             text = printable(" ".join(str(error).split()))[:200]
@@ -52,17 +56,16 @@ class OnnxReference:
         """Every output and tensor; inputs as dlasim stores them, and as real numbers."""
         feed = {}
         for item, numbers, values in zip(self._inputs, stored, real, strict=True):
-            is_float = "float" in self._types[item.name]
-            data = values if is_float else numbers.astype(np.int16) + item.offset
+            chosen = _TYPES.get(self._types[item.name], np.float32)
+            is_eight_bits = chosen in (np.uint8, np.int8)
+            data = numbers.astype(np.int16) + item.offset if is_eight_bits else values
             back = np.argsort(item.order) if item.order else ()
-            dtype = {"tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int8)": np.int8}
-            chosen = dtype.get(self._types[item.name], np.float32)
             feed[item.name] = np.ascontiguousarray(data.transpose(back)).astype(chosen)
         names = [*self.outputs, *(item.name for item in self._traced)]
         return dict(zip(names, self._session.run(names, feed), strict=True))
 
 
-def _extra_outputs(names: Sequence[str]) -> bytes:
+def extra_outputs(names: Sequence[str]) -> bytes:
     """Further outputs of the graph, as protobuf joins them to it: a message that is there twice is merged."""
     values = b"".join(_message(12, _message(1, name.encode())) for name in names)
     return _message(7, values) if names else b""

@@ -1,4 +1,4 @@
-"""The area of a machine's logic, from synthesis of the RTL's blocks. `sim/macros.py` has its memories.
+"""The area of a machine's logic, from synthesis of the RTL's blocks. `sim/memory_macros.py` has its memories.
 
 `tools/synthesis.py` measures blocks with a few values of each parameter. Between them and beyond, area and
 flip-flops of a block are linear in the counts that `_TERMS` lists, fitted here by least squares of relative

@@ -12,7 +12,7 @@ from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
 from dlasim.sim.area import COMPONENTS, areas
 from dlasim.sim.figure_parts import ENERGY_COMPONENTS, KINDS
-from dlasim.sim.macros import MEMORIES, memory_kib
+from dlasim.sim.memory_macros import MEMORIES, memory_kib
 
 if TYPE_CHECKING:
     from dlasim.sim.measured import Measured

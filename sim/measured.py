@@ -18,7 +18,7 @@ from dlasim.sim.energy import Energies, EnergyModel, Events, operation_nj, total
 from dlasim.sim.figure_parts import ENERGY_COMPONENTS, KINDS
 from dlasim.sim.footprint import all_footprints
 from dlasim.sim.lower_bound import Bound, program_bound
-from dlasim.sim.macros import area_uncertainty_mm2, areas_mm2
+from dlasim.sim.memory_macros import area_uncertainty_mm2, areas_mm2
 from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.plan import Plan
 from dlasim.sim.runner import Inference

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.cache import cache_folder
+from dlasim.compiler_shim.assumed_scales import MARK
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.recipes import refuse_other_formats
 from dlasim.dataclass import dataclass
@@ -40,6 +41,7 @@ class Source:
     rate: float = 0.0  # 0: not said
     count: int = 1
     deadline_ms: float = 0.0  # 0: none
+    assumes_int8: bool = False  # a float network, timed with stand-in scales
 
     @property
     def demands(self) -> dict[str, float]:
@@ -51,7 +53,17 @@ class Source:
         """What is needed to find the network again; files have absolute paths."""
         path = str(Path(self.path).resolve()) if self.path else ""
         place = {"label": self.label, "path": path, "topology": self.topology, "arguments": self.arguments}
-        return place | self.demands
+        return place | {"assumes_int8": self.assumes_int8} | self.demands
+
+    def assumed(self) -> Source:
+        """The same network, float, with stand-in scales; its label says so in every table and chart."""
+        return replace(self, label=f"{self.label} ({MARK})", assumes_int8=True)
+
+    def load(self) -> UnplacedNetwork:
+        """The network, imported and partitioned."""
+        from dlasim.compiler_shim.compile import load_model
+
+        return load_model(self.file(), self.assumes_int8)
 
     def file(self) -> Path:
         """The model as a file; a built-in network is written to the cache on first use."""
@@ -111,10 +123,7 @@ def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) ->
 
 def blueprint(found: Source, whole: bool = False) -> Blueprint:
     """Load and partition the network; without its weights unless it is `whole`."""
-    from dlasim.compiler_shim.compile import load_model
-
-    path = found.file()
-    network = load_model(path)
+    path, network = found.file(), found.load()
     content = hashlib.sha256(read_file(path)).hexdigest()
     if whole:
         return Blueprint(content, network, (), whole)

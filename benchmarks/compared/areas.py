@@ -5,7 +5,7 @@ from __future__ import annotations
 from compared.common import percent, table
 from compared.nvdla import POINTS
 from dlasim.sim.area import COMPONENTS
-from dlasim.sim.macros import areas_mm2
+from dlasim.sim.memory_macros import areas_mm2
 from dlasim.sim.technology import technology
 
 TECHNOLOGY = "28nm"

@@ -9,15 +9,16 @@ import numpy as np
 
 from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
-from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_linear import fully_connected
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (
     Array,
     Known,
+    NoIntegerFormError,
     OnnxActivation,
     OnnxConstant,
     Order,
+    RefusedError,
     Shape,
     plain,
 )
@@ -32,8 +33,8 @@ _FINE_SOFTMAX = Quantization((1 / 65536,), (-32768,))
 def binary(converter: Converter, node: OnnxNode) -> None:
     """Add, Sub, Mul, Div, Pow, Max, Min: of two tensors, or as a function of one."""
     if len(node.inputs) != 2:
-        raise RefusedError(f"it has {len(node.inputs)} operands; only 2 are supported")
-    first, second = converter.value(node, 0), converter.value(node, 1)
+        raise NoIntegerFormError(f"it has {len(node.inputs)} operands; only 2 are supported")
+    first, second = (converter.known(node, position) for position in (0, 1))
     shapes = [_shape(first), _shape(second)]
     try:
         shape = np.broadcast_shapes(*shapes)
@@ -47,9 +48,9 @@ def binary(converter: Converter, node: OnnxNode) -> None:
         with np.errstate(all="ignore"):
             second = OnnxConstant(np.asarray(1 / second.real, np.float32))
         if not np.isfinite(second.data).all():
-            raise RefusedError("it divides by 0")
+            raise NoIntegerFormError("it divides by 0")
     elif node.kind not in _KINDS:
-        raise RefusedError("one operand must be a single number")
+        raise NoIntegerFormError("one operand must be a single number")
     _elementwise(converter, node, first, second, shape)
 
 
@@ -58,7 +59,7 @@ def _shape(value: object) -> tuple[int, ...]:
         return value.data.shape
     if isinstance(value, OnnxActivation):
         return value.shape
-    raise RefusedError("its operand is not quantized")
+    raise NoIntegerFormError("its operand is not quantized")
 
 
 def _composed(
@@ -68,11 +69,16 @@ def _composed(
     function = _FUNCTIONS[node.kind]
     with np.errstate(all="ignore"):
         for value, other, is_first in ((first, second, True), (second, first, False)):
-            if not isinstance(value, OnnxActivation) or value.shape != shape:
+            if not isinstance(value, OnnxActivation) or value.shape != shape or value.dtype != "int8":
                 continue
             if isinstance(other, OnnxConstant) and other.data.size == 1:
                 operand: Array = other.real.astype(np.float32).ravel()
-            elif isinstance(other, OnnxActivation) and other.number == value.number and _same(value, other):
+            elif (
+                isinstance(other, OnnxActivation)
+                and other.dtype == "int8"
+                and other.number == value.number
+                and _same(value, other)
+            ):
                 operand = other.real
             else:
                 continue
@@ -87,36 +93,25 @@ def _same(one: OnnxActivation, other: OnnxActivation) -> bool:
 
 def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape) -> None:
     name = node.outputs[0]
+    if any(isinstance(value, OnnxActivation) and value.dtype != "int8" for value in (first, second)):
+        raise NoIntegerFormError("its operand is not of 8 bits")
     target = converter.target(node)
     computed = [value for value in (first, second) if isinstance(value, OnnxActivation)]
     whole = max(computed, key=lambda value: prod(value.shape))
-    whole = _extended(converter, converter.with_reshape(whole, name), len(shape), name)
+    whole = converter.extended(whole, len(shape), name)
     numbers = []
     for place, value in enumerate((first, second)):
         if isinstance(value, OnnxConstant):
             numbers.append(_operand(converter, value, whole.order, f"{name}/operand {place}"))
             continue
-        if not isinstance(value, OnnxActivation) or value.curve is not None:
-            raise RefusedError(f"its input {node.inputs[place][:60]} is not quantized")
-        value = _extended(
-            converter, converter.with_reshape(value, name), len(shape), f"{name}/operand {place}"
-        )
+        if not isinstance(value, OnnxActivation) or value.curve is not None or value.dtype != "int8":
+            raise NoIntegerFormError(f"its input {node.inputs[place][:60]} is not quantized")
+        value = converter.extended(value, len(shape), f"{name}/operand {place}")
         numbers.append(converter.ordered(value, whole.order, f"{name}/operand {place}").number)
     kind = _KINDS.get(node.kind, "MUL")
     number = converter.finish(node, kind, numbers, target, True)
     result = OnnxActivation(number, tuple(shape), whole.order, target.quantization)
     converter.store(node, result)
-
-
-def _extended(converter: Converter, value: OnnxActivation, rank: int, name: str) -> OnnxActivation:
-    """The value with dimensions of size 1 in front."""
-    extra = rank - len(value.shape)
-    if extra == 0:
-        return value
-    shape = (1,) * extra + value.shape
-    order = (*range(extra), *(axis + extra for axis in value.order))
-    number = converter.reshape(value, [shape[axis] for axis in order], f"{name}/extended")
-    return replace(value, number=number, shape=shape, order=order)
 
 
 def _operand(converter: Converter, value: OnnxConstant, order: Order, name: str) -> int:
@@ -128,7 +123,7 @@ def _operand(converter: Converter, value: OnnxConstant, order: Order, name: str)
     if found is None or found.per_channel or data.dtype != np.int8:
         real = value.real.astype(np.float64)
         if not np.isfinite(real).all():
-            raise RefusedError("a constant operand is not finite")
+            raise NoIntegerFormError("a constant operand is not finite")
         scale = float(np.float32(np.abs(real).max(initial=0) / 127)) or 1.0
         data, found = np.rint(real / scale).astype(np.int8), Quantization((scale,), (0,))
     data = data.reshape((1,) * (len(order) - data.ndim) + data.shape).transpose(order)
@@ -143,7 +138,7 @@ def product(converter: Converter, node: OnnxNode) -> None:
     first, second, name = converter.exact(node, 0), converter.exact(node, 1), node.outputs[0]
     rank = len(first.shape)
     if rank != len(second.shape) or not 2 <= rank <= 5:
-        raise RefusedError(
+        raise NoIntegerFormError(
             f"shapes {list(first.shape)} and {list(second.shape)} of its operands do not match"
         )
     target = converter.target(node)

@@ -6,9 +6,14 @@ import numpy as np
 
 from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
-from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
-from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxActivation, OnnxConstant, RealInput
+from dlasim.compiler_shim.onnx.onnx_values import (
+    Array,
+    NoIntegerFormError,
+    OnnxConstant,
+    RealInput,
+    RefusedError,
+)
 
 _MAX_VALUES = {"int8": 127, "uint8": 255}
 
@@ -21,28 +26,11 @@ def quantize(converter: Converter, node: OnnxNode) -> None:
         converter.values[name] = _quantized_constant(converter, node, value)
         return
     quantization, dtype = converter.parameters(node)
-    if isinstance(value, RealInput):
-        value = _quantized_input(converter, node, value, quantization, ("float32", "float16"), "float32")
-    assert isinstance(value, OnnxActivation)
-    done = converter.table(value, value.real, quantization, name)
+    if isinstance(value, RealInput) and value.dtype not in ("float32", "float16"):
+        raise RefusedError(f"the network's input is {value.dtype}, not float32")
+    done = converter.in_eight_bits(converter.activation(node), quantization, name)
     converter.values[name] = done
     converter.trace(name, done, is_unsigned=dtype == "uint8")
-
-
-def _quantized_input(
-    converter: Converter,
-    node: OnnxNode,
-    value: RealInput,
-    quantization: Quantization,
-    dtypes: tuple[str, ...],
-    wanted: str,
-) -> OnnxActivation:
-    """The network's input, of one of these types, as the program reads it."""
-    if value.dtype not in dtypes:
-        raise RefusedError(f"the network's input is {value.dtype}, not {wanted}")
-    found = converter.quantize_input(value, quantization)
-    converter.values[node.inputs[0]] = found
-    return found
 
 
 def _quantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstant) -> OnnxConstant:
@@ -73,15 +61,34 @@ def dequantize(converter: Converter, node: OnnxNode) -> None:
         converter.values[name] = _dequantized_constant(converter, node, value)
         return
     quantization, _ = converter.parameters(node)
-    if isinstance(value, RealInput):
-        value = _quantized_input(converter, node, value, quantization, ("int8", "uint8"), "8 bits")
-    assert isinstance(value, OnnxActivation)
-    if value.curve is not None or value.quantization != quantization:
+    if isinstance(value, RealInput) and value.dtype not in ("int8", "uint8"):
+        raise RefusedError(f"the network's input is {value.dtype}, not 8 bits")
+    value = converter.activation(node)
+    if value.dtype != "int8" or value.curve is not None or value.quantization != quantization:
         raise RefusedError("its scale or zero point differs from that of the tensor it reads")
     converter.values[name] = value
 
 
+def _in_blocks(converter: Converter, node: OnnxNode, value: OnnxConstant, block: int) -> OnnxConstant:
+    """A constant with a scale for each so many numbers along a dimension, as real numbers."""
+    data, scales = value.data, converter.constant(node, 1).data
+    points = converter.constant(node, 2).data if converter.has(node, 2) else np.zeros_like(scales, np.int8)
+    axis = node.attributes.get("axis", 1)
+    fits = data.ndim == scales.ndim == points.ndim and -data.ndim <= axis < data.ndim and block > 0
+    fits = fits and points.shape == scales.shape and data.dtype.name in _MAX_VALUES
+    if not fits or any(
+        -(-size // (block if place == axis % data.ndim else 1)) != count
+        for place, (size, count) in enumerate(zip(data.shape, scales.shape, strict=True))
+    ):
+        raise RefusedError(f"blocks of {block}, scales {list(scales.shape)} do not fit {list(data.shape)}")
+    places = np.arange(data.shape[axis]) // block
+    real = data.astype(np.float32) - np.take(points, places, axis).astype(np.float32)
+    return OnnxConstant(real * np.take(scales, places, axis).astype(np.float32))
+
+
 def _dequantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstant) -> OnnxConstant:
+    if block := node.attributes.get("block_size", 0):
+        return _in_blocks(converter, node, value, block)
     found, _ = converter.raw_parameters(node)
     if value.quantization is not None:
         value = OnnxConstant(value.data)  # a constant that the file quantized itself: the same scales
@@ -116,7 +123,7 @@ def weights_of(constant: OnnxConstant) -> tuple[Array, Quantization]:
     """Weights as TensorFlow has them: int8 with zero points of 0, or else uint8 with one zero point."""
     found = constant.quantization
     if found is None or constant.data.dtype.name not in ("int8", "uint8"):
-        raise RefusedError("its weights are not quantized to 8 bits")
+        raise NoIntegerFormError("its weights are not quantized to 8 bits")
     data, points = constant.data, set(found.zero_points)
     if data.dtype == np.uint8 and points == {UNSIGNED_OFFSET}:
         data, points = (data.astype(np.int16) - UNSIGNED_OFFSET).astype(np.int8), {0}

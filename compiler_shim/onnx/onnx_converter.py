@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -16,28 +17,33 @@ import numpy as np
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Graph, Quantization, label
 from dlasim.compiler_shim.npu_compilers import refuse_compiled
-from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter, RefusedError
-from dlasim.compiler_shim.onnx.onnx_folding import fold_constants
+from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter
+from dlasim.compiler_shim.onnx.onnx_folding import fold_node
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port
 from dlasim.compiler_shim.onnx.onnx_values import (
+    NO_SCALE,
     Known,
     Missing,
+    NoIntegerFormError,
     OnnxActivation,
     OnnxConstant,
     Order,
     RealInput,
+    RefusedError,
     Traced,
     channels_last,
     covering,
     plain,
     quantized,
 )
+from dlasim.compiler_shim.onnx.onnx_versions import in_opset_13
 from dlasim.compiler_shim.onnx.qlinear_form import as_qdq
 from dlasim.compiler_shim.recipes import ONNX, as_page_shows
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
 _MAX_NAMED = 3
+_MAX_MOVED = 256  # tensors between an operator and the conversions behind it
 _SEES_CHANNELS = frozenset(
     ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize",
      "BatchNormalization", "DepthToSpace", "SpaceToDepth", "InstanceNormalization")
@@ -47,11 +53,17 @@ _PASSES_LAYOUT = frozenset(
      "HardSwish", "Identity")
 )  # fmt: skip
 _VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
+# What moves the elements of its first input only: it makes no difference on which side they are quantized.
+_MOVES = _VIEWS | {
+    "DepthToSpace", "Dropout", "Expand", "Gather", "GatherElements", "GatherND", "Slice", "SpaceToDepth",
+    "Split", "Tile",
+}  # fmt: skip
 _DYNAMIC = (
     "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
 )  # fmt: skip
-_RECURRENT = ("LSTM", "GRU", "RNN")
-_UNROLL = "onnxruntime does not quantize it statically; export the network with its steps unrolled"
+_CONVERSIONS = ("QuantizeLinear", "DequantizeLinear")
+_PLAIN = ("float32", "int32", "int64", "bool")  # types of inputs whose numbers stand for themselves
+_EIGHT_BITS = ("int8", "uint8")
 _RECIPE = f"quantize it {as_page_shows(ONNX)}"
 
 
@@ -78,13 +90,28 @@ class ResultScale:
 Handler = Callable[["Converter", OnnxNode], None]
 
 
-class Converter(OnnxEmitter):
-    """One network being converted; `name` is how errors call it."""
+def without_dead(graph: Graph) -> Graph:
+    """The graph without operators whose results nothing reads."""
+    wanted, kept = set(graph.outputs), []
+    for operator in reversed(graph.operators):
+        if not wanted.isdisjoint(operator.outputs):
+            wanted.update(operator.inputs)
+            kept.append(operator)
+    return replace(graph, operators=tuple(reversed(kept)))
 
-    def __init__(self, model: OnnxModel, name: str, handlers: Mapping[str, Handler]) -> None:
-        self._model, self._name, self._handlers = model, name, handlers
+
+class Converter(OnnxEmitter):
+    """One network being converted; `name` is how errors call it.
+
+    `handlers` compute with integers, and `real` in float32 what has no such form.
+    """
+
+    def __init__(
+        self, model: OnnxModel, name: str, handlers: Mapping[str, Handler], real: Mapping[str, Handler]
+    ) -> None:
+        self._model, self._name, self._handlers, self._in_float32 = model, name, handlers, real
         super().__init__(GraphBuilder(model.name, rounding="once"))
-        self.nodes = as_qdq(model.nodes)
+        self.nodes = as_qdq(in_opset_13(model.nodes, model.opset))
         self.values: dict[str, Known] = {key: OnnxConstant(data) for key, data in model.constants.items()}
         self.readers: dict[str, list[OnnxNode]] = defaultdict(list)
         for node in self.nodes:
@@ -103,22 +130,36 @@ class Converter(OnnxEmitter):
         self._check_kinds()
         for port in self._model.inputs:
             self.values[port.name] = RealInput(port.name, self._sizes(port), port.dtype)
+        self._fold_all()
         for node in self.nodes:
             if id(node) not in self.done:
                 self._node(node)
         if self._refusals:
             self._refuse_all()
         found = [self._output(name) for name in self._model.outputs]
-        outputs = [value.number for value in found]
-        missing = [port.name for port in self._model.inputs if port.name not in self._inputs]
-        if missing:
-            raise InputError(f"{self._name}: input {label(missing[0])} is not quantized; {_RECIPE}")
-        graph = self.builder.graph(outputs)
+        for port in self._model.inputs:
+            if port.name not in self._inputs:
+                self._open(port.name)
+        graph = without_dead(self.builder.graph([value.number for value in found]))
         inputs = tuple(self._inputs[port.name] for port in self._model.inputs)
         numbers = tuple(traced.number for traced in inputs)
         return Converted(
             replace(graph, inputs=numbers), tuple(self._traced), inputs, tuple(value.order for value in found)
         )
+
+    def _fold_all(self) -> None:
+        """Compute what is constant, before anything asks for it."""
+        for node in self.nodes:
+            inputs = [self.values.get(name) for name in node.inputs if name]
+            if all(isinstance(value, OnnxConstant) for value in inputs):
+                self._spend(node, node.inputs)
+                if node.kind in _CONVERSIONS:
+                    with suppress(RefusedError):
+                        self._handlers[node.kind](self, node)
+                        self.done.add(id(node))
+                elif self._fold(node, [value for value in inputs if isinstance(value, OnnxConstant)]):
+                    self.done.add(id(node))
+                self._spend(node, node.outputs)
 
     def _check_kinds(self) -> None:
         kinds = Counter(node.kind for node in self.nodes)
@@ -153,11 +194,7 @@ class Converter(OnnxEmitter):
         self._spend(node, node.inputs)
         try:
             if not self._fold(node, inputs):
-                handler = self._handlers.get(node.kind)
-                if handler is None:
-                    plain = "dlasim does not support this operator"
-                    raise RefusedError(_UNROLL if node.kind in _RECURRENT else plain)
-                handler(self, node)
+                self._place(node)
         except RefusedError as error:
             self._refusals.append((node, str(error)))
         except InputError as error:  # the builder's, whose place in the graph says nothing here
@@ -171,21 +208,35 @@ class Converter(OnnxEmitter):
         size_bytes = sum(value.data.nbytes for value in values if isinstance(value, OnnxConstant))
         self._budget.spend(size_bytes, f"{self._name}: {label(node.kind)} ({label(node.name)})")
 
+    def _place(self, node: OnnxNode) -> None:
+        """Compute the node with integers, or else in float32."""
+        handler, real = self._handlers.get(node.kind), self._in_float32.get(node.kind)
+        if handler is None and real is None:
+            raise RefusedError("dlasim does not support this operator")
+        if handler is not None:
+            try:
+                handler(self, node)
+            except NoIntegerFormError:
+                if real is None:
+                    raise
+            else:
+                return
+        assert real is not None
+        real(self, node)
+
     def _lose(self, node: OnnxNode) -> None:
         for name in node.outputs:
             self.values.setdefault(name, Missing())
 
     def _fold(self, node: OnnxNode, inputs: list[Known]) -> bool:
         """Whether the node's result is constant."""
-        if not all(isinstance(value, OnnxConstant) and value.quantization is None for value in inputs):
+        constants = [value for value in inputs if isinstance(value, OnnxConstant)]
+        if len(constants) < len(inputs) or node.kind in _CONVERSIONS:
             return False
-        if node.kind == "QuantizeLinear" and isinstance(inputs[0], OnnxConstant):
+        results = fold_node(node, [self.values.get(name) for name in node.inputs])
+        if results is None:
             return False
-        given = [value.data for value in inputs if isinstance(value, OnnxConstant)]
-        result = fold_constants(node, given)
-        if result is None:
-            return False
-        self.values[node.outputs[0]] = OnnxConstant(result)
+        self.values.update(zip(node.outputs, results, strict=True))
         return True
 
     def _refuse_all(self) -> NoReturn:
@@ -223,6 +274,29 @@ class Converter(OnnxEmitter):
         self._inputs[source.name] = Traced(source.name, number, order, source.shape, offset)
         return OnnxActivation(number, source.shape, order, quantization)
 
+    def _open(self, name: str) -> OnnxActivation:
+        """An input of the network, in the scale that all that reads it asks for, or else as it is."""
+        source = self.values[name]
+        assert isinstance(source, RealInput)
+        found = None
+        if source.dtype in _EIGHT_BITS:
+            own = Quantization((1.0,), (-UNSIGNED_OFFSET if source.dtype == "uint8" else 0,))
+            found = self.scale_behind(name, "DequantizeLinear") or own
+        elif source.dtype in ("float16", "float32"):
+            found = self.scale_behind(name)
+        value = self._plain_input(source) if found is None else self.quantize_input(source, found)
+        self.values[name] = value
+        return value
+
+    def _plain_input(self, source: RealInput) -> OnnxActivation:
+        """An input whose numbers stand for themselves."""
+        if source.dtype not in _PLAIN:
+            raise RefusedError(f"input {label(source.name)} is {source.dtype}, which dlasim does not take")
+        order = plain(len(source.shape))
+        number = self.builder.input(source.name, source.shape, dtype=source.dtype)
+        self._inputs[source.name] = Traced(source.name, number, order, source.shape, 0)
+        return OnnxActivation(number, source.shape, order, NO_SCALE, dtype=source.dtype)
+
     def _has_channels(self, name: str) -> bool:
         """Whether the tensor is an image for an operator behind it."""
         waiting, seen = [name], {name}
@@ -254,11 +328,16 @@ class Converter(OnnxEmitter):
         """Whether an optional input is there."""
         return position < len(node.inputs) and bool(node.inputs[position])
 
+    def known(self, node: OnnxNode, position: int = 0) -> OnnxActivation | OnnxConstant:
+        """An input that the network computes, or a constant."""
+        value = self.value(node, position)
+        return value if isinstance(value, OnnxConstant) else self.activation(node, position)
+
     def activation(self, node: OnnxNode, position: int = 0) -> OnnxActivation:
         """An input that the network computes, through any function of each element."""
         value = self.value(node, position)
         if isinstance(value, RealInput):
-            raise RefusedError(f"it reads input {label(value.name)}, which is not quantized")
+            value = self._open(node.inputs[position])
         if not isinstance(value, OnnxActivation):
             raise RefusedError(f"input {position} must not be constant")
         return value
@@ -266,9 +345,18 @@ class Converter(OnnxEmitter):
     def exact(self, node: OnnxNode, position: int = 0) -> OnnxActivation:
         """An input that the network computes, whose numbers are those of its scale."""
         value = self.activation(node, position)
-        if value.curve is not None:
-            raise RefusedError(f"its input {label(node.inputs[position])} is not quantized")
+        if value.curve is not None or value.dtype != "int8":
+            raise NoIntegerFormError(f"its input {label(node.inputs[position])} is not quantized")
         return value
+
+    def real(self, node: OnnxNode, position: int = 0) -> OnnxActivation:
+        """An input of any kind in float32, in an order of its own."""
+        value = self.value(node, position)
+        if not isinstance(value, OnnxConstant):
+            return self.in_float32(self.activation(node, position), node.outputs[0])
+        data = np.asarray(value.real, np.float32)
+        number = self.builder.constant(f"{label(node.outputs[0])}/constant", data)
+        return OnnxActivation(number, data.shape, plain(data.ndim), NO_SCALE, dtype="float32")
 
     def constant(self, node: OnnxNode, position: int) -> OnnxConstant:
         """An input that must be constant."""
@@ -292,30 +380,66 @@ class Converter(OnnxEmitter):
         """The quantization of a node's result, from what reads it; a Relu or Clip between becomes part."""
         found = self._target(node.outputs[0])
         if found is None:
-            raise RefusedError("no QuantizeLinear reads its result, so it has no scale")
+            raise NoIntegerFormError("no QuantizeLinear reads its result, so it has no scale")
         return found
 
-    def optional_target(self, node: OnnxNode) -> Quantization | None:
+    def optional_target(self, node: OnnxNode, place: int = 0) -> Quantization | None:
         """The quantization that a QuantizeLinear behind the node asks for, if there is one."""
-        readers = self.readers[node.outputs[0]]
-        if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
-            return self.parameters(readers[0])[0]
-        return None
-
-    def _target(self, name: str) -> ResultScale | None:
+        name = node.outputs[place]
         readers = self.readers[name]
         if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
-            return ResultScale(self.parameters(readers[0])[0])
-        if len(readers) != 1 or name in self._model.outputs:
+            return self.parameters(readers[0])[0]
+        return self.scale_behind(name)
+
+    def scale_behind(self, name: str, conversion: str = "QuantizeLinear") -> Quantization | None:
+        """The one scale that conversions of this kind give a tensor, once it has been moved; None if there is
+        none."""
+        waiting, found, seen = [name], set[Quantization | None](), set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in self._model.outputs or len(seen) > _MAX_MOVED:
+                return None
+            for reader in self.readers[name]:
+                if reader.kind == conversion and reader.inputs[0] == name:
+                    found.add(self._known_parameters(reader))
+                elif reader.kind == "Concat" or (reader.kind in _MOVES and reader.inputs[0] == name):
+                    waiting += reader.outputs
+                elif reader.kind != "Shape":
+                    return None
+        return found.pop() if len(found) == 1 else None
+
+    def _known_parameters(self, node: OnnxNode) -> Quantization | None:
+        try:
+            return self.parameters(node)[0]
+        except RefusedError:
             return None
-        if readers[0].kind in _VIEWS:
-            return self._target(readers[0].outputs[0])
-        if readers[0].kind in ("Relu", "Clip"):
-            found = self._target(readers[0].outputs[0])
-            if found is not None:
-                low, high = self.limits(readers[0])
-                return ResultScale(found.quantization, max(low, found.low), min(high, found.high))
+
+    def _target(self, name: str) -> ResultScale | None:
+        low, high = -np.inf, np.inf
+        for _ in range(_MAX_MOVED):
+            readers = self.readers[name]
+            if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
+                return ResultScale(self.parameters(readers[0])[0], low, high)
+            behind = self.scale_behind(name)
+            if behind is not None:
+                return ResultScale(behind, low, high)
+            if len(readers) != 1 or name in self._model.outputs or readers[0].kind not in ("Relu", "Clip"):
+                return None
+            limits = self.limits(readers[0])
+            low, high = max(low, limits[0]), min(high, limits[1])
+            name = readers[0].outputs[0]
         return None
+
+    def settle(self, node: OnnxNode, value: OnnxActivation, place: int = 0) -> None:
+        """Set a result that is not of 8 bits, or quantize it at once where all that reads it asks for it."""
+        name = node.outputs[place]
+        quantization = self.optional_target(node, place) if value.dtype == "float32" else None
+        if quantization is not None:
+            value = self.in_eight_bits(value, quantization, name)
+        self.values[name] = value
 
     def limits(self, node: OnnxNode) -> tuple[float, float]:
         """The limits of a Relu or Clip."""
@@ -362,6 +486,8 @@ class Converter(OnnxEmitter):
         name = node.outputs[0]
         self.values[name] = value
         while (readers := self.readers[name]) and len(readers) == 1 and readers[0].kind in ("Relu", "Clip"):
+            if id(readers[0]) in self.done:  # a file may say that it reads itself
+                return
             self.done.add(id(readers[0]))
             name = readers[0].outputs[0]
             self.values[name] = value
@@ -380,7 +506,9 @@ class Converter(OnnxEmitter):
         """Scales and zero points of a conversion as in the file, and the type of the zero points."""
         scales = self.constant(node, 1).data.astype(np.float64).ravel()
         if not scales.size or not (np.isfinite(scales).all() and (scales > 0).all() and scales.max() < 3e38):
-            raise RefusedError("its scales must be finite and above 0")
+            raise RefusedError(
+                "its scales must be finite and above 0 (a mask of -inf makes one infinite: use -1e4)"
+            )
         if node.attributes.get("block_size"):
             raise RefusedError("blocked quantization is not supported")
         dtype = "uint8"

@@ -1,7 +1,8 @@
-"""Conv, and BatchNormalization that no convolution took in."""
+"""Conv, ConvTranspose, and BatchNormalization that no convolution took in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +10,16 @@ import numpy as np
 from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_conversions import weights_of
 from dlasim.compiler_shim.onnx.onnx_converter import Converter, ResultScale
-from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_linear import bias_constant, bias_of
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
-from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxActivation, OnnxConstant, channels_last
+from dlasim.compiler_shim.onnx.onnx_values import (
+    Array,
+    NoIntegerFormError,
+    OnnxActivation,
+    OnnxConstant,
+    RefusedError,
+    channels_last,
+)
 from dlasim.compiler_shim.onnx.onnx_windows import Windows, finished, square, windows, written_padding
 
 
@@ -81,6 +88,69 @@ def _convolve(
     )  # fmt: skip
 
 
+def transposed_convolution(converter: Converter, node: OnnxNode) -> None:
+    """ConvTranspose over two dimensions or one: all that windows reach, then without the padding."""
+    value, name, at = converter.exact(node), node.outputs[0], node.attributes
+    data, scales = weights_of(converter.constant(node, 1))
+    if data.ndim == 3:
+        data = data[:, :, None, :]
+    spread, group = len(value.shape) - 2, at.get("group", 1)
+    if data.ndim != 4 or spread not in (1, 2) or data.shape[0] != value.shape[1] or not data.size:
+        raise RefusedError(f"weights {list(data.shape)} do not fit an input of shape {list(value.shape)}")
+    if group != 1 or max(at.get("dilations", ()), default=1) > 1 or at.get("output_shape"):
+        raise NoIntegerFormError("groups, dilation and output_shape are not supported")
+    if scales.per_channel and scales.axis != 1:
+        raise RefusedError("its weights must be quantized per tensor or per output channel")
+    stride, pads, extra = (
+        _two(at.get(key, (default,) * count), spread, default)
+        for key, default, count in (
+            ("strides", 1, spread),
+            ("pads", 0, 2 * spread),
+            ("output_padding", 0, spread),
+        )
+    )
+    if (
+        at.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID", "")
+        or min(stride) < 1
+        or max(stride) > 1 << 15
+    ):
+        raise RefusedError("its strides or auto_pad are not supported")
+    target = converter.target(node)
+    image, is_line = square(converter, value, name)
+    batch, rows, columns, _ = image.stored
+    kernel, channels = data.shape[2:], data.shape[1]
+    whole = [
+        (size - 1) * step + span for size, step, span in zip((rows, columns), stride, kernel, strict=True)
+    ]
+    sizes = [size - pads[place] - pads[place + 2] + extra[place] for place, size in enumerate(whole)]
+    if min(pads) < 0 or min(sizes) < 1 or any(size + pads[p] > whole[p] for p, size in enumerate(sizes)):
+        raise NoIntegerFormError(f"its pads and output_padding do not fit {whole}")
+    quantization = replace(scales, axis=0)
+    weights = converter.eight_bits(
+        f"{name}/weights", np.ascontiguousarray(data.transpose(1, 2, 3, 0)), quantization
+    )
+    bias = bias_of(converter, node, value.quantization, scales, channels)
+    shape = converter.numbers(f"{name}/shape", [batch, *whole, channels])
+    inputs = [shape, weights, image.number] if bias is None else [shape, weights, image.number, bias]
+    number = converter.finish(
+        node, "TRANSPOSE_CONV", inputs, target, True, padding="VALID", stride_h=stride[0], stride_w=stride[1]
+    )
+    if sizes != whole:
+        begin = converter.numbers(f"{name}/begin", [0, pads[0], pads[1], 0])
+        size = converter.numbers(f"{name}/size", [batch, *sizes, channels])
+        number = converter.emit("SLICE", [number, begin, size], target.quantization, f"{name}/cut")
+    converter.store(node, finished(converter, node, number, target.quantization, is_line))
+
+
+def _two(given: Sequence[int], spread: int, default: int) -> list[int]:
+    """An attribute of one dimension or two as of two; of pads, those before and then those behind."""
+    if len(given) not in (spread, 2 * spread):
+        raise RefusedError(f"its attributes do not fit {spread} dimensions")
+    if spread == 2:
+        return list(given)
+    return [number for one in given for number in (default, one)]
+
+
 def batch_normalization(converter: Converter, node: OnnxNode) -> None:
     """BatchNormalization that no convolution took in: a factor and an offset for each channel."""
     value = converter.exact(node)
@@ -91,7 +161,7 @@ def batch_normalization(converter: Converter, node: OnnxNode) -> None:
         raise RefusedError(f"its parameters do not fit {list(value.shape)}")
     factor = gamma / np.sqrt(np.maximum(variance, 0) + node.attributes.get("epsilon", 1e-5))
     if not np.isfinite(factor).all():
-        raise RefusedError("its factors are not finite")
+        raise NoIntegerFormError("its factors are not finite")
     target = converter.target(node)
     number = scaled_channels(converter, node, value, factor, beta - mean * factor, target)
     converter.store(node, number)
@@ -145,4 +215,8 @@ def _weights_for_offsets(factor: Array, offset: Array, scale: float) -> Array:
     return chosen
 
 
-CONVOLUTIONS = {"Conv": convolution, "BatchNormalization": batch_normalization}
+CONVOLUTIONS = {
+    "Conv": convolution,
+    "ConvTranspose": transposed_convolution,
+    "BatchNormalization": batch_normalization,
+}

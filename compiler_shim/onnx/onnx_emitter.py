@@ -11,6 +11,7 @@ import numpy as np
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.graph import Quantization, label
 from dlasim.compiler_shim.onnx.onnx_values import (
+    NO_SCALE,
     Array,
     OnnxActivation,
     Order,
@@ -22,15 +23,14 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 )
 
 
-class RefusedError(Exception):
-    """Why a node cannot be placed."""
-
-
 class OnnxEmitter:
     """The graph under construction."""
 
     def __init__(self, builder: GraphBuilder) -> None:
         self.builder = builder
+        self._real: dict[
+            tuple[int, bytes], int
+        ] = {}  # what is float32 already, by the 8-bit tensor and its curve
 
     def emit(
         self, kind: str, inputs: Sequence[int | None], quantization: Quantization, name: str, **options: Any
@@ -40,6 +40,45 @@ class OnnxEmitter:
             kind, inputs, scale=quantization.scale, zero_point=quantization.zero_point,
             name=label(name), **options,
         )  # fmt: skip
+
+    def move(
+        self, kind: str, inputs: Sequence[int | None], value: OnnxActivation, name: str, **options: Any
+    ) -> int:
+        """Add an operator that only moves elements of the value, whose type and scale stay."""
+        if value.dtype == "int8":
+            return self.emit(kind, inputs, value.quantization, name, **options)
+        return self.compute(kind, inputs, value.dtype, name, **options)
+
+    def compute(self, kind: str, inputs: Sequence[int | None], dtype: str, name: str, **options: Any) -> int:
+        """Add an operator on numbers that stand for themselves."""
+        return self.builder.operator(kind, inputs, dtype=dtype, name=label(name), **options)
+
+    def in_float32(self, value: OnnxActivation, name: str) -> OnnxActivation:
+        """The value as real numbers."""
+        value = self.with_reshape(value, name)
+        if value.dtype == "float32":
+            return value
+        key = value.number, b"" if value.curve is None else value.curve.tobytes()
+        if key not in self._real:
+            self._real[key] = self._converted(value, f"{name}/real")
+        number = self._real[key]
+        return replace(value, number=number, quantization=NO_SCALE, curve=None, dtype="float32")
+
+    def _converted(self, value: OnnxActivation, name: str) -> int:
+        if value.dtype != "int8":
+            return self.compute("CAST", [value.number], "float32", name)
+        if value.curve is None:
+            return self.compute("DEQUANTIZE", [value.number], "float32", name)
+        table = self.builder.constant(f"{label(name)}/table", value.curve)
+        return self.compute("TABLE", [value.number, table], "float32", name)
+
+    def in_eight_bits(self, value: OnnxActivation, quantization: Quantization, name: str) -> OnnxActivation:
+        """The value in a scale."""
+        if value.dtype == "int8":
+            return self.table(value, value.real, quantization, name)
+        value = self.in_float32(value, name)
+        number = self.emit("QUANTIZE", [value.number], quantization, name)
+        return replace(value, number=number, quantization=quantization, dtype="int8")
 
     def numbers(self, name: str, data: Sequence[int] | Sequence[tuple[int, int]]) -> int:
         """A constant of integers, such as axes."""
@@ -80,7 +119,7 @@ class OnnxEmitter:
         """The same bytes in another shape."""
         if tuple(stored) == value.stored:
             return value.number
-        return self.emit("RESHAPE", [value.number], value.quantization, name, new_shape=tuple(stored))
+        return self.move("RESHAPE", [value.number], value, name, new_shape=tuple(stored))
 
     def ordered(self, value: OnnxActivation, order: Order, name: str) -> OnnxActivation:
         """The value stored in this order of its dimensions."""
@@ -91,11 +130,20 @@ class OnnxEmitter:
             number = self.reshape(value, [value.shape[axis] for axis in order], f"{name}/reshape")
         else:
             permutation = self.numbers(f"{name}/transpose", [value.order.index(axis) for axis in order])
-            number = self.emit(
-                "TRANSPOSE", [value.number, permutation], value.quantization, f"{name}/transpose"
-            )
+            number = self.move("TRANSPOSE", [value.number, permutation], value, f"{name}/transpose")
         return replace(value, number=number, order=order)
 
     def image(self, value: OnnxActivation, name: str) -> OnnxActivation:
         """The value with its channels last."""
         return self.ordered(value, channels_last(len(value.shape)), name)
+
+    def extended(self, value: OnnxActivation, rank: int, name: str) -> OnnxActivation:
+        """The value with dimensions of size 1 in front."""
+        value = self.with_reshape(value, name)
+        extra = rank - len(value.shape)
+        if extra == 0:
+            return value
+        shape = (1,) * extra + value.shape
+        order = (*range(extra), *(axis + extra for axis in value.order))
+        number = self.reshape(value, [shape[axis] for axis in order], f"{name}/extended")
+        return replace(value, number=number, shape=shape, order=order)

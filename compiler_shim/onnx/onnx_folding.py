@@ -2,31 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES
-from dlasim.compiler_shim.onnx.onnx_values import Array
+from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxConstant
 
+_KEEP_SCALE = frozenset(
+    ("Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose",
+     "Unsqueeze")
+)  # fmt: skip
 _MAX_ELEMENTS = 1 << 20  # what a small file may ask for, beyond what it has itself
 Fold = Callable[[list[Array], Mapping[str, Any]], Array]
 
 
-def fold_constants(node: OnnxNode, inputs: list[Array]) -> Array | None:
-    """The node's result; None where it is not one of these operators, or cannot be computed."""
-    fold = _FOLDS.get(node.kind)
-    if fold is None or len(node.outputs) != 1:
-        return None
+def fold_node(node: OnnxNode, inputs: Sequence[object]) -> list[OnnxConstant] | None:
+    """The node's results; None where it is not one of these operators, or cannot be computed.
+
+    What moves elements of a constant with one scale keeps the scale, and so does a Transpose with several.
+    """
+    constants = [value for value in inputs if isinstance(value, OnnxConstant)]
+    first = constants[0] if constants else None
+    if node.kind in _KEEP_SCALE and first is not None and first.quantization is not None:
+        found = _moved_scale(node, first)
+        if found is not None:
+            moved = _results(node, [first.data, *(value.data for value in constants[1:])])
+            return None if moved is None else [OnnxConstant(data, found) for data in moved]
+    given = [value.real if isinstance(value, OnnxConstant) else None for value in inputs]
+    results = _results(node, given)
+    return None if results is None else [OnnxConstant(data) for data in results]
+
+
+def _moved_scale(node: OnnxNode, value: OnnxConstant) -> Quantization | None:
+    found = value.quantization
+    if found is None or not found.per_channel:
+        return found
+    turned = tuple(node.attributes.get("perm", reversed(range(value.data.ndim))))
+    is_transpose = node.kind == "Transpose" and sorted(turned) == list(range(value.data.ndim))
+    return replace(found, axis=turned.index(found.axis)) if is_transpose else None
+
+
+def _results(node: OnnxNode, inputs: Sequence[Array | None]) -> list[Array] | None:
     try:
         with np.errstate(all="ignore"):
-            result = np.asarray(fold(inputs, node.attributes))
+            if node.kind == "Split":
+                return _split(node, inputs)
+            fold = _FOLDS.get(node.kind)
+            if fold is None or len(node.outputs) != 1:
+                return None
+            result = np.asarray(fold([*inputs], node.attributes))  # type: ignore[list-item]
     except (ValueError, IndexError, TypeError, KeyError, OverflowError, ZeroDivisionError, AttributeError):
         return None
-    return result if result.dtype.kind in "iufb" else None
+    return [result] if result.dtype.kind in "iufb" else None
+
+
+def _split(node: OnnxNode, inputs: Sequence[Array | None]) -> list[Array] | None:
+    data, axis, count = np.asarray(inputs[0]), node.attributes.get("axis", 0), len(node.outputs)
+    if len(inputs) > 1 and inputs[1] is not None:
+        sizes = inputs[1].ravel().tolist()
+    else:
+        share = -(-data.shape[axis] // count)
+        sizes = [min(share, data.shape[axis] - share * place) for place in range(count)]
+    if len(sizes) != count or min(sizes) < 0 or sum(sizes) != data.shape[axis]:
+        return None
+    return list(np.split(data, np.cumsum(sizes)[:-1], axis))
 
 
 def _bounded(shape: Any) -> tuple[int, ...]:
@@ -130,32 +176,140 @@ def _gather(inputs: list[Array], at: Mapping[str, Any]) -> Array:
     return np.take(data, indices, axis)
 
 
+def _mean(data: Array, axis: Any, keepdims: bool) -> Array:
+    return np.asarray(np.mean(data, axis=axis, keepdims=keepdims, dtype=data.dtype))
+
+
+def _clip(inputs: list[Array]) -> Array:
+    low, high = (inputs[place] if place < len(inputs) else None for place in (1, 2))
+    return np.asarray(np.clip(inputs[0], low, high))
+
+
+def _tile(inputs: list[Array], _: Mapping[str, Any]) -> Array:
+    data, repeats = inputs
+    _bounded([data.size, *repeats.ravel().clip(1).tolist()])
+    return np.tile(data, _bounded(repeats))
+
+
+def _triangle(inputs: list[Array], at: Mapping[str, Any]) -> Array:
+    offset = int(inputs[1].ravel()[0]) if len(inputs) > 1 else 0
+    return np.triu(inputs[0], offset) if at.get("upper", 1) else np.tril(inputs[0], offset)
+
+
+def _flatten(inputs: list[Array], at: Mapping[str, Any]) -> Array:
+    return inputs[0].reshape(prod(inputs[0].shape[: at.get("axis", 1)]), -1)
+
+
+def _scatter(inputs: list[Array], at: Mapping[str, Any]) -> Array:
+    data, indices, updates = inputs
+    if at.get("reduction", "none") != "none":
+        raise ValueError
+    result = data.copy()
+    result[tuple(np.moveaxis(indices, -1, 0))] = updates
+    return result
+
+
+def _gather_nd(inputs: list[Array], at: Mapping[str, Any]) -> Array:
+    if at.get("batch_dims", 0):
+        raise ValueError
+    data, indices = inputs
+    _bounded([data.size, indices.size])
+    return np.asarray(data[tuple(np.moveaxis(indices, -1, 0))])
+
+
+def _sums(inputs: list[Array], at: Mapping[str, Any]) -> Array:
+    if at.get("exclusive") or at.get("reverse"):
+        raise ValueError
+    return np.cumsum(inputs[0], int(inputs[1].ravel()[0]), dtype=inputs[0].dtype)
+
+
+def _erf(x: Array) -> Array:
+    return np.array([math.erf(item) for item in x.ravel().tolist()], x.dtype).reshape(x.shape)
+
+
+def _product(inputs: list[Array], _: Mapping[str, Any]) -> Array:
+    one, two = inputs
+    _bounded([one.size, two.shape[-1]])
+    return np.asarray(np.matmul(one, two))
+
+
+def _pair(function: Callable[..., Any]) -> Fold:
+    """A function of several operands, one after another."""
+
+    def fold(inputs: list[Array], at: Mapping[str, Any]) -> Array:
+        result = inputs[0]
+        for other in inputs[1:]:
+            result = _each(function)([result, other], at)
+        return result
+
+    return fold
+
+
 _FOLDS: Mapping[str, Fold] = {
+    "Abs": _each(np.abs),
     "Add": _each(np.add),
+    "And": _each(np.logical_and),
     "Cast": _cast,
+    "CastLike": lambda inputs, _: inputs[0].astype(inputs[1].dtype),
     "Ceil": _each(np.ceil),
+    "Clip": lambda inputs, _: _clip(inputs),
     "Concat": lambda inputs, at: np.concatenate(inputs, at["axis"]),
     "Constant": _constant,
     "ConstantOfShape": _filled,
+    "Cos": _each(np.cos),
+    "CumSum": _sums,
     "Div": _divided,
     "Equal": _each(np.equal),
+    "Erf": _each(_erf),
+    "Exp": _each(np.exp),
     "Expand": _expand,
+    "Flatten": _flatten,
     "Floor": _each(np.floor),
     "Gather": _gather,
+    "GatherElements": lambda inputs, at: np.take_along_axis(inputs[0], inputs[1], at.get("axis", 0)),
+    "GatherND": _gather_nd,
+    "Greater": _each(np.greater),
+    "GreaterOrEqual": _each(np.greater_equal),
     "Identity": _each(np.asarray),
-    "Max": _each(np.maximum),
-    "Min": _each(np.minimum),
+    "IsNaN": _each(np.isnan),
+    "Less": _each(np.less),
+    "LessOrEqual": _each(np.less_equal),
+    "Log": _each(np.log),
+    "MatMul": _product,
+    "Max": _pair(np.maximum),
+    "Min": _pair(np.minimum),
+    "Mod": _each(lambda one, two: np.mod(one, two)),
     "Mul": _each(np.multiply),
     "Neg": _each(np.negative),
+    "Not": _each(np.logical_not),
+    "Or": _each(np.logical_or),
+    "Pow": lambda inputs, _: np.power(inputs[0], inputs[1].astype(inputs[0].dtype)),
     "Range": _range,
-    "ReduceProd": _reduce(np.prod),
+    "Reciprocal": _each(np.reciprocal),
     "ReduceMax": _reduce(np.max),
+    "ReduceMean": _reduce(_mean),
+    "ReduceMin": _reduce(np.min),
+    "ReduceProd": _reduce(np.prod),
+    "ReduceSum": _reduce(np.sum),
+    "Relu": lambda inputs, _: np.maximum(inputs[0], 0),
     "Reshape": _reshape,
+    "Round": _each(np.rint),
+    "ScatterND": _scatter,
+    "Shape": lambda inputs, at: np.array(inputs[0].shape[at.get("start", 0) : at.get("end")], np.int64),
+    "Sigmoid": _each(lambda x: 1 / (1 + np.exp(-x))),
+    "Sign": _each(np.sign),
+    "Sin": _each(np.sin),
+    "Size": lambda inputs, _: np.array(inputs[0].size, np.int64),
     "Slice": _slice,
+    "Softplus": _each(lambda x: np.log1p(np.exp(x))),
     "Sqrt": _each(np.sqrt),
     "Squeeze": _squeeze,
     "Sub": _each(np.subtract),
+    "Tanh": _each(np.tanh),
+    "Tile": _tile,
     "Transpose": lambda inputs, at: np.transpose(inputs[0], at.get("perm")),
+    "Trilu": _triangle,
     "Unsqueeze": lambda inputs, at: np.expand_dims(inputs[0], tuple(inputs[1].ravel().tolist())),
     "Where": _each(np.where),
+    "Xor": _each(np.logical_xor),
 }  # fmt: skip

@@ -9,9 +9,8 @@ import numpy as np
 from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_conversions import weights_of
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
-from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
-from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxActivation, OnnxConstant, plain
+from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxActivation, OnnxConstant, RefusedError, plain
 
 
 def fully_connected(converter: Converter, node: OnnxNode) -> None:

@@ -1,4 +1,4 @@
-"""Operators that move elements and compute nothing."""
+"""Operators that move elements and compute nothing: by rules for whole dimensions."""
 
 from __future__ import annotations
 
@@ -7,44 +7,36 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
-from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_folding import reshaped
+from dlasim.compiler_shim.onnx.onnx_pieces import (
+    as_int8,
+    axis_of,
+    constant_in,
+    gathered,
+    in_type,
+    is_exact,
+    part_of,
+    shaped,
+    type_of_all,
+)
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES
 from dlasim.compiler_shim.onnx.onnx_values import (
-    Array,
+    NoIntegerFormError,
     OnnxActivation,
     OnnxConstant,
-    channels_last,
+    RealInput,
+    RefusedError,
     moved,
-    order_after,
-    plain,
     quantized,
 )
-
-
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise RefusedError(f"its axis must be from {-rank} to {rank - 1} (got {axis})")
-    return axis % rank
+from dlasim.isa.limits import MAX_RANK
 
 
 def _reshaped(converter: Converter, node: OnnxNode, shape: Sequence[int]) -> None:
-    """The value in another shape: a view where the order of its dimensions allows, else put off."""
-    value, name, wanted = converter.activation(node), node.outputs[0], tuple(shape)
-    if len(wanted) > 8 or prod(wanted) != prod(value.shape):
-        raise RefusedError(f"{list(value.shape)} cannot be reshaped to {list(wanted)}")
-    if value.source is not None:  # one more reshape of what was put off
-        value = replace(value.source, quantization=value.quantization, curve=value.curve)
-    order = order_after(value, wanted)
-    if order is None:
-        converter.values[name] = replace(value, shape=wanted, order=plain(len(wanted)), source=value)
-        return
-    number = converter.reshape(value, [wanted[axis] for axis in order], name)
-    converter.values[name] = replace(value, number=number, shape=wanted, order=order)
+    converter.values[node.outputs[0]] = shaped(converter, converter.activation(node), shape, node.outputs[0])
 
 
 def reshape(converter: Converter, node: OnnxNode) -> None:
@@ -63,7 +55,7 @@ def flatten(converter: Converter, node: OnnxNode) -> None:
     """Flatten."""
     shape = converter.activation(node).shape
     axis = node.attributes.get("axis", 1)
-    axis = axis if axis == len(shape) else _axis(axis, len(shape))
+    axis = axis if axis == len(shape) else axis_of(axis, len(shape))
     _reshaped(converter, node, (prod(shape[:axis]), prod(shape[axis:])))
 
 
@@ -71,7 +63,7 @@ def squeeze(converter: Converter, node: OnnxNode) -> None:
     """Squeeze."""
     shape = converter.activation(node).shape
     given = converter.integers(node, 1, [axis for axis, size in enumerate(shape) if size == 1])
-    axes = {_axis(axis, len(shape)) for axis in given}
+    axes = {axis_of(axis, len(shape)) for axis in given}
     if any(shape[axis] != 1 for axis in axes):
         raise RefusedError(f"axes {sorted(axes)} of {list(shape)} are not all of size 1")
     _reshaped(converter, node, [size for axis, size in enumerate(shape) if axis not in axes])
@@ -81,7 +73,7 @@ def unsqueeze(converter: Converter, node: OnnxNode) -> None:
     """Unsqueeze."""
     shape, given = converter.activation(node).shape, converter.integers(node, 1)
     rank = len(shape) + len(given)
-    axes = {_axis(axis, rank) for axis in given}
+    axes = {axis_of(axis, rank) for axis in given}
     sizes = iter(shape)
     if len(axes) != len(given):
         raise RefusedError(f"axes {given} repeat")
@@ -99,58 +91,54 @@ def transpose(converter: Converter, node: OnnxNode) -> None:
 
 
 def cast(converter: Converter, node: OnnxNode) -> None:
-    """Cast from one real type to another."""
-    if DTYPES.get(node.attributes.get("to", 0)) not in ("float16", "float32", "float64"):
-        raise RefusedError("only conversions between real types are supported")
-    identity(converter, node)
+    """Cast: nothing from one real type to another."""
+    to = DTYPES.get(node.attributes.get("to", 0), "")
+    value = converter.known(node)
+    assert isinstance(value, OnnxActivation)
+    is_real = value.dtype in ("int8", "float32")
+    if is_real and to in ("float16", "float32", "float64"):
+        identity(converter, node)
+        return
+    to = "float32" if to in ("float16", "float64") else to
+    if to not in ("float32", "int32", "int64", "bool"):
+        raise RefusedError(f"a conversion to {to or 'this type'} is not supported")
+    name = node.outputs[0]
+    value = converter.in_float32(value, name) if is_real else value
+    number = converter.compute("CAST", [value.number], to, name)
+    converter.settle(node, replace(value, number=number, dtype=to))
 
 
 def identity(converter: Converter, node: OnnxNode) -> None:
     """Identity, and Dropout at inference."""
-    converter.values[node.outputs[0]] = converter.value(node)
+    converter.values[node.outputs[0]] = converter.known(node)
 
 
 def concatenate(converter: Converter, node: OnnxNode) -> None:
     """Concat: each part in the scale of the whole."""
     name = node.outputs[0]
-    parts = [converter.value(node, position) for position in range(len(node.inputs))]
-    values = [
-        converter.with_reshape(part, f"{name}/part {place}") if isinstance(part, OnnxActivation) else part
-        for place, part in enumerate(parts)
-    ]
-    first = next((part for part in values if isinstance(part, OnnxActivation)), None)
+    parts = [converter.known(node, position) for position in range(len(node.inputs))]
+    first = next((part for part in parts if isinstance(part, OnnxActivation)), None)
     if first is None:
-        raise RefusedError("its parts are not quantized")
-    quantization = converter.optional_target(node) or first.quantization
+        raise RefusedError("its parts are all constant")
+    first = converter.with_reshape(first, name)
+    dtype, quantization = type_of_all(converter, node, parts)
     rank, numbers, size = len(first.shape), [], 0
-    axis = _axis(node.attributes.get("axis", 0), rank)
-    for place, part in enumerate(values):
+    axis = axis_of(node.attributes.get("axis", 0), rank)
+    for place, part in enumerate(parts):
         label = f"{name}/part {place}"
-        if isinstance(part, OnnxConstant):
-            if part.data.ndim != rank:
-                raise RefusedError("its parts have different numbers of dimensions")
-            data = quantized(part.real, quantization).transpose(first.order)
-            numbers.append(converter.eight_bits(label, np.ascontiguousarray(data), quantization))
-            size += part.data.shape[axis]
-            continue
-        if not isinstance(part, OnnxActivation) or len(part.shape) != rank:
+        if len(part.data.shape if isinstance(part, OnnxConstant) else part.shape) != rank:
             raise RefusedError("its parts have different numbers of dimensions")
-        part = converter.table(part, part.real, quantization, label)
-        numbers.append(converter.ordered(part, first.order, label).number)
-        size += part.shape[axis]
-    number = converter.emit("CONCATENATION", numbers, quantization, name, axis=first.order.index(axis))
+        if isinstance(part, OnnxConstant):
+            numbers.append(constant_in(converter, part, dtype, quantization, first.order, label))
+            size += part.data.shape[axis]
+        else:
+            value = in_type(converter, part, dtype, quantization, label)
+            numbers.append(converter.ordered(value, first.order, label).number)
+            size += part.shape[axis]
     shape = (*first.shape[:axis], size, *first.shape[axis + 1 :])
-    converter.values[name] = OnnxActivation(number, shape, first.order, quantization)
-
-
-def _part(
-    converter: Converter, value: OnnxActivation, begins: Sequence[int], sizes: Sequence[int], name: str
-) -> OnnxActivation:
-    """A box of the value, by the file's dimensions."""
-    begin = converter.numbers(f"{name}/begin", [begins[axis] for axis in value.order])
-    size = converter.numbers(f"{name}/size", [sizes[axis] for axis in value.order])
-    number = converter.emit("SLICE", [value.number, begin, size], value.quantization, name)
-    return replace(value, number=number, shape=tuple(sizes))
+    whole = OnnxActivation(0, shape, first.order, quantization, dtype=dtype)
+    number = converter.move("CONCATENATION", numbers, whole, name, axis=first.order.index(axis))
+    converter.values[name] = replace(whole, number=number)
 
 
 def slice_(converter: Converter, node: OnnxNode) -> None:
@@ -159,10 +147,13 @@ def slice_(converter: Converter, node: OnnxNode) -> None:
     value = converter.with_reshape(converter.activation(node), name)
     rank = len(value.shape)
     begins, ends = converter.integers(node, 1), converter.integers(node, 2)
-    axes = [_axis(axis, rank) for axis in converter.integers(node, 3, range(len(begins)))]
+    axes = [axis_of(axis, rank) for axis in converter.integers(node, 3, range(len(begins)))]
     steps = converter.integers(node, 4, [1] * len(begins))
-    if not len(begins) == len(ends) == len(axes) == len(steps) or min(steps, default=1) < 1:
-        raise RefusedError("its begins, ends, axes and steps do not fit, or a step is below 1")
+    if not len(begins) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        raise RefusedError("its begins, ends, axes and steps do not fit")
+    if min(steps, default=1) < 0:
+        _backwards(converter, value, (begins, ends, axes, steps), name)
+        return
     first, last, step = [0] * rank, list(value.shape), [1] * rank
     for axis, begin, end, stride in zip(axes, begins, ends, steps, strict=True):
         first[axis], last[axis], _ = slice(begin, end).indices(value.shape[axis])
@@ -171,17 +162,28 @@ def slice_(converter: Converter, node: OnnxNode) -> None:
     if min(sizes, default=1) < 1:
         raise RefusedError("its result is empty")
     if max(step, default=1) == 1:
-        converter.values[name] = _part(converter, value, first, sizes, name)
+        converter.values[name] = part_of(converter, value, first, sizes, name)
         return
     rows = [converter.numbers(name, [row[axis] for axis in value.order]) for row in (first, last, step)]
-    number = converter.emit("STRIDED_SLICE", [value.number, *rows], value.quantization, name)
+    number = converter.move("STRIDED_SLICE", [value.number, *rows], value, name)
     converter.values[name] = replace(value, number=number, shape=tuple(sizes))
+
+
+def _backwards(converter: Converter, value: OnnxActivation, rows: Sequence[Sequence[int]], name: str) -> None:
+    """A Slice with a step below 0: an index for each place."""
+    for begin, end, axis, step in zip(*rows, strict=True):
+        end = end if step > 0 or end >= -value.shape[axis] else -(1 << 62)
+        places = np.arange(value.shape[axis])[slice(begin, None if end < -(1 << 60) else end, step)]
+        if not places.size:
+            raise RefusedError("its result is empty")
+        value = gathered(converter, value, places, axis, name)
+    converter.values[name] = value
 
 
 def split(converter: Converter, node: OnnxNode) -> None:
     """Split."""
     value = converter.with_reshape(converter.activation(node), node.outputs[0])
-    axis, count = _axis(node.attributes.get("axis", 0), len(value.shape)), len(node.outputs)
+    axis, count = axis_of(node.attributes.get("axis", 0), len(value.shape)), len(node.outputs)
     whole = value.shape[axis]
     share = -(-whole // max(count, 1))
     usual = [min(share, whole - share * place) for place in range(count)]
@@ -192,130 +194,142 @@ def split(converter: Converter, node: OnnxNode) -> None:
     for name, size in zip(node.outputs, sizes, strict=True):
         begins = [begin if place == axis else 0 for place in range(len(value.shape))]
         box = [size if place == axis else other for place, other in enumerate(value.shape)]
-        converter.values[name] = _part(converter, value, begins, box, name)
+        converter.values[name] = part_of(converter, value, begins, box, name)
         begin += size
-
-
-def gather(converter: Converter, node: OnnxNode) -> None:
-    """Gather of one constant index: a slice."""
-    name = node.outputs[0]
-    value = converter.with_reshape(converter.activation(node), name)
-    indices = converter.constant(node, 1).data
-    axis = _axis(node.attributes.get("axis", 0), len(value.shape))
-    if indices.size != 1 or indices.dtype.kind not in "iu" or indices.ndim > 1:
-        raise RefusedError("only one constant index is supported")
-    index = _axis(int(indices.ravel()[0]), value.shape[axis])
-    begins = [index if place == axis else 0 for place in range(len(value.shape))]
-    box = [1 if place == axis else size for place, size in enumerate(value.shape)]
-    part = _part(converter, value, begins, box, name)
-    if indices.ndim == 1:
-        converter.values[name] = part
-        return
-    shape = tuple(size for place, size in enumerate(box) if place != axis)
-    order = tuple(other - (other > axis) for other in part.order if other != axis)
-    number = converter.reshape(part, [shape[place] for place in order], f"{name}/squeezed")
-    converter.values[name] = replace(part, number=number, shape=shape, order=order)
 
 
 def pad(converter: Converter, node: OnnxNode) -> None:
     """Pad with a constant, or with what is next to the edge."""
     name = node.outputs[0]
-    value = converter.with_reshape(converter.exact(node), name)
+    value = converter.with_reshape(converter.activation(node), name)
     rank, mode = len(value.shape), node.attributes.get("mode", "constant")
     given = converter.integers(node, 1)
-    axes = [_axis(axis, rank) for axis in converter.integers(node, 3, range(rank))]
+    axes = [axis_of(axis, rank) for axis in converter.integers(node, 3, range(rank))]
     if len(given) != 2 * len(axes) or min(given, default=0) < 0 or max(given, default=0) > 1 << 15:
         raise RefusedError("its pads do not fit, or are below 0")
     pads = [(0, 0)] * rank
     for place, axis in enumerate(axes):
         pads[axis] = given[place], given[place + len(axes)]
     amounts = converter.numbers(f"{name}/pads", [pads[axis] for axis in value.order])
+    if max(given, default=0) == 0:
+        converter.values[name] = value
+        return
+    if mode == "edge":
+        converter.values[name] = _at_edge(converter, value, pads, name)
+        return
     if mode == "reflect":
-        number = converter.emit(
-            "MIRROR_PAD", [value.number, amounts], value.quantization, name, mode="REFLECT"
-        )
+        number = converter.move("MIRROR_PAD", [value.number, amounts], value, name, mode="REFLECT")
     elif mode == "constant":
-        filler = converter.constant(node, 2).real if converter.has(node, 2) else np.zeros(1, np.float32)
-        if filler.size != 1:
-            raise RefusedError("it pads with a single number only")
-        entry = quantized(float(filler.ravel()[0]), value.quantization).reshape(1)
-        if (
-            converter.has(node, 2)
-            and converter.constant(node, 2).data.dtype.kind in "iu"
-            and filler.dtype.kind in "iu"
-        ):
-            entry = _as_int8(filler)
-        if int(entry[0]) == value.quantization.zero_point:
-            number = converter.emit("PAD", [value.number, amounts], value.quantization, name)
-        else:
-            constant = converter.eight_bits(f"{name}/filler", entry, value.quantization)
-            number = converter.emit("PADV2", [value.number, amounts, constant], value.quantization, name)
+        number = _padded(converter, node, value, amounts)
     else:
         raise RefusedError(f"mode {str(mode)[:20]} is not supported")
     shape = tuple(sum(pads[axis]) + size for axis, size in enumerate(value.shape))
     converter.values[name] = replace(value, number=number, shape=shape)
 
 
-def _as_int8(data: Array) -> NDArray[np.int8]:
-    """A filler that is an 8-bit number itself, for a Pad of integers."""
-    offset = 128 if data.dtype == np.uint8 else 0
-    numbers: NDArray[np.int8] = np.clip(data.astype(np.int64).ravel() - offset, -128, 127).astype(np.int8)
-    return numbers
+def _padded(converter: Converter, node: OnnxNode, value: OnnxActivation, amounts: int) -> int:
+    """A Pad with one number."""
+    name = node.outputs[0]
+    filler = converter.constant(node, 2).real if converter.has(node, 2) else np.zeros(1, np.float32)
+    if filler.size != 1:
+        raise RefusedError("it pads with a single number only")
+    if value.dtype != "int8":
+        constant = converter.builder.constant(f"{name[:50]}/filler", filler.reshape(1).astype(value.dtype))
+        return converter.move("PADV2", [value.number, amounts, constant], value, name)
+    if value.curve is not None:
+        raise NoIntegerFormError(f"its input {node.inputs[0][:60]} is not quantized")
+    is_asked_for = converter.optional_target(node) == value.quantization
+    if not is_asked_for and not is_exact(OnnxConstant(filler), value.quantization):
+        raise NoIntegerFormError("the number to pad with is not one of its scale")
+    entry = quantized(float(filler.ravel()[0]), value.quantization).reshape(1)
+    is_plain = converter.has(node, 2) and converter.constant(node, 2).data.dtype.kind in "iu"
+    if is_plain and filler.dtype.kind in "iu":
+        entry = as_int8(filler)
+    if int(entry[0]) == value.quantization.zero_point:
+        return converter.emit("PAD", [value.number, amounts], value.quantization, name)
+    constant = converter.eight_bits(f"{name}/filler", entry, value.quantization)
+    return converter.emit("PADV2", [value.number, amounts, constant], value.quantization, name)
 
 
-def resize(converter: Converter, node: OnnxNode) -> None:
-    """Resize to the nearest neighbour, by whole factors."""
-    name, at = node.outputs[0], node.attributes
-    value = converter.with_reshape(converter.activation(node), name)
-    rank = len(value.shape)
-    if at.get("mode", "nearest") != "nearest" or rank != 4:
-        raise RefusedError("only mode nearest and images of 4 dimensions are supported")
-    if converter.has(node, 3):
-        sizes = converter.integers(node, 3)
-    else:
-        scales = converter.constant(node, 2).real.ravel().tolist()
-        if len(scales) != rank or not all(0 < scale < 1 << 15 for scale in scales):
-            raise RefusedError("its scales do not fit")
-        sizes = [int(size * scale) for size, scale in zip(value.shape, scales, strict=True)]
-    if len(sizes) != rank or sizes[:2] != list(value.shape[:2]) or min(sizes) < 1 or max(sizes) > 1 << 15:
-        raise RefusedError("it must keep batch and channels")
-    if any(size % old for size, old in zip(sizes, value.shape, strict=True)):
-        raise RefusedError(f"{list(value.shape)} to {sizes} is not by whole factors")
-    if at.get("coordinate_transformation_mode", "half_pixel") not in ("asymmetric", "half_pixel"):
-        raise RefusedError("its coordinates must be asymmetric or half_pixel")
-    is_asymmetric = at.get("coordinate_transformation_mode", "half_pixel") == "asymmetric"
-    if is_asymmetric and at.get("nearest_mode", "round_prefer_floor") != "floor":
-        raise RefusedError("with asymmetric coordinates its nearest_mode must be floor")
-    value = converter.image(value, name)
-    wanted = converter.numbers(f"{name}/size", sizes[2:])
-    number = converter.emit("RESIZE_NEAREST_NEIGHBOR", [value.number, wanted], value.quantization, name)
-    converter.values[name] = replace(value, number=number, shape=tuple(sizes), order=channels_last(4))
+def _at_edge(
+    converter: Converter, value: OnnxActivation, pads: Sequence[tuple[int, int]], name: str
+) -> OnnxActivation:
+    """A Pad with what is at the edge."""
+    for axis, (before, after) in enumerate(pads):
+        if before or after:
+            size = value.shape[axis]
+            places = np.arange(-before, size + after).clip(0, size - 1)
+            value = gathered(converter, value, places, axis, name)
+    return value
+
+
+def pad_in_float32(converter: Converter, node: OnnxNode) -> None:
+    """Pad of what is not quantized."""
+    name = node.outputs[0]
+    converter.values[node.inputs[0]] = converter.real(node)
+    pad(converter, node)
+    found = converter.values[name]
+    assert isinstance(found, OnnxActivation)
+    converter.settle(node, found)
+
+
+def expand(converter: Converter, node: OnnxNode) -> None:
+    """Expand."""
+    value, wanted = converter.activation(node), converter.integers(node, 1)
+    if min(wanted, default=1) < 1 or max(wanted, default=1) > 1 << 20 or len(wanted) > MAX_RANK:
+        raise RefusedError(f"shape {wanted[:8]} is not supported")
+    try:
+        shape = np.broadcast_shapes(value.shape, tuple(wanted))
+    except ValueError:
+        raise RefusedError(f"{list(value.shape)} cannot be expanded to {wanted[:8]}") from None
+    name = node.outputs[0]
+    value = converter.extended(value, len(shape), name)
+    if shape != value.shape:
+        numbers = converter.numbers(name, [shape[axis] for axis in value.order])
+        number = converter.move("BROADCAST_TO", [value.number, numbers], value, name)
+        value = replace(value, number=number, shape=shape)
+    converter.values[name] = value
+
+
+def tile(converter: Converter, node: OnnxNode) -> None:
+    """Tile."""
+    name = node.outputs[0]
+    value, repeats = converter.with_reshape(converter.activation(node), name), converter.integers(node, 1)
+    if len(repeats) != len(value.shape) or min(repeats, default=1) < 1 or max(repeats, default=1) > 1 << 20:
+        raise RefusedError(f"repeats {repeats[:8]} do not fit shape {list(value.shape)}")
+    if max(repeats, default=1) > 1:
+        numbers = converter.numbers(name, [repeats[axis] for axis in value.order])
+        number = converter.move("TILE", [value.number, numbers], value, name)
+        shape = tuple(size * count for size, count in zip(value.shape, repeats, strict=True))
+        value = replace(value, number=number, shape=shape)
+    converter.values[name] = value
 
 
 def shape_of(converter: Converter, node: OnnxNode) -> None:
-    """Shape, which is known."""
-    shape = converter.value(node)
-    sizes = getattr(shape, "shape", None) if not isinstance(shape, OnnxConstant) else shape.data.shape
-    if sizes is None:
+    """Shape and Size, which are known."""
+    value = converter.value(node)
+    if not isinstance(value, OnnxActivation | RealInput):
         raise RefusedError("its input has no shape")
-    chosen = sizes[node.attributes.get("start", 0) : node.attributes.get("end", len(sizes))]
-    converter.values[node.outputs[0]] = OnnxConstant(np.array(chosen, np.int64))
+    at, sizes = node.attributes, np.array(value.shape, np.int64)
+    found = sizes.prod() if node.kind == "Size" else sizes[at.get("start", 0) : at.get("end", len(sizes))]
+    converter.values[node.outputs[0]] = OnnxConstant(np.asarray(found, np.int64))
 
 
 MOVEMENT = {
     "Cast": cast,
     "Concat": concatenate,
     "Dropout": identity,
+    "Expand": expand,
     "Flatten": flatten,
-    "Gather": gather,
     "Identity": identity,
     "Pad": pad,
     "Reshape": reshape,
-    "Resize": resize,
     "Shape": shape_of,
+    "Size": shape_of,
     "Slice": slice_,
     "Split": split,
     "Squeeze": squeeze,
+    "Tile": tile,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
 }

@@ -8,15 +8,15 @@ import numpy as np
 
 from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
-from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
-from dlasim.compiler_shim.onnx.onnx_values import OnnxActivation
+from dlasim.compiler_shim.onnx.onnx_values import NoIntegerFormError, OnnxActivation, RefusedError
 from dlasim.compiler_shim.onnx.onnx_windows import Windows, finished, square, windows, written_padding
 
 _LOWEST = -128
 
 
-def _kernel(node: OnnxNode) -> tuple[int, ...]:
+def kernel_of(node: OnnxNode) -> tuple[int, ...]:
+    """The window of a pool."""
     kernel = node.attributes.get("kernel_shape", ())
     if not kernel:
         raise RefusedError("it has no kernel_shape")
@@ -27,8 +27,8 @@ def maximum_pool(converter: Converter, node: OnnxNode) -> None:
     """MaxPool; padding never wins."""
     value, name = converter.exact(node), node.outputs[0]
     if len(node.outputs) > 1 or max(node.attributes.get("dilations", ()), default=1) > 1:
-        raise RefusedError("indices and dilation are not supported")
-    found = windows(node, _kernel(node), value.shape[2:])
+        raise NoIntegerFormError("indices and dilation are not supported")
+    found = windows(node, kernel_of(node), value.shape[2:])
     image, is_line = square(converter, value, name)
     number = image.number
     if found.is_padded and not found.is_same:
@@ -49,8 +49,8 @@ def average_pool(converter: Converter, node: OnnxNode) -> None:
     """AveragePool: a pool where the scale stays, else a depthwise convolution, which rounds once."""
     value, name = converter.exact(node), node.outputs[0]
     if max(node.attributes.get("dilations", ()), default=1) > 1:
-        raise RefusedError("dilation is not supported")
-    found = windows(node, _kernel(node), value.shape[2:])
+        raise NoIntegerFormError("dilation is not supported")
+    found = windows(node, kernel_of(node), value.shape[2:])
     target = converter.optional_target(node) or value.quantization
     counts_padding = bool(node.attributes.get("count_include_pad", 0))
     image, is_line = square(converter, value, name)
@@ -60,7 +60,7 @@ def average_pool(converter: Converter, node: OnnxNode) -> None:
     elif is_same_scale and (not found.is_padded or (found.is_same and not counts_padding)):
         number = converter.emit("AVERAGE_POOL_2D", [image.number], target, name, **_pool_options(found))
     elif found.is_padded and not counts_padding:
-        raise RefusedError("it averages over parts of windows at the edge, and changes the scale")
+        raise NoIntegerFormError("it averages over parts of windows at the edge, and changes the scale")
     else:
         padded = image.number if not found.is_padded else written_padding(converter, image, found, name, None)
         number = _weighed(converter, node, padded, value, target, found)

@@ -16,7 +16,7 @@ from dlasim.compiler_shim.onnx.protobuf_wire import Message, WireReader
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 
-MIN_OPSET = 13
+MIN_OPSET = 10  # the first with QuantizeLinear
 STANDARD, MICROSOFT = "", "com.microsoft"
 _DOMAINS = {"": STANDARD, "ai.onnx": STANDARD, MICROSOFT: MICROSOFT}
 
@@ -51,6 +51,7 @@ class OnnxModel:
     inputs: tuple[Port, ...]
     outputs: tuple[str, ...]
     budget: ConstantBudget
+    opset: int = 13
 
 
 def read_onnx(given: AnyInput, name: str | None = None) -> OnnxModel:
@@ -62,7 +63,7 @@ def read_onnx(given: AnyInput, name: str | None = None) -> OnnxModel:
     graph = model.get("graph")
     if graph is None:
         raise InputError(f"{name}: not an ONNX model: it has no graph")
-    _check_opset(model, name)
+    opset = _opset(model, name)
     if graph["sparse_initializer"]:
         raise InputError(f"{name}: sparse constants are not supported")
     budget = ConstantBudget(len(data))
@@ -72,15 +73,16 @@ def read_onnx(given: AnyInput, name: str | None = None) -> OnnxModel:
     ports = [_port(port, name) for port in graph["input"] if printable(port.get("name", "")) not in constants]
     outputs = tuple(printable(port.get("name", "")) for port in graph["output"])
     stem = printable(graph.get("name", "") or Path(path).stem)
-    return OnnxModel(stem, nodes, constants, tuple(ports), outputs, budget)
+    return OnnxModel(stem, nodes, constants, tuple(ports), outputs, budget, opset)
 
 
-def _check_opset(model: Message, name: str) -> None:
+def _opset(model: Message, name: str) -> int:
     versions = {entry.get("domain", ""): entry.get("version", 0) for entry in model["opset_import"]}
-    opset = versions.get("", versions.get("ai.onnx", 0))
+    opset = int(versions.get("", versions.get("ai.onnx", 0)))
     if opset < MIN_OPSET:
         raise InputError(f"{name}: its opset must be at least {MIN_OPSET} (got {opset}); convert it with "
                          f"onnx.version_converter, or export it anew")  # fmt: skip
+    return opset
 
 
 def _node(number: int, node: Message, reader: OnnxTensorReader, name: str) -> OnnxNode:

@@ -69,13 +69,12 @@ DTYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
     10: "float16", 11: "float64", 12: "uint32", 13: "uint64",
 }  # fmt: skip
+HALF_BYTES = {21: "uint8", 22: "int8"}  # of 4 bits, two to a byte, and the type that holds them here
 OTHER_TYPES = {
     8: "string",
     14: "complex64",
     15: "complex128",
     16: "bfloat16",
     17: "float8",
-    21: "uint4",
-    22: "int4",
 }
 EXTERNAL = 1  # data_location

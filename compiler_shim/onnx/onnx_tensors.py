@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.constant_budget import ConstantBudget
 from dlasim.compiler_shim.graph import MAX_DIMENSIONS, label
-from dlasim.compiler_shim.onnx.onnx_schema import DTYPES, EXTERNAL, OTHER_TYPES
+from dlasim.compiler_shim.onnx.onnx_schema import DTYPES, EXTERNAL, HALF_BYTES, OTHER_TYPES
 from dlasim.compiler_shim.onnx.protobuf_wire import Message
 from dlasim.errors import InputError, printable
 from dlasim.fileio import MAX_FILE_BYTES
@@ -45,7 +45,8 @@ class OnnxTensorReader:
     def array(self, tensor: Message) -> Array:
         """The tensor's elements."""
         where = f"{self._name}: constant {label(printable(tensor.get('name', ''))) or 'without a name'}"
-        dtype = np.dtype(dtype_name(tensor.get("data_type", 0), where))
+        number = tensor.get("data_type", 0)
+        dtype = np.dtype(HALF_BYTES[number] if number in HALF_BYTES else dtype_name(number, where))
         shape = tuple(tensor["dims"])
         if len(shape) > MAX_DIMENSIONS or min(shape, default=0) < 0:
             given, most = str(list(shape))[:60], MAX_DIMENSIONS
@@ -54,6 +55,8 @@ class OnnxTensorReader:
             raise InputError(f"{where}: shape {list(shape)} of {dtype.name} is larger than 2 GiB")
         size_bytes = math.prod(shape) * dtype.itemsize
         self._budget.spend(size_bytes, where)
+        if number in HALF_BYTES:
+            return self._halves(tensor, dtype, shape, where)
         raw = self._raw(tensor, size_bytes, where)
         if raw is None:
             return self._listed(tensor, dtype, shape, where)
@@ -63,6 +66,22 @@ class OnnxTensorReader:
             )
         stored = np.dtype(np.uint8) if dtype.kind == "b" else dtype
         return np.frombuffer(raw, stored.newbyteorder("<")).reshape(shape).astype(dtype)
+
+    def _halves(self, tensor: Message, dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> Array:
+        """Numbers of 4 bits, the first of two in the low half of a byte."""
+        count = math.prod(shape)
+        raw = self._raw(tensor, -(-count // 2), where)
+        if raw is None:
+            raw = self._listed(tensor, np.dtype(np.uint8), (len(tensor["int32_data"]),), where).tobytes()
+        if len(raw) != -(-count // 2):
+            raise InputError(
+                f"{where}: {count} numbers of 4 bits must have half as many bytes (got {len(raw)})"
+            )
+        pairs = np.frombuffer(raw, np.uint8)
+        numbers = np.stack([pairs & 15, pairs >> 4], axis=1).ravel()[:count].reshape(shape)
+        if dtype == np.uint8:
+            return numbers
+        return ((numbers ^ 8).astype(np.int8) - 8).astype(np.int8)
 
     def _raw(self, tensor: Message, size_bytes: int, where: str) -> Any:
         if tensor.get("data_location", 0) == EXTERNAL:

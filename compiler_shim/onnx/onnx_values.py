@@ -22,6 +22,15 @@ Array = NDArray[Any]
 Floats = NDArray[np.float32]
 Shape = tuple[int, ...]
 Order = tuple[int, ...]
+NO_SCALE = Quantization((0.0,), (0,))  # of numbers that stand for themselves
+
+
+class RefusedError(Exception):
+    """Why a node cannot be placed."""
+
+
+class NoIntegerFormError(RefusedError):
+    """Why 8-bit numbers do not suffice for a node; it may be computed in float32 instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +56,12 @@ class OnnxConstant:
 
 @dataclass(frozen=True, slots=True)
 class OnnxActivation:
-    """An int8 tensor of the graph; `shape` is that of the file, and dimension `order[i]` of it is stored as
+    """A tensor of the graph; `shape` is that of the file, and dimension `order[i]` of it is stored as
     dimension i.
 
-    `curve` says what real number each of -128 to 127 stands for, where that is not what the scale says.
-    `source` is set for a reshape that no order can express, and that was put off: the value before it.
+    It is int8, or else of a `dtype` that has no scale: float32, int32, int64 or bool. `curve` says what real
+    number each of -128 to 127 stands for, where that is not what the scale says. `source` is set for a
+    reshape that no order can express, and that was put off: the value before it.
     """
 
     number: int
@@ -60,10 +70,13 @@ class OnnxActivation:
     quantization: Quantization
     curve: Floats | None = None
     source: OnnxActivation | None = None
+    dtype: str = "int8"
 
     @property
     def real(self) -> Floats:
         """What each of -128 to 127 stands for."""
+        if self.dtype != "int8":
+            raise NoIntegerFormError(f"it reads {self.dtype}, not 8 bits")
         return scale_curve(self.quantization) if self.curve is None else self.curve
 
     @property
@@ -108,10 +121,10 @@ def scale_curve(quantization: Quantization) -> Floats:
 
 
 def quantized(real: Array | float, quantization: Quantization) -> NDArray[np.int8]:
-    """Real numbers as int8, halves to even as QuantizeLinear rounds."""
+    """Real numbers as int8, halves to even as QuantizeLinear rounds, and NaN to the lowest as on x86."""
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.rint(np.asarray(real, np.float32) / np.float32(quantization.scale))
-    steps = np.nan_to_num(steps, nan=0.0, posinf=1e9, neginf=-1e9).clip(-1e9, 1e9).astype(np.int64)
+    steps = np.nan_to_num(steps, nan=-1e9, posinf=1e9, neginf=-1e9).clip(-1e9, 1e9).astype(np.int64)
     numbers: NDArray[np.int8] = np.clip(steps + quantization.zero_point, -128, 127).astype(np.int8)
     return numbers
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from dlasim.compiler_shim.graph import Quantization, label
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
-from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
-from dlasim.compiler_shim.onnx.onnx_values import OnnxActivation, channels_last
+from dlasim.compiler_shim.onnx.onnx_values import OnnxActivation, RefusedError, channels_last
 from dlasim.compiler_shim.operators.windows import padding_before
 from dlasim.dataclass import dataclass
 from dlasim.errors import one_of, printable

@@ -94,7 +94,7 @@ ROWS = (
     ),
     OperatorDefinition(
         OWN_TABLE,
-        "q q -> q",
+        "q x -> x",
         elementwise.same_shape,
         lookup.table,
         ("LUT",),

@@ -9,6 +9,7 @@ from dlasim.cli.group import LazyGroup
 COMMANDS = {
     "From model to cycles": {
         "model": "write a built-in network as an int8 .tflite file",
+        "quantize": "make an int8 network of a float one",
         "inspect": "show a model's inputs, outputs, operators and sizes",
         "compile": "compile a model to a program for one machine",
         "run": "run a model or program and report its outputs and cycles",

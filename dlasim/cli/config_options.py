@@ -100,6 +100,15 @@ def _shared(table: tuple[tuple[str, str, Any, str], ...]) -> Callable[[F], F]:
     return decorate
 
 
+def assume_option(function: F) -> F:
+    """--assume-int8."""
+    return click.option(
+        "--assume-int8",
+        is_flag=True,
+        help="Estimate a float network: assume int8 and scales. Results are marked; there are no outputs.",
+    )(function)
+
+
 def config_option(function: F) -> F:
     """--config."""
     return click.option(

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+from dlasim.cli.config_options import (
+    assume_option,
+    compile_options,
+    machine_options,
+    take_compile,
+    take_machine,
+)
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.terminal import say, stdout_width
 from dlasim.errors import printable
@@ -28,8 +34,9 @@ Examples:
 @click.argument("model", metavar="MODEL")
 @machine_options
 @compile_options
+@assume_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
-def command(model: str, as_json: bool, **given: Any) -> None:
+def command(model: str, as_json: bool, assume_int8: bool, **given: Any) -> None:
     """Show for each operator of MODEL where it runs and why, its tiling, its DMA traffic and its cycles.
 
     `tile` is ROWSxCOLUMNSxOUTPUTS/INPUTS of one tile, in pixels and channels. With `channels outer` a group
@@ -42,7 +49,9 @@ def command(model: str, as_json: bool, **given: Any) -> None:
     base, machine = take_machine(given)
     from dlasim import api
 
-    rows = api.explain(model, base, **machine, **take_compile(given))
+    rows = api.explain(model, base, assume_int8=assume_int8, **machine, **take_compile(given))
+    for warning in rows.report["warnings"]:
+        say(f"dlasim: warning: {warning}", err=True)
     if as_json:
         say(json.dumps(rows, indent=2))
         return

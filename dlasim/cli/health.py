@@ -24,6 +24,7 @@ DISTRIBUTION = "dlasim"
 EXTRAS = {
     "verify": "`dlasim verify`, which compares with TensorFlow's kernels",
     "onnx": "`dlasim verify model.onnx`, which compares with onnxruntime",
+    "quantize": "`dlasim quantize`, which makes an int8 network of a float one",
     "media": "pictures as inputs: `dlasim run --input image.png`",
     "distributed": "sweeps on several machines: `dlasim sweep --scheduler`",
     "firmware": "building firmware from C sources; a prebuilt one is included",

@@ -30,7 +30,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Machine": ("--config", *_of_part("Machine"), "--set"),
     **{part: _of_part(part) for part in ("MAC and VECTOR", "SRAM", "DMA", "Issue of instructions")},
-    "Compiling": ("--fusion", "--tiling", "--place", "--depthwise", "--requant", "--dla-ops"),
+    "Compiling": (
+        "--fusion", "--tiling", "--place", "--depthwise", "--requant", "--dla-ops", "--assume-int8",
+    ),
     "CPU, with --host riscv": (
         "--cpu", "--completion", "--submission", "--max-instructions", "--stuck-after", "--device", "--dla",
         "--vcd", "--gdb", "--trace-instructions", "--trace-mmio",

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from dlasim.cli.board_console import BoardConsole
-from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+from dlasim.cli.config_options import (
+    assume_option,
+    compile_options,
+    machine_options,
+    take_compile,
+    take_machine,
+)
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.host_options import debug_options, host_options, take_host
 from dlasim.cli.input_files import input_files
@@ -57,6 +63,7 @@ Examples:
     "--top", type=Number(int, 1, 1000), metavar="N", help="Print the N highest values of the first output."
 )
 @click.option("--labels", metavar="FILE", help="File with the class names for --top, one per line.")
+@assume_option
 @click.option("--timing-only", is_flag=True, help="Count cycles without computing tensors.")
 @click.option("--report", metavar="FILE", help="Write the report as JSON; FILE.csv: the table of layers.")
 @click.option(
@@ -117,6 +124,7 @@ def command(file: str, **given: Any) -> None:
         inputs=given["inputs"],
         normalize=given["normalize"] or "auto",
         timing_only=given["timing_only"],
+        assume_int8=given["assume_int8"],
         engine=given["engine"],
         repeat=given["repeat"],
         check_races=given["races"],
@@ -140,6 +148,8 @@ def _check_combinations(given: dict[str, Any]) -> None:
         raise click.UsageError(
             "--timing-only computes no tensors and cannot be combined with --input, --output or --top"
         )
+    if given["assume_int8"] and not given["timing_only"]:
+        raise click.UsageError("--assume-int8 needs --timing-only: the outputs would mean nothing")
     for name, needed in (("dequantize", "output"), ("labels", "top"), ("normalize", "inputs")):
         if given[name] and not given[needed]:
             raise click.UsageError(f"--{name} needs --{needed.removesuffix('s')}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dlasim import interrupts
+from dlasim.cli.config_options import assume_option
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.study_options import (
     flags_of,
@@ -51,6 +53,7 @@ DIR/cache; a repeated sweep continues from there.
     "--layers", is_flag=True, help="Also write DIR/layers.csv with a row for each layer of each point."
 )
 @run_options("sweep")
+@assume_option
 def command(targets: tuple[str, ...], **given: Any) -> None:
     """Run MODELs, or a STUDY (a TOML file or a predefined one), on many machines; write DIR/results.csv.
 
@@ -75,6 +78,11 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     flags = flags_of(axes, given["config_file"])
     goals = goals_of(given)
     study = build_study(targets, axes, given["where"], given["layers"], flags, goals)
+    if given["assume_int8"]:
+        from dlasim.compiler_shim.assumed_scales import ESTIMATE
+
+        study = replace(study, models=tuple(model.assumed() for model in study.models))
+        say(f"dlasim: warning: {ESTIMATE}", err=True)
     if note := find_contradictions(study, flags).note:
         say(f"dlasim: warning: {note}", err=True)
     settings = settings_of(given, f"{folder_name(study.name)}-sweep")

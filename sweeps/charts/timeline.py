@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.compile import lower_for
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.fileio import read_file
@@ -94,7 +94,11 @@ def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
     try:
         model = json.loads(read_file(about))["models"][row["model"]]
         source = Source(
-            model["label"], model["path"], model["topology"], tuple(map(tuple, model["arguments"]))
+            model["label"],
+            model["path"],
+            model["topology"],
+            tuple(map(tuple, model["arguments"])),
+            bool(model.get("assumes_int8")),
         )
         content = model["content"]
     except (InputError, ValueError, KeyError, TypeError, RecursionError):
@@ -107,9 +111,9 @@ def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
     if row["host"] == "riscv":
         from dlasim.sweeps.prototype import prototype_inference  # the emulator takes its time to load
 
-        return prototype_inference(load_model(source.file()), values)
+        return prototype_inference(source.load(), values)
     config, options = resolve(values)
-    program = lower_for(load_model(source.file()), config, options, with_constants=False).program
+    program = lower_for(source.load(), config, options, with_constants=False).program
     return program, Simulation(program, config, None).run()
 
 

@@ -36,7 +36,7 @@ def test_a_file_of_another_framework(
         load_graph(path)
     assert str(caught.value) == (
         f"{path} is {what}; dlasim runs int8 networks: "
-        f'quantize it as the page "Get an int8 network" shows under "{section}"'
+        f'quantize it with `dlasim quantize`, as the page "Get an int8 network" shows under "{section}"'
     )
 
 

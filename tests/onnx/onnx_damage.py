@@ -17,6 +17,8 @@ KINDS = (
     "Reshape", "Transpose", "Softmax", "Slice", "Split", "Gather", "Expand", "ConstantOfShape", "Range",
     "Resize", "Squeeze", "Unsqueeze", "QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearConcat",
     "QGemm", "ReduceMean", "Flatten", "Pad", "Where", "Cast", "Shape", "LSTM", "If",
+    "LayerNormalization", "ConvTranspose", "ScatterND", "GatherND", "Tile", "DepthToSpace", "LogSoftmax",
+    "GRU",
 )  # fmt: skip
 
 
