@@ -15,7 +15,7 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, one_of
 from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
-from dlasim.sim import area, macros
+from dlasim.sim import area, memory_macros
 from dlasim.sim.activity import Activity, stream_activity
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.memory_timing import memories_of, memory_numbers
@@ -47,7 +47,7 @@ class EnergyModel:
     @property
     def port_bytes(self) -> int:
         """Bytes of an access of the SRAM."""
-        return macros.port_bytes(self.config)
+        return memory_macros.port_bytes(self.config)
 
     @property
     def supply(self) -> Supply:
@@ -66,7 +66,7 @@ class EnergyModel:
         costs, count = plan.costs, plan.operations
         events = events or self.events(plan)
         activity = events.activity
-        access = macros.sram_access_pj(self.config, self.technology) * self.supply.energy
+        access = memory_macros.sram_access_pj(self.config, self.technology) * self.supply.energy
         return {
             "mac": self._pj("mac_pj") * costs.macs[:count],
             "requantization": self._pj("requantization_pj") * activity.requantizations,
@@ -85,7 +85,7 @@ class EnergyModel:
         """Picojoules of each operation's buffers. In each cycle of work the line buffer gives an input, and
         once for the pixels of a block the weight buffer gives weights. What crosses the SRAM's ports is
         written to a line buffer first."""
-        found = macros.macros(self.config)
+        found = memory_macros.macros(self.config)
         unit, work = plan.costs.unit[: plan.operations], plan.costs.work[: plan.operations]
         block = np.clip(events.activity.pixels, 1, self.config.accumulators or None)
         counts = {
@@ -147,7 +147,7 @@ class EnergyModel:
 
     def memory_leakage_mw(self) -> float:
         """Milliwatts that the DLA's memories lose."""
-        return macros.memory_leakage_mw(self.config, self.technology) * self.supply.leakage
+        return memory_macros.memory_leakage_mw(self.config, self.technology) * self.supply.leakage
 
     def logic_leakage_mw(self) -> float:
         """The same of the logic: nanowatts of a gate are milliwatts of a thousand, divided by a thousand."""

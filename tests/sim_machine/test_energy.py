@@ -9,7 +9,7 @@ from dlasim.errors import InputError
 from dlasim.isa import codec
 from dlasim.isa.instructions import PoolMode
 from dlasim.isa.registers import COUNTERS, Region
-from dlasim.sim import area, macros
+from dlasim.sim import area, memory_macros
 from dlasim.sim.activity import Activity, stream_activity
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.energy import EnergyModel, total_nj
@@ -127,7 +127,7 @@ def test_transfers_cost_by_memory_and_direction(tmp_path: Path) -> None:
     plan = plan_of(("OP_DMA_READ", {}), ("OP_DMA_WRITE", {}), **TRANSFERS)
     model = EnergyModel(technology(str(file)), CONFIG)
     assert model.operations(plan)["memory"].tolist() == [7 * 300, 11 * 50]
-    access = macros.sram_access_pj(CONFIG, model.technology)
+    access = memory_macros.sram_access_pj(CONFIG, model.technology)
     assert model.operations(plan)["sram"].tolist() == pytest.approx([access * 19, access * 4]), (
         "300 bytes in 19 words, and 50 in 4"
     )
@@ -208,8 +208,12 @@ def test_an_access_costs_what_a_bank_costs_and_the_way_to_it() -> None:
     bank = technology_.sram.access(64 * 1024, 16)
     side = (8 * technology_.sram.area(64 * 1024, 16)) ** 0.5
     way = 0.5 * (16 * 8 + 32) * 0.15 * side / 2
-    assert macros.sram_access_pj(eight, technology_) == pytest.approx(bank + way)
-    assert 0.3 < macros.sram_access_pj(eight, technology_) / macros.sram_access_pj(one, technology_) < 0.8
+    assert memory_macros.sram_access_pj(eight, technology_) == pytest.approx(bank + way)
+    assert (
+        0.3
+        < memory_macros.sram_access_pj(eight, technology_) / memory_macros.sram_access_pj(one, technology_)
+        < 0.8
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from dlasim.isa import codec
 from dlasim.isa.registers import Region
-from dlasim.sim import area, macros
+from dlasim.sim import area, memory_macros
 from dlasim.sim.config import PARAMETERS, DlaConfig
 from dlasim.sim.energy import EnergyModel
 from dlasim.sim.machine_files import preset
@@ -46,7 +46,7 @@ def machines(name: str) -> tuple[DlaConfig, DlaConfig]:
 
 
 def size(config: DlaConfig) -> float:
-    return sum(macros.areas_mm2(config, technology("45nm")).values())
+    return sum(memory_macros.areas_mm2(config, technology("45nm")).values())
 
 
 def leakage(config: DlaConfig) -> float:
@@ -98,8 +98,8 @@ def plan_of(config: DlaConfig) -> Plan:
 def each_access(config: DlaConfig) -> dict[str, float]:
     """Picojoules of an access of each memory."""
     known = technology("45nm")
-    found = {name: each.access_pj(known) for name, each in macros.macros(config).items()}
-    return found | {"sram": macros.sram_access_pj(config, known)}
+    found = {name: each.access_pj(known) for name, each in memory_macros.macros(config).items()}
+    return found | {"sram": memory_macros.sram_access_pj(config, known)}
 
 
 @pytest.mark.parametrize(
@@ -177,21 +177,21 @@ def test_the_supply_follows_the_alpha_power_law() -> None:
 )
 def test_area_against_that_of_nvdla(name: str, published_mm2: float) -> None:
     """Another machine with as many MACs and as much memory: within a third."""
-    found = sum(macros.areas_mm2(preset(name), technology("28nm")).values())
+    found = sum(memory_macros.areas_mm2(preset(name), technology("28nm")).values())
     assert 0.65 < found / published_mm2 < 1.35
 
 
 def test_area_by_hand() -> None:
     """Gates by their size and the share that they fill; banks by the table."""
     config, known = DlaConfig(), technology("45nm")
-    found = macros.areas_mm2(config, known)
-    assert list(found) == list(dict.fromkeys((*area.COMPONENTS, *macros.MEMORIES)))
+    found = memory_macros.areas_mm2(config, known)
+    assert list(found) == list(dict.fromkeys((*area.COMPONENTS, *memory_macros.MEMORIES)))
     assert found["vector"] == pytest.approx(area.areas(config)["vector"].kge * 1e3 * 0.798e-6 / 0.7)
     assert found["sram"] == pytest.approx(8 * 0.2277, rel=1e-3), "8 banks of 64 KiB and 16 bytes"
     assert 0.25 < found["sram"] * 1e6 / (8 * 512 * 1024) < 0.6, (
         "a bit of 45 nm has 0.30 um2, macros fill half"
     )
-    stored = macros.areas_mm2(config.replace(accumulator_storage="memory"), known)
+    stored = memory_macros.areas_mm2(config.replace(accumulator_storage="memory"), known)
     assert stored["accumulators"] < found["accumulators"] / 5, "a memory instead of 131,072 flip-flops"
 
 
@@ -205,16 +205,16 @@ def test_memories_by_hand() -> None:
     config = DlaConfig().replace(
         parallel="8x16", sram="96KiB", line_buffer="4KiB", weight_buffer="2KiB", accumulators=8
     )
-    assert macros.memory_kib(config) == {
+    assert memory_macros.memory_kib(config) == {
         "sram": 96, "line_buffers": 8, "weight_buffer": 2, "accumulators": 16 * 2 * 8 * 4 / 1024,
     }  # fmt: skip
     unlimited = config.replace(line_buffer="unlimited", weight_buffer="unlimited", accumulators="unlimited")
-    assert sum(macros.memory_kib(unlimited).values()) == 96
+    assert sum(memory_macros.memory_kib(unlimited).values()) == 96
 
 
 def test_the_accumulators_of_a_preset_are_those_that_its_file_states() -> None:
     """ethos-u55-256: half of 32 KiB of int32, double-buffered, for 4 pixels at a time."""
-    assert macros.memory_kib(preset("ethos-u55-256"))["accumulators"] == 32
+    assert memory_macros.memory_kib(preset("ethos-u55-256"))["accumulators"] == 32
 
 
 def test_a_scaled_technology_says_how(tmp_path: Any) -> None:
