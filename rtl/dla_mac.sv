@@ -1,8 +1,8 @@
 // The MAC unit: a grid of INPUT_LANES x OUTPUT_LANES multipliers, an adder tree and an accumulator for each
-// output lane. A step in each cycle, through a pipeline of nine stages:
+// output lane. A step in each cycle, through a pipeline of eleven stages:
 //
-//   address | read | multiply | tree | accumulate | start | multiply | round | write
-//   ----------- fill: 4 --------------|-- work ----|---------- drain: 4 -------------
+//   address | read | multiply | tree | accumulate | start | shift | multiply | add | round | write
+//   ----------- fill: 4 --------------|-- work ----|------------------ drain: 6 ------------------
 //
 // The loops, from the outside: group of output channels, block of pixels, tap, group of input channels, pixel of the
 // block. A step waits until the words that it reads have crossed the SRAM's ports (`dla_mac_traffic`), and a block until
@@ -18,7 +18,7 @@ module dla_mac
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned OUTPUT_LANES = 64,
     parameter int unsigned FILL = 4,
-    parameter int unsigned DRAIN = 4,
+    parameter int unsigned DRAIN = 6,
     // The SRAM's ports, the buffers and the output stage: 0 is no limit.
     parameter int unsigned BANK_BYTES = 0,
     parameter int unsigned PORTS = 4,
@@ -62,9 +62,9 @@ module dla_mac
     output logic [31:0] result_address[LANES],
     output logic [31:0] result[LANES]
 );
-  localparam int unsigned LEAST_FILL = 4, LEAST_DRAIN = 4;
+  localparam int unsigned LEAST_FILL = 4, LEAST_DRAIN = 6;
   if (FILL < LEAST_FILL || DRAIN < LEAST_DRAIN)
-    $error("this pipeline needs mac_fill and mac_drain of at least 4");
+    $error("this pipeline needs mac_fill of at least 4 and mac_drain of at least 6");
   // Without limits a pixel follows the other, each with all of its products; with them the weights in the array
   // serve a block of pixels, and two blocks have accumulators: one adds up while the other leaves.
   localparam bit LIMITED = BANK_BYTES != 0 || RESULT_CYCLES != 0;
@@ -90,7 +90,7 @@ module dla_mac
   } step_t;
   // Every stage keeps the whole step, of which the last ones look at little.
   /* verilator lint_off UNUSEDSIGNAL */
-  step_t address_s, read_s, multiply_s, tree_s, accumulate_s, leave_s, start_s, scale_s, round_s, write_s;
+  step_t address_s, read_s, multiply_s, tree_s, accumulate_s, leave_s, start_s, shift_s, product_s, add_s, round_s, write_s;
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
@@ -221,8 +221,10 @@ module dla_mac
     tree_s <= multiply_s;
     accumulate_s <= tree_s;
     start_s <= leave_s;
-    scale_s <= start_s;
-    round_s <= scale_s;
+    shift_s <= start_s;
+    product_s <= shift_s;
+    add_s <= product_s;
+    round_s <= add_s;
     write_s <= round_s;
     if (reset) begin
       read_s.valid <= 1'b0;
@@ -230,7 +232,9 @@ module dla_mac
       tree_s.valid <= 1'b0;
       accumulate_s.valid <= 1'b0;
       start_s.valid <= 1'b0;
-      scale_s.valid <= 1'b0;
+      shift_s.valid <= 1'b0;
+      product_s.valid <= 1'b0;
+      add_s.valid <= 1'b0;
       round_s.valid <= 1'b0;
       write_s.valid <= 1'b0;
     end
@@ -296,8 +300,6 @@ module dla_mac
         .accumulate_place(accumulate_s.place),
         .start_place(start_s.place),
         .start(start_s.valid),
-        .multiply(scale_s.valid),
-        .round(round_s.valid),
         .sum,
         .init,
         .wide,

@@ -1,5 +1,5 @@
-// An output lane of the MAC unit: its accumulators, and what leads from one to a result. The letters name the pipeline's stages:
-// the sum of products arrives in `tree`, and the result is ready in `write`, five cycles later.
+// An output lane of the MAC unit: its accumulators, and what leads from one to a result. The names are those of the
+// pipeline's stages: the sum of products arrives in `tree`, and the result is ready in `write`.
 
 module dla_mac_lane
   import dla_isa::*;
@@ -18,8 +18,6 @@ module dla_mac_lane
     input logic [PLACE_BITS-1:0] start_place,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic start,
-    input logic multiply,
-    input logic round,
     input logic signed [31:0] sum,  // in tree: of this lane's products
     input logic [1:0] init,
     input logic wide,  // out=int32
@@ -36,8 +34,9 @@ module dla_mac_lane
     output logic [31:0] result  // in write
 );
   /* verilator no_inline_module */  // compiled once for all lanes
-  logic signed [31:0] summed, accumulator, complete, started, scaled, rounded, multiplier_kept;
-  logic signed [6:0] shift_kept, shift_last;
+  logic signed [31:0] summed, accumulator, complete, started, multiplier_started, multiplier_shifted, rescaled, rounded;
+  logic signed [31:0] sums_kept[3];  // what leaves as it is, beside the rescaling
+  logic signed [6:0] shift_started;
 
   if (ACCUMULATORS == 1) begin : single
     assign complete = accumulator;
@@ -50,18 +49,25 @@ module dla_mac_lane
     always_ff @(posedge clock) if (accumulate) sums[accumulate_place] <= accumulator + summed;
   end
 
+  dla_rescale rescale (
+      .clock,
+      .value(started),
+      .shift(shift_started),
+      .multiplier(multiplier_shifted),
+      .result(rescaled)
+  );
   always_ff @(posedge clock) begin
     if (tree) summed <= sum;
     if (start) begin
       started <= complete + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
-      multiplier_kept <= by_channel ? record_multiplier : multiplier;
-      shift_kept <= limit_shift(by_channel ? record_shift : shift);
+      multiplier_started <= by_channel ? record_multiplier : multiplier;
+      shift_started <= limit_shift(by_channel ? record_shift : shift);
     end
-    if (multiply) begin
-      scaled <= wide ? started : scale(started, multiplier_kept, shift_kept);
-      shift_last <= shift_kept;
-    end
-    if (round) rounded <= wide ? scaled : descale(scaled, shift_last) + zero_point;
+    multiplier_shifted <= multiplier_started;
+    sums_kept[0] <= started;
+    sums_kept[1] <= sums_kept[0];
+    sums_kept[2] <= sums_kept[1];
+    rounded <= wide ? sums_kept[2] : rescaled + zero_point;
   end
   assign result = wide ? rounded : clamp(rounded, lowest, highest);
 endmodule

