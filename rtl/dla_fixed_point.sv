@@ -20,11 +20,11 @@ package dla_fixed_point;
   // value / 2^exponent, rounded to nearest, halves away from zero.
   function automatic logic signed [31:0] rounding_shift(input logic signed [31:0] value,
                                                         input logic [4:0] exponent);
-    logic signed [33:0] half, wide;
-    half = (34'sd1 << exponent) >>> 1;
-    wide = 34'(value) + half - ((value < 0 && exponent != 0) ? 34'sd1 : 34'sd0);
-    wide = wide >>> exponent;
-    return wide[31:0];
+    logic signed [32:0] wide;  // with the bit below the result
+    logic [31:0] below;  // that bit
+    wide = $signed({value, 1'b0}) >>> exponent;
+    below = (32'd1 << exponent) - 1;
+    return wide[32:1] + 32'(wide[0] && (value >= 0 || ($unsigned(value) & (below >> 1)) != 0));
   endfunction
 
   // Second half of requant: the shift to the right.

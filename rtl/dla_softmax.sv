@@ -30,17 +30,19 @@ module dla_softmax
   localparam logic [5:0] RESULT_SHIFT = 6'd35;
 
   // -------------------------------------------------------------------------------------------- the greatest element
-  logic signed [7:0] lanes_greatest, step_greatest;
+  localparam int unsigned LEAVES = 1 << $clog2(LANES);
+  logic signed [7:0] greater[2*LEAVES], step_greatest;  // of two each, from the second on
   logic compares, begins;
   always_comb begin
-    lanes_greatest = -8'sd128;
-    for (int unsigned l = 0; l < LANES; l++)
-      if (used[l] && $signed(in[l]) > lanes_greatest) lanes_greatest = $signed(in[l]);
+    greater[0] = '0;
+    for (int unsigned l = 0; l < LEAVES; l++) greater[LEAVES+l] = l < LANES && used[l] ? $signed(in[l]) : -8'sd128;
+    for (int unsigned pair = LEAVES - 1; pair > 0; pair--)
+      greater[pair] = greater[2*pair] > greater[2*pair+1] ? greater[2*pair] : greater[2*pair+1];
   end
   always_ff @(posedge clock) begin
     compares <= !reset && compute && pass == GREATEST;
     begins <= first;
-    step_greatest <= lanes_greatest;
+    step_greatest <= greater[1];
     if (compares && (begins || 32'(step_greatest) > greatest)) greatest <= 32'(step_greatest);
   end
 

@@ -13,6 +13,7 @@ module dla_vector
     parameter int unsigned FILL = 2,
     parameter int unsigned DRAIN = 8,
     parameter int unsigned COUNT_BITS = 20,  // of the elements of an average
+    parameter logic [31:0] PLACE = 32'h000fffff,  // the bits of an address of the SRAM: no more are computed
     // The SRAM's ports, the buffer and the output stage: 0 is no limit; cycles of a result in parts of 65536.
     parameter int unsigned BANK_BYTES = 0,
     parameter int unsigned PORTS = 4,
@@ -92,6 +93,8 @@ module dla_vector
   localparam logic [1:0] LAST_PASS = 2'(SOFTMAX_PASSES - 1);
   // Cycles that `dla_softmax` takes beyond a step's own: for the greatest element, for the sum and its reciprocal
   localparam int unsigned GREATEST_CYCLES = 1, RECIPROCAL_CYCLES = 30;
+  // Registers have the bits that they can need: of a size, of channels.
+  localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
   logic [31:0] row, column, channel, tap_row, tap_column, warm_up;
   logic [1:0] pass;
   logic [4:0] rest;  // cycles until the next pass has what it needs of the row
@@ -115,8 +118,8 @@ module dla_vector
   assign ends_all = is_last && ends_channel && ends_column && ends_row;
   assign meets = in_row >= 0 && in_row < 32'(operands.in_size.height)
       && in_column >= 0 && in_column < 32'(operands.in_size.width);
-  assign out_address = operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
-      + (wide_out ? 4 * channel : channel);
+  assign out_address = (operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
+      + (wide_out ? 4 * channel : channel)) & PLACE;
 
   always_comb begin
     address_s.valid = steps;
@@ -128,10 +131,10 @@ module dla_vector
     address_s.pass_last = ends_channel;
     address_s.meets = meets;
     address_s.channel = channel;
-    address_s.in = operands.in_addr + in_row * operands.in_row_stride + in_column * operands.in_pixel_stride
-        + (wide_in ? 4 * channel : channel);
-    address_s.in2 = operands.in2_addr + row * operands.in2_row_stride + column * operands.in2_pixel_stride
-        + (wide_in ? 4 * channel : channel);
+    address_s.in = (operands.in_addr + in_row * operands.in_row_stride + in_column * operands.in_pixel_stride
+        + (wide_in ? 4 * channel : channel)) & PLACE;
+    address_s.in2 = (operands.in2_addr + row * operands.in2_row_stride + column * operands.in2_pixel_stride
+        + (wide_in ? 4 * channel : channel)) & PLACE;
     address_s.result = out_address;
   end
 
@@ -140,20 +143,20 @@ module dla_vector
       {row, column, channel, tap_row, tap_column, pass, rest, warm_up} <= '0;
       more <= 1'b1;
     end else if (steps) begin
-      tap_column <= ends_tap_column ? 0 : tap_column + 1;
+      tap_column <= ends_tap_column ? 0 : (tap_column + 1) & SIZE;
       if (ends_tap_column) begin
-        tap_row <= ends_tap_row ? 0 : tap_row + 1;
+        tap_row <= ends_tap_row ? 0 : (tap_row + 1) & SIZE;
         if (ends_tap_row) begin
-          channel <= ends_channel ? 0 : channel + LANES;
+          channel <= ends_channel ? 0 : (channel + LANES) & CHANNELS;
           if (ends_channel && !ends_pass) begin
             pass <= pass + 1'b1;
             rest <= pass + 1'b1 == LAST_PASS ? 5'(RECIPROCAL_CYCLES) : 5'(GREATEST_CYCLES);
           end else if (ends_channel) begin
             pass <= '0;
-            column <= ends_column ? 0 : column + 1;
+            column <= ends_column ? 0 : (column + 1) & SIZE;
             if (ends_column) begin
               if (ends_row) more <= 1'b0;
-              else row <= row + 1;
+              else row <= (row + 1) & SIZE;
             end
           end
         end
@@ -195,7 +198,7 @@ module dla_vector
     if (compute_s.valid) pixels <= pixels_before + COUNT_BITS'(compute_s.meets);
 
   assign finish_read = compute_s.valid && (compute_s.last || softmax);
-  assign record_address = operands.param_addr + RECORD_BYTES * compute_s.channel;
+  assign record_address = (operands.param_addr + RECORD_BYTES * compute_s.channel) & PLACE;
   assign write_wide = wide_out;
   logic signed [31:0] greatest, reciprocal;
   logic [4:0] reciprocal_right;
@@ -219,7 +222,7 @@ module dla_vector
   );
   for (genvar l = 0; l < LANES; l++) begin : lane
     assign used[l] = compute_s.channel + l < operands.out_channels;
-    assign table_address[l] = operands.lut_addr + (softmax ? (greatest - 32'($signed(element[l]))) << 2 : 32'($signed(element[l])) + 128);
+    assign table_address[l] = PLACE & (operands.lut_addr + (softmax ? (greatest - 32'($signed(element[l]))) << 2 : 32'($signed(element[l])) + 128));
     dla_vector_lane #(
         .COUNT_BITS(COUNT_BITS)
     ) arithmetic (
@@ -243,7 +246,7 @@ module dla_vector
         .result(result[l])
     );
     assign write[l] = write_s.valid && write_s.channel + l < operands.out_channels;
-    assign result_address[l] = write_s.result + (wide_out ? 4 * l : l);
+    assign result_address[l] = (write_s.result + (wide_out ? 4 * l : l)) & PLACE;
   end
 
   // ---------------------------------------------------------------------------------------------- the output stage
@@ -303,7 +306,8 @@ module dla_vector
     dla_vector_traffic #(
         .BANK_BYTES(BANK_BYTES),
         .PORTS(PORTS),
-        .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES)
+        .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
+        .PLACE(PLACE)
     ) traffic (
         .clock,
         .reset(reset || done),

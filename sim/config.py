@@ -282,6 +282,15 @@ class DlaConfig:
         rtl_limit=RtlLimit("must be at least 1", low=1),
         no_area="the stage is the same, and waits",
     )
+    check_cycles: int = row(
+        16,
+        "Cycles for the checks of an operation, before its word's own.",
+        part="Issue of instructions",
+        high=1 << 10,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 16", low=16),
+    )
     queue_depth: int = row(
         4,
         "Operations that each unit holds, including the running one.",

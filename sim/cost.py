@@ -108,6 +108,11 @@ def word_cycles(config: DlaConfig) -> int:
     return config.issue_cycles if config.timing == "full" else 0
 
 
+def check_cycles(config: DlaConfig) -> int:
+    """Cycles in which the issue stage checks an operation, besides those of its word."""
+    return config.check_cycles if config.timing == "full" else 0
+
+
 def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:
     """What one transfer alone moves to or from a memory, in thousandths of a byte per cycle; 0: unlimited."""
     limits = (

@@ -40,12 +40,13 @@ class SynthesisError(Exception):
 @dataclass(frozen=True)
 class RtlBlock:
     """A module by itself: what lies in `apart` is a block of its own, and does not count, nor does what only
-    the outputs `watched` take, which nothing in a chip reads."""
+    the outputs `watched` take, which nothing in a chip reads. All points have the parameters `fixed`."""
 
     top: str
     points: list[Parameters] = field(default_factory=lambda: [{}])
     apart: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
+    fixed: Parameters = field(default_factory=dict)
 
 
 def _arrays(*grids: tuple[int, int]) -> list[Parameters]:
@@ -60,6 +61,7 @@ def _port_sizes(*sizes: tuple[int, int, int]) -> list[Parameters]:
     return [{"PORTS": ports, "BANKS": banks, "BANK_BYTES": bytes_} for ports, banks, bytes_ in sizes]
 
 
+_PORTS = {"BANK_BYTES": 16}  # with a limit, as on the default machine
 _WORDS = {"BANK_BYTES": 16, "PORTS": 4, "LINE_BUFFER_BYTES": 16384}
 _MAC_WORDS = {"INPUT_LANES": 1, **_WORDS, "WEIGHT_BUFFER_BYTES": 8192, "BLOCK": 32}
 _SMALL_WORDS = {"BANK_BYTES": 8, "PORTS": 1, "LINE_BUFFER_BYTES": 4096}
@@ -90,10 +92,15 @@ BLOCKS = {
     ),
     "host": RtlBlock("dla_host"),
     "issue": RtlBlock("dla_issue", apart=("dla_checks",)),
-    "vector": RtlBlock("dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax")),
+    "vector": RtlBlock(
+        "dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax", "dla_vector_traffic"),
+        fixed=_PORTS | {"REQUANTIZATION_CYCLES": 16384, "DIVISION_CYCLES": 65536},
+    ),
     "softmax": RtlBlock("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": RtlBlock(
-        "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)), ("dla_mac_lane", "dla_mac_pe")
+        "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)),
+        ("dla_mac_lane", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic"),
+        fixed=_PORTS | {"RESULT_CYCLES": 16384},
     ),
     "mac_results": RtlBlock("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
     "ports": RtlBlock(
@@ -166,7 +173,7 @@ def run(program: str, script: list[str], folder: Path) -> None:
 
 def read_block(block: RtlBlock, parameters: Parameters, folder: Path) -> list[str]:
     """Write the block as plain Verilog into the folder; the commands of yosys that read it."""
-    generics = [f"-G {name}={value}" for name, value in parameters.items()]
+    generics = [f"-G {name}={value}" for name, value in (block.fixed | parameters).items()]
     for path in (*RTL.glob("*.sv"), *GATES.parent.glob("*.sv")):
         shutil.copy(path, folder)
     sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
