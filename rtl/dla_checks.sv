@@ -212,10 +212,10 @@ module dla_checks
 
   // A window has no tap in the input: its first one ends before it, or its last one begins after it.
   logic is_empty_window, has_empty_window;
+  sum_t third_planes_span, third_runs_span;
   assign is_empty_window = third.box.present && (third.box.number == WINDOW_ROWS || third.box.number == WINDOW_COLUMNS)
       && (third_planes_span < SUM_BITS'(third.box.run_bytes)
           || third_runs_span >= SUM_BITS'(third.box.run_bytes) + SUM_BITS'(third.box.address));
-  sum_t third_planes_span, third_runs_span;
   always_ff @(posedge clock) begin
     third_planes_span <= planes_span;
     third_runs_span <= runs_span;

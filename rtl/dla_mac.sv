@@ -292,6 +292,38 @@ module dla_mac
     );
   end
 
+  // ------------------------------------------------------------------------------------------------ accumulators
+  // A step reads its place in the tree's stage, and writes it in the next; a sum that leaves is read when it does.
+  logic signed [31:0] growing[LANES], added[LANES], complete[LANES];
+  logic accumulate_again, start_again;  // the place is the one that was written last
+  if (PLACES == 1) begin : single
+    assign {accumulate_again, start_again} = '1;
+    for (genvar l = 0; l < LANES; l++) begin : lane
+      assign {growing[l], complete[l]} = '0;
+      logic unused;
+      assign unused = &{1'b0, added[l]};
+    end
+  end else begin : several
+    logic [PLACE_BITS-1:0] newest_place;
+    assign accumulate_again = newest_place == accumulate_s.place;
+    assign start_again = newest_place == start_s.place;
+    always_ff @(posedge clock) if (accumulate_s.valid) newest_place <= accumulate_s.place;
+    dla_accumulators #(
+        .LANES(LANES),
+        .PLACES(PLACES),
+        .PLACE_BITS(PLACE_BITS)
+    ) memory (
+        .clock,
+        .write(accumulate_s.valid),
+        .write_place(accumulate_s.place),
+        .written(added),
+        .add_place(tree_s.place),
+        .growing,
+        .leave_place(leave_s.place),
+        .complete
+    );
+  end
+
   // -------------------------------------------------------------------------------------- tree, and what follows
   logic signed [31:0] lowest;
   assign lowest = opcode == OPCODE_OP_CONV_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
@@ -307,17 +339,17 @@ module dla_mac
     end else begin : without_tree
       assign sum = 32'(product[OWN]);
     end
-    dla_mac_lane #(
-        .ACCUMULATORS(PLACES),
-        .PLACE_BITS(PLACE_BITS)
-    ) tail (
+    dla_mac_lane tail (
         .clock,
         .tree(tree_s.valid),
         .accumulate(accumulate_s.valid),
         .accumulate_first(accumulate_s.first),
-        .accumulate_place(accumulate_s.place),
-        .start_place(start_s.place),
+        .accumulate_again,
+        .growing(growing[l]),
+        .added(added[l]),
         .start(start_s.valid),
+        .start_again,
+        .complete(complete[l]),
         .sum,
         .init,
         .wide,

@@ -25,8 +25,8 @@ from dlasim.sim.operation_costs import describe_kind
 from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vector_result_cycles
 from dlasim.sim.stream import Batches, DecodedStream
 
-# Of OP_SOFTMAX for each pixel: a cycle each for the greatest element, the sum and its leading zeros, and four for
-# each of seven multiplications
+# Of OP_SOFTMAX for each pixel: a cycle each for the greatest element, the sum and its leading zeros, and four
+# for each of seven multiplications
 ROW_CYCLES = 31
 MAX_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 

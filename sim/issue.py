@@ -20,7 +20,8 @@ _MAC, _VECTOR = int(Unit.MAC), int(Unit.VECTOR)  # the last units
 @routine
 def walk_events(walk: Walk, events: int) -> int:
     """When each operation is issued, and ends. The argument of an event is the place of an operation in the
-    columns, or how many a WAIT leaves outstanding. Checks precede an operation, and the fault that they find."""
+    columns, or how many a WAIT leaves outstanding. Checks precede an operation, or the fault that they find.
+    """
     words = 0
     for event in range(events):
         walk.now += (walk.reached[event] - words) * walk.word_cycles
