@@ -268,7 +268,8 @@ module dla
         .BEAT_BYTES(BEAT_BYTES),
         .LATENCY(DMA_LATENCY),
         .BURST_BYTES(DMA_BURST_BYTES),
-        .BURST_OVERHEAD(DMA_BURST_OVERHEAD)
+        .BURST_OVERHEAD(DMA_BURST_OVERHEAD),
+        .PLACE(PLACE)
     ) engine (
         .clock,
         .reset(restart),
