@@ -9,11 +9,11 @@ module dla_accumulators #(
     input logic clock,
     input logic write,
     input logic [PLACE_BITS-1:0] write_place,
-    input logic [31:0] written[LANES],
+    input logic signed [31:0] written[LANES],
     input logic [PLACE_BITS-1:0] add_place,  // of a sum that grows
-    output logic [31:0] growing[LANES],
+    output logic signed [31:0] growing[LANES],
     input logic [PLACE_BITS-1:0] leave_place,  // of one that is complete
-    output logic [31:0] complete[LANES]
+    output logic signed [31:0] complete[LANES]
 );
   logic [32*LANES-1:0] sums[PLACES], word, growing_word, complete_word;
   for (genvar l = 0; l < LANES; l++) begin : lane
