@@ -77,8 +77,11 @@ _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES"
 UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
 BLOCKS = {
     "pe": RtlBlock("dla_mac_pe"),
-    "mac_lane": RtlBlock(
-        "dla_mac_lane", [{}, {"ACCUMULATORS": 8, "PLACE_BITS": 3}, {"ACCUMULATORS": 64, "PLACE_BITS": 6}]
+    "mac_lane": RtlBlock("dla_mac_lane"),
+    "accumulators": RtlBlock(
+        "dla_accumulators",
+        [{"PLACES": 8, "PLACE_BITS": 3}, {"PLACES": 64, "PLACE_BITS": 6}],
+        fixed={"LANES": 1},
     ),
     "vector_lane": RtlBlock("dla_vector_lane"),
     "requantizer": RtlBlock("dla_rescale"),
