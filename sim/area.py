@@ -205,7 +205,6 @@ def _accumulators_area(config: DlaConfig) -> Area:
     return mac_lanes(config) * block_area("accumulators", PLACES=words)
 
 
-
 def _mac_area(config: DlaConfig) -> Area:
     """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer. An array for
     several pixels at a time, which the RTL has not, counts as one with as many times the output lanes."""
