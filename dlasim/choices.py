@@ -78,6 +78,8 @@ class Choices(TypedDict, total=False):
     """Elements per cycle of the vector unit; 0: as many as PEs."""
     issue_cycles: int
     """Cycles per instruction word."""
+    check_cycles: int
+    """Cycles for the checks of an operation, before its word's own."""
     queue_depth: int
     """Operations that each unit holds, including the running one."""
     compute_overlap: int
@@ -152,6 +154,7 @@ class Axes(TypedDict, total=False):
     buses: str | Sequence[str]
     vector_lanes: int | str | Sequence[int | str]
     issue_cycles: int | str | Sequence[int | str]
+    check_cycles: int | str | Sequence[int | str]
     queue_depth: int | str | Sequence[int | str]
     compute_overlap: int | str | Sequence[int | str]
     mac_fill: int | str | Sequence[int | str]

@@ -26,11 +26,12 @@ module dla
     parameter int unsigned DMA_BURST_OVERHEAD = 0,
     parameter int unsigned VECTOR_LANES = 16,
     parameter int unsigned ISSUE_CYCLES = 1,
+    parameter int unsigned CHECK_CYCLES = 16,
     parameter int unsigned QUEUE_DEPTH = 4,
     parameter int unsigned MAC_FILL = 4,
-    parameter int unsigned MAC_DRAIN = 4,
+    parameter int unsigned MAC_DRAIN = 6,
     parameter int unsigned VECTOR_FILL = 2,
-    parameter int unsigned VECTOR_DRAIN = 2,
+    parameter int unsigned VECTOR_DRAIN = 8,
     parameter logic [31:0] FINGERPRINT = 32'd1,
     // What follows: a beat is what one transfer alone moves in a cycle.
     parameter bit LIMITED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < DMA_BANDWIDTH,
@@ -67,6 +68,8 @@ module dla
     output logic [31:0] watch_sram_bytes[UNIT_COUNT],  // of operands that cross the SRAM's ports
     output logic [31:0] watch_sram_words[UNIT_COUNT]  // that cross them
 );
+  // The bits of an address of the SRAM, and one more to go beyond it: checks have seen that operands lie in it.
+  localparam logic [31:0] PLACE = (32'd2 << $clog2(SRAM_BYTES)) - 1;
   localparam int unsigned PES = INPUT_LANES * OUTPUT_LANES;
   localparam int unsigned MAC_LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES;
   localparam int unsigned INPUTS = MAC_LANES > INPUT_LANES ? MAC_LANES : INPUT_LANES;
@@ -135,6 +138,7 @@ module dla
   dla_issue #(
       .SRAM_BYTES(SRAM_BYTES),
       .ISSUE_CYCLES(ISSUE_CYCLES),
+      .CHECK_CYCLES(CHECK_CYCLES),
       .QUEUE_DEPTH(QUEUE_DEPTH),
       .FINGERPRINT(FINGERPRINT)
   ) issue (
@@ -264,7 +268,8 @@ module dla
         .BEAT_BYTES(BEAT_BYTES),
         .LATENCY(DMA_LATENCY),
         .BURST_BYTES(DMA_BURST_BYTES),
-        .BURST_OVERHEAD(DMA_BURST_OVERHEAD)
+        .BURST_OVERHEAD(DMA_BURST_OVERHEAD),
+        .PLACE(PLACE)
     ) engine (
         .clock,
         .reset(restart),
@@ -402,7 +407,8 @@ module dla
       .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
       .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
       .ACCUMULATORS(ACCUMULATORS),
-      .RESULT_CYCLES(MAC_RESULT_CYCLES)
+      .RESULT_CYCLES(MAC_RESULT_CYCLES),
+      .PLACE(PLACE)
   ) mac (
       .clock,
       .reset(restart),
@@ -440,6 +446,8 @@ module dla
       .LANES(VECTOR_LANES),
       .FILL(VECTOR_FILL),
       .DRAIN(VECTOR_DRAIN),
+      .COUNT_BITS($clog2(SRAM_BYTES + 1)),
+      .PLACE(PLACE),
       .BANK_BYTES(SRAM_BANDWIDTH),
       .PORTS(SRAM_PORTS),
       .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),

@@ -1,235 +1,298 @@
-// The operand checks of an operation that is about to issue, from the registers as they are now: the fault with
-// the lowest number, and the address that belongs to it. Combinational: an operation issues in one cycle.
+// The operand checks of an operation that is about to issue, from the registers as they are: an operand in a cycle, and
+// beside them the operation's steps by one multiplier and the remainder of its channels. After CYCLES the fault with the
+// lowest number is there, and the address that belongs to it.
 //
-// One fault of the manual is not seen here: a pooling window whose taps straddle the input without meeting it,
-// which takes a dilation larger than the input.
+// A size beyond any memory counts as one that is just too large. One fault of the manual is not seen here: a pooling
+// window whose taps straddle the input without meeting it, which takes a dilation larger than the input.
 
 module dla_checks
   import dla_isa::*;
 #(
-    parameter int unsigned SRAM_BYTES = 524288
+    parameter int unsigned SRAM_BYTES = 524288,
+    parameter int unsigned CYCLES = 16  // no choice: what the steps below take
 ) (
-    input logic enable,
-    input logic [63:0] word,
-    // Padding values and such are legal by themselves.
+    input logic clock,
+    input logic [31:0] step,  // cycles since the word is at hand
+    // Of a word the fields of operations, and of the registers those that place operands or give sizes.
     /* verilator lint_off UNUSEDSIGNAL */
+    input logic [63:0] word,
     input operand_file_t file,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] region_bytes[REGION_COUNT],
     output fault_t fault,
     output logic [31:0] address
 );
-  localparam logic [111:0] MAX_STEPS = 112'd1 << 48;
-  localparam int unsigned OPERANDS = 9;  // two of transfers, seven of compute operations
+  // ------------------------------------------------------------------------------------------------ what is looked at
+  // Operands by number: of several with the same fault the first is named. Windows are looked at in the same way.
+  localparam logic [3:0] SYSTEM = 4'd0, TRANSFER = 4'd1, IN = 4'd2, IN2 = 4'd3, WEIGHT = 4'd4, ACC = 4'd5, PARAM = 4'd6,
+      LUT = 4'd7, OUT = 4'd8, WINDOW_ROWS = 4'd9, WINDOW_COLUMNS = 4'd10, NOTHING = 4'd15;
+  // The output is first, because others are compared with it; weights are last, when their size is known.
+  localparam logic [3:0] ORDER[16] = '{OUT, SYSTEM, TRANSFER, IN, IN2, ACC, PARAM, LUT, WINDOW_ROWS, WINDOW_COLUMNS, WEIGHT,
+      NOTHING, NOTHING, NOTHING, NOTHING, NOTHING};
+  localparam int unsigned SIZE_BITS = 34, SUM_BITS = 36;  // of bytes, and of sums of them
+  typedef logic [SUM_BITS-1:0] sum_t;
 
-  // Runs of bytes at two strides; run_bytes is wide enough for any product of the registers.
+  // Runs of bytes at two strides. Of a window: taps, dilation, outputs and stride along an axis, the input's size as
+  // address, the padding as bytes.
   typedef struct packed {
+    logic [3:0] number;
+    logic present;
+    logic wide;
+    logic disjoint;  // must be
+    logic output_like;
     logic [31:0] address;
     logic [23:0] planes;
     logic [31:0] plane_stride;
     logic [23:0] runs;
     logic [31:0] run_stride;
-    logic [79:0] run_bytes;
+    logic [SIZE_BITS-1:0] run_bytes;
   } box_t;
 
-  typedef struct packed {
-    logic present;
-    logic wide;
-    logic disjoint;  // must be
-    box_t box;
-  } operand_t;
-
-  // ------------------------------------------------------------------------------------------- a box by itself
-  // Each function looks at a part of the box, and a transfer's region has 3 bits.
+  logic [7:0] opcode;
+  logic is_in, is_out, is_pool;
+  logic [31:0] most_region_bytes;
   /* verilator lint_off UNUSEDSIGNAL */
-  function automatic logic [80:0] end_of(input box_t box);
-    return 81'(box.address) + (81'(box.planes) - 81'd1) * 81'(box.plane_stride)
-        + (81'(box.runs) - 81'd1) * 81'(box.run_stride) + 81'(box.run_bytes);
-  endfunction
+  dma_operands_t dma;  // of its region 3 bits matter
+  /* verilator lint_on UNUSEDSIGNAL */
+  operand_uses_t uses;
+  assign opcode = word[7:0];
+  assign is_in = opcode == OPCODE_OP_DMA_READ;
+  assign is_out = opcode == OPCODE_OP_DMA_WRITE;
+  assign is_pool = opcode == OPCODE_OP_POOL;
+  assign dma = is_in ? dma_in_operands(file) : dma_out_operands(file);
+  assign most_region_bytes = region_bytes[dma.region[2:0]];
+  assign uses = operand_uses(word);
 
-  // The inner stride clears a run, the outer one all inner runs.
-  function automatic logic is_nested(input logic [79:0] run_bytes, input logic [23:0] few,
-                                     input logic [31:0] small_stride, input logic [23:0] many,
-                                     input logic [31:0] large_stride);
-    return (few == 1 || 80'(small_stride) >= run_bytes)
-        && (many == 1 || 81'(large_stride) >= (81'(few) - 81'd1) * 81'(small_stride) + 81'(run_bytes));
-  endfunction
+  // ------------------------------------------------------------- products of the operation: three cycles for each factor
+  // Channels of the output by those of the input and by taps are the bytes of weights; by pixels, the steps.
+  localparam int unsigned STEP_BITS = 49;  // 2^48 are allowed
+  logic [STEP_BITS-1:0] steps, multiplied;
+  logic [STEP_BITS+11:0] product, low_product, high_product;
+  logic [STEP_BITS+24:0] whole_product;
+  logic [23:0] factor;
+  logic [11:0] half_factor;
+  logic [1:0] phase;
+  always_comb begin
+    factor = 24'd1;
+    case (step[3:0])
+      4'd0, 4'd1, 4'd2: begin
+        if (sums_channels(opcode)) factor = file.in_channels[23:0];
+      end
+      4'd3, 4'd4, 4'd5: if (has_kernel(opcode)) factor = 24'(file.kernel.height);
+      4'd6, 4'd7, 4'd8: if (has_kernel(opcode)) factor = 24'(file.kernel.width);
+      4'd9, 4'd10, 4'd11: factor = 24'(file.out_size.height);
+      default: factor = 24'(file.out_size.width);
+    endcase
+    phase = 2'(32'(step[3:0]) % 3);
+    multiplied = step[3:0] == 0 ? STEP_BITS'(file.out_channels) : steps;
+    half_factor = phase == 0 ? factor[11:0] : factor[23:12];
+    product = (STEP_BITS + 12)'(multiplied) * (STEP_BITS + 12)'(half_factor);
+    whole_product = {1'b0, high_product, 12'd0} + (STEP_BITS + 25)'(low_product);
+  end
+  always_ff @(posedge clock) begin
+    if (phase == 0) low_product <= product;
+    high_product <= product;
+    if (step == 0) steps <= STEP_BITS'(file.out_channels);
+    else if (phase == 2 && step < CYCLES - 1)
+      steps <= whole_product[STEP_BITS+24:STEP_BITS] != 0 ? '1 : whole_product[STEP_BITS-1:0];
+  end
 
-  function automatic logic is_disjoint(input box_t box);
-    return is_nested(box.run_bytes, box.runs, box.run_stride, box.planes, box.plane_stride)
-        || is_nested(box.run_bytes, box.planes, box.plane_stride, box.runs, box.run_stride);
+  // Two binary digits a cycle of the channels' quotient, of which only the remainder matters
+  logic [23:0] remainder, dividend, next_remainder;
+  function automatic logic [23:0] after_digit(input logic [23:0] rest, input logic digit, input logic [23:0] divisor);
+    logic [24:0] whole;
+    whole = {rest, digit};
+    return whole >= {1'b0, divisor} ? 24'(whole - {1'b0, divisor}) : whole[23:0];
   endfunction
+  assign next_remainder = after_digit(after_digit(remainder, dividend[23], file.in_channels[23:0]), dividend[22],
+      file.in_channels[23:0]);
+  always_ff @(posedge clock) begin
+    dividend <= step == 0 ? file.out_channels[23:0] : dividend << 2;
+    if (step == 0) remainder <= '0;
+    else if (step <= 12) remainder <= next_remainder;
+  end
 
-  function automatic logic is_misaligned(input box_t box);
-    return box.address[1:0] != 0 || box.plane_stride[1:0] != 0 || box.run_stride[1:0] != 0;
-  endfunction
-
-  // --------------------------------------------------------------------- an output on what its operation reads
-  function automatic logic meets(input box_t source, input box_t target);
-    return 81'(source.address) < end_of(target) && 81'(target.address) < end_of(source);
-  endfunction
-
-  // Element by element on it, or in VECTOR before it: that unit reads and writes in the order of addresses.
-  function automatic logic is_in_place(input box_t source, input box_t target, input logic in_order);
-    return (source.planes == 1 || source.plane_stride == target.plane_stride)
-        && (source.runs == 1 || source.run_stride == target.run_stride)
-        && (source.address == target.address || (in_order && target.address < source.address
-            && (source.planes == 1 || 81'(source.plane_stride) >= row_bytes(source))));
-  endfunction
-
-  // `first` and then `second` have channels of their own of each pixel, or columns of their own of each row.
-  function automatic logic are_slices(input box_t first, input box_t second);
-    return first.plane_stride == second.plane_stride
-        && ((first.run_stride == second.run_stride
-            && 56'(first.plane_stride) >= 56'(first.runs) * 56'(first.run_stride)
-            && 56'(first.plane_stride) >= 56'(second.runs) * 56'(first.run_stride)
-            && are_apart(first, 81'(first.run_bytes), second, 81'(second.run_bytes), 81'(first.run_stride)))
-          || are_apart(first, row_bytes(first), second, row_bytes(second), 81'(first.plane_stride)));
-  endfunction
-
-  function automatic logic are_apart(input box_t first, input logic [80:0] own, input box_t second,
-      input logic [80:0] other, input logic [80:0] stride);
-    return 81'(first.address) + own <= 81'(second.address)
-        && 81'(second.address) + other <= 81'(first.address) + stride;
-  endfunction
-
-  function automatic logic [80:0] row_bytes(input box_t box);
-    return (81'(box.runs) - 81'd1) * 81'(box.run_stride) + 81'(box.run_bytes);
-  endfunction
-
-  // -------------------------------------------------------------------------------- the operands as boxes of bytes
-  function automatic operand_t view(input operand_use_t use_, input logic [31:0] start, pixel, row);
+  // ------------------------------------------------------------------------------------------ first stage: an operand
+  /* verilator lint_off UNUSEDSIGNAL */
+  box_t chosen, first, second;  // a late stage looks at less of it
+  /* verilator lint_on UNUSEDSIGNAL */
+  function automatic box_t view(input logic [3:0] number, input operand_use_t use_, input logic [31:0] start, pixel, row);
     extent_t size;
     logic [31:0] channels;
     size = use_.extent == EXTENT_INPUT ? file.in_size : file.out_size;
     channels = use_.extent == EXTENT_OUTPUT ? file.out_channels : file.in_channels;
-    return {use_.present, use_.wide, use_.disjoint, start, 24'(size.height), row, 24'(size.width), pixel,
-            use_.wide ? 80'(channels) * 4 : 80'(channels)};
+    return {number, use_.present, use_.wide, use_.disjoint, number != IN || use_.extent == EXTENT_OUTPUT, start,
+            24'(size.height), row, 24'(size.width), pixel, use_.wide ? SIZE_BITS'(channels) << 2 : SIZE_BITS'(channels)};
   endfunction
 
-  function automatic operand_t linear(input operand_use_t use_, input logic [31:0] start);
-    logic [79:0] taps, bytes;
-    taps = 80'(file.kernel.height) * 80'(file.kernel.width);
-    case (use_.extent)
-      EXTENT_CONV_WEIGHTS: bytes = taps * 80'(file.out_channels) * 80'(file.in_channels);
-      EXTENT_DEPTH_WEIGHTS: bytes = taps * 80'(file.out_channels);
-      EXTENT_MATRIX: bytes = 80'(file.out_channels) * 80'(file.in_channels);
-      EXTENT_RECORDS: bytes = 80'(file.out_channels) * RECORD_BYTES;
-      EXTENT_EXPONENTIALS: bytes = 80'(EXPONENTIALS_BYTES);
-      default: bytes = 80'(TABLE_BYTES);
-    endcase
-    return {use_.present, use_.wide, use_.disjoint, start, 24'd1, 32'd0, 24'd1, 32'd0, bytes};
-  endfunction
-
-  function automatic box_t transfer(input dma_operands_t dma, input logic in_sram);
-    return {in_sram ? dma.sram_addr : dma.offset, 24'(dma.planes),
-            in_sram ? dma.plane_sram_stride : dma.plane_stride, 24'(dma.runs),
-            in_sram ? dma.run_sram_stride : dma.run_stride, 80'(dma.run_bytes)};
-  endfunction
-
-  /* verilator lint_on UNUSEDSIGNAL */
-
-  // ------------------------------------------------------------------------------------ shapes that fit together
-  function automatic logic has_empty_window(input logic [15:0] size, outputs, kernel, stride, dilation, pad);
-    logic [32:0] reach, last_start;
-    reach = (33'(kernel) - 33'd1) * 33'(dilation);
-    last_start = (33'(outputs) - 33'd1) * 33'(stride);
-    return reach < 33'(pad) || last_start >= 33'(pad) + 33'(size);
-  endfunction
-
-  function automatic logic is_bad_shape(input logic [7:0] opcode);
-    logic [111:0] steps;
-    steps = 112'(file.out_size.height) * 112'(file.out_size.width) * 112'(file.out_channels);
-    if (has_kernel(opcode)) steps = steps * 112'(file.kernel.height) * 112'(file.kernel.width);
-    if (sums_channels(opcode)) steps = steps * 112'(file.in_channels);
-    if (is_clamped(opcode) && file.act_min > file.act_max) return 1'b1;
-    if (opcode == OPCODE_OP_DEPTH_CONV && file.out_channels % file.in_channels != 0) return 1'b1;
-    if (opcode == OPCODE_OP_POOL && (file.out_channels != file.in_channels
-        || has_empty_window(file.in_size.height, file.out_size.height, file.kernel.height,
-                            file.stride.height, file.dilation.height, file.pad.top)
-        || has_empty_window(file.in_size.width, file.out_size.width, file.kernel.width,
-                            file.stride.width, file.dilation.width, file.pad.left))) return 1'b1;
-    return steps > MAX_STEPS;
-  endfunction
-
-  // ------------------------------------------------------------------------------------------------- the verdict
-  logic [7:0] opcode;
-  logic is_in, is_out;
   /* verilator lint_off UNUSEDSIGNAL */
-  dma_operands_t dma;  // of its region 3 bits matter
-  /* verilator lint_on UNUSEDSIGNAL */
-  box_t system_box;
-  operand_uses_t uses;
-  operand_t operands[OPERANDS];
-  logic [OPERANDS-1:0] is_view, is_output_like;
-  assign opcode = word[7:0];
-  assign is_in = opcode == OPCODE_OP_DMA_READ;
-  assign is_out = opcode == OPCODE_OP_DMA_WRITE;
-  assign dma = is_in ? dma_in_operands(file) : dma_out_operands(file);
-  assign uses = operand_uses(word);
+  function automatic box_t linear(input logic [3:0] number, input operand_use_t use_, input logic [31:0] start,
+                                  input logic [SIZE_BITS-1:0] bytes);
+    /* verilator lint_on UNUSEDSIGNAL */
+    return {number, use_.present, use_.wide, use_.disjoint, 1'b0, start, 24'd1, 32'd0, 24'd1, 32'd0, bytes};
+  endfunction
+
+  function automatic box_t window(input logic [3:0] number, input logic [15:0] size, outputs, kernel, stride, dilation,
+                                  pad);
+    return {number, is_pool, 3'b0, 32'(size), 24'(kernel), 32'(dilation), 24'(outputs), 32'(stride), SIZE_BITS'(pad)};
+  endfunction
 
   always_comb begin
-    fault = FAULT_NONE;
-    address = '0;
-    system_box = '0;
-    {is_view, is_output_like} = '0;
-    for (int unsigned i = 0; i < OPERANDS; i++) operands[i] = '0;
-    if (enable) begin
-      // In the order in which they are looked at: of several with the same fault the first is named.
-      system_box = transfer(dma, 1'b0);
-      operands[0] = {is_out, 1'b0, 1'b1, system_box};
-      operands[1] = {is_in || is_out, 1'b0, is_in, transfer(dma, 1'b1)};
-      operands[2] = view(uses.in, file.in_addr, file.in_pixel_stride, file.in_row_stride);
-      operands[3] = view(uses.in2, file.in2_addr, file.in2_pixel_stride, file.in2_row_stride);
-      operands[4] = linear(uses.weight, file.weight_addr);
-      operands[5] = view(uses.acc, file.acc_addr, file.acc_pixel_stride, file.acc_row_stride);
-      operands[6] = linear(uses.param, file.param_addr);
-      operands[7] = linear(uses.lut, file.lut_addr);
-      operands[8] = view(uses.out, file.out_addr, file.out_pixel_stride, file.out_row_stride);
+    case (step < CYCLES ? ORDER[step[3:0]] : NOTHING)
+      SYSTEM:
+      chosen = {SYSTEM, is_in || is_out, 1'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
+                24'(dma.runs), dma.run_stride, SIZE_BITS'(dma.run_bytes)};
+      TRANSFER:
+      chosen = {TRANSFER, is_in || is_out, 1'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes), dma.plane_sram_stride,
+                24'(dma.runs), dma.run_sram_stride, SIZE_BITS'(dma.run_bytes)};
+      IN: chosen = view(IN, uses.in, file.in_addr, file.in_pixel_stride, file.in_row_stride);
+      IN2: chosen = view(IN2, uses.in2, file.in2_addr, file.in2_pixel_stride, file.in2_row_stride);
+      WEIGHT:
+      chosen = linear(WEIGHT, uses.weight, file.weight_addr,
+                      steps[STEP_BITS-1:SIZE_BITS] != 0 ? '1 : steps[SIZE_BITS-1:0]);
+      ACC: chosen = view(ACC, uses.acc, file.acc_addr, file.acc_pixel_stride, file.acc_row_stride);
+      PARAM: chosen = linear(PARAM, uses.param, file.param_addr, SIZE_BITS'(file.out_channels) * SIZE_BITS'(RECORD_BYTES));
+      LUT:
+      chosen = linear(LUT, uses.lut, file.lut_addr,
+                      uses.lut.extent == EXTENT_EXPONENTIALS ? SIZE_BITS'(EXPONENTIALS_BYTES) : SIZE_BITS'(TABLE_BYTES));
+      OUT: chosen = view(OUT, uses.out, file.out_addr, file.out_pixel_stride, file.out_row_stride);
+      WINDOW_ROWS:
+      chosen = window(WINDOW_ROWS, file.in_size.height, file.out_size.height, file.kernel.height, file.stride.height,
+                      file.dilation.height, file.pad.top);
+      WINDOW_COLUMNS:
+      chosen = window(WINDOW_COLUMNS, file.in_size.width, file.out_size.width, file.kernel.width, file.stride.width,
+                      file.dilation.width, file.pad.left);
+      default: chosen = '0;
+    endcase
+  end
 
-      is_view = 9'b0_0010_1100;
-      is_output_like = '0;
-      is_output_like[2] = uses.in.extent == EXTENT_OUTPUT;
-      is_output_like[3] = 1'b1;
-      is_output_like[5] = 1'b1;
+  // -------------------------------------------------------------- second stage: from the first plane and run to the last
+  logic [55:0] planes_product, runs_product;
+  always_ff @(posedge clock) begin
+    first <= chosen;
+    second <= first;
+    planes_product <= (56'(first.planes) - 56'd1) * 56'(first.plane_stride);
+    runs_product <= (56'(first.runs) - 56'd1) * 56'(first.run_stride);
+  end
 
-      // From the highest number to the lowest, and from the last operand to the first: what is found later wins.
-      if (is_out && (dma.region[2:0] == REGION_CONSTANTS || dma.region[2:0] == REGION_COMMANDS)) begin
-        fault = FAULT_REGION_READ_ONLY;
-        address = dma.offset;
-      end
-      if ((is_in || is_out) && end_of(system_box) > 81'(region_bytes[dma.region[2:0]])) begin
-        fault = FAULT_REGION_RANGE;
-        address = dma.offset;
-      end
-      for (int i = OPERANDS - 2; i > 1; i--)
-        if (operands[i].present && operands[8].present && meets(operands[i].box, operands[8].box)
-            && !(is_view[i] && (are_slices(operands[i].box, operands[8].box)
-                || are_slices(operands[8].box, operands[i].box)))
-            && !(is_output_like[i] && operands[i].wide == operands[8].wide
-                && is_in_place(operands[i].box, operands[8].box, !uses.weight.present))) begin
-          fault = FAULT_OVERLAP;
-          address = operands[i].box.address;
-        end
-      for (int i = OPERANDS - 1; i >= 0; i--)
-        if (operands[i].present && operands[i].disjoint && !is_disjoint(operands[i].box)) begin
-          fault = FAULT_OVERLAP;
-          address = operands[i].box.address;
-        end
-      for (int i = OPERANDS - 1; i > 0; i--)  // operand 0 does not lie in the SRAM
-        if (operands[i].present && end_of(operands[i].box) > 81'(SRAM_BYTES)) begin
-          fault = FAULT_SRAM_RANGE;
-          address = operands[i].box.address;
-        end
-      for (int i = OPERANDS - 1; i > 0; i--)
-        if (operands[i].present && operands[i].wide && is_misaligned(operands[i].box)) begin
-          fault = FAULT_MISALIGNED;
-          address = operands[i].box.address;
-        end
-      if (!is_in && !is_out && is_bad_shape(opcode)) begin
-        fault = FAULT_BAD_OPERANDS;
-        address = '0;
-      end
+  // ----------------------------------------------------------------------------------------- third stage: where it ends
+  typedef struct packed {
+    box_t box;
+    logic is_disjoint;
+    sum_t end_;
+    sum_t row_bytes;  // from a row's first byte to its last
+    sum_t rows_apart;  // where pixels do not lie among those of other rows, a row takes this
+  } extent_sum_t;
+  /* verilator lint_off UNUSEDSIGNAL */
+  extent_sum_t third, target;  // target: the output
+  /* verilator lint_on UNUSEDSIGNAL */
+  function automatic sum_t bounded(input logic [55:0] bytes);
+    return bytes[55:SIZE_BITS] != 0 ? SUM_BITS'({SIZE_BITS{1'b1}}) : SUM_BITS'(bytes[SIZE_BITS-1:0]);
+  endfunction
+
+  sum_t planes_span, runs_span, run_bytes;
+  logic one_plane, one_run;
+  assign planes_span = bounded(planes_product);
+  assign runs_span = bounded(runs_product);
+  assign run_bytes = SUM_BITS'(second.run_bytes);
+  assign one_plane = second.planes == 1;
+  assign one_run = second.runs == 1;
+  always_ff @(posedge clock) begin
+    third.box <= second;
+    // One stride clears a run, and the other clears all of those.
+    third.is_disjoint <= ((one_run || SUM_BITS'(second.run_stride) >= run_bytes)
+            && (one_plane || SUM_BITS'(second.plane_stride) >= runs_span + run_bytes))
+        || ((one_plane || SUM_BITS'(second.plane_stride) >= run_bytes)
+            && (one_run || SUM_BITS'(second.run_stride) >= planes_span + run_bytes));
+    third.end_ <= SUM_BITS'(second.address) + planes_span + runs_span + run_bytes;
+    third.row_bytes <= runs_span + run_bytes;
+    third.rows_apart <= runs_span + SUM_BITS'(second.run_stride);
+    if (third.box.number == OUT) target <= third;
+  end
+
+  // A window has no tap in the input: its first one ends before it, or its last one begins after it.
+  logic is_empty_window, has_empty_window;
+  sum_t third_planes_span, third_runs_span;
+  assign is_empty_window = third.box.present && (third.box.number == WINDOW_ROWS || third.box.number == WINDOW_COLUMNS)
+      && (third_planes_span < SUM_BITS'(third.box.run_bytes)
+          || third_runs_span >= SUM_BITS'(third.box.run_bytes) + SUM_BITS'(third.box.address));
+  always_ff @(posedge clock) begin
+    third_planes_span <= planes_span;
+    third_runs_span <= runs_span;
+    has_empty_window <= step != 0 && (has_empty_window || is_empty_window);
+  end
+
+  // ------------------------------------------------------------- fourth stage: an output on what its operation reads
+  function automatic logic are_apart(input logic [31:0] start, input sum_t own, input logic [31:0] other,
+                                     input sum_t others, input logic [31:0] stride);
+    return SUM_BITS'(start) + own <= SUM_BITS'(other)
+        && SUM_BITS'(other) + others <= SUM_BITS'(start) + SUM_BITS'(stride);
+  endfunction
+
+  logic same_rows, same_pixels, meets, in_pixels, in_rows, is_in_place, in_order, overlaps;
+  assign same_rows = third.box.plane_stride == target.box.plane_stride;
+  assign same_pixels = third.box.run_stride == target.box.run_stride;
+  assign meets = SUM_BITS'(third.box.address) < target.end_ && SUM_BITS'(target.box.address) < third.end_;
+  assign in_pixels = same_pixels && SUM_BITS'(third.box.plane_stride) >= third.rows_apart
+      && SUM_BITS'(third.box.plane_stride) >= target.rows_apart
+      && (are_apart(third.box.address, SUM_BITS'(third.box.run_bytes), target.box.address, SUM_BITS'(target.box.run_bytes), third.box.run_stride)
+       || are_apart(target.box.address, SUM_BITS'(target.box.run_bytes), third.box.address, SUM_BITS'(third.box.run_bytes), third.box.run_stride));
+  assign in_rows = are_apart(third.box.address, third.row_bytes, target.box.address, target.row_bytes, third.box.plane_stride)
+      || are_apart(target.box.address, target.row_bytes, third.box.address, third.row_bytes, third.box.plane_stride);
+  // Element by element on it, or in VECTOR before it: that unit reads and writes in the order of addresses.
+  assign in_order = !uses.weight.present && target.box.address < third.box.address
+      && (third.box.planes == 1 || SUM_BITS'(third.box.plane_stride) >= third.row_bytes);
+  assign is_in_place = third.box.output_like && third.box.wide == target.box.wide
+      && (third.box.planes == 1 || same_rows) && (third.box.runs == 1 || same_pixels)
+      && (third.box.address == target.box.address || in_order);
+  logic is_view;
+  assign is_view = third.box.number == IN || third.box.number == IN2 || third.box.number == ACC;
+  assign overlaps = third.box.present && third.box.number >= IN && third.box.number < OUT && meets
+      && !(is_view && same_rows && (in_pixels || in_rows)) && !is_in_place;
+
+  // ------------------------------------------------------------------------------------------------------- the verdict
+  // Faults from the lowest number on; an operand that overlaps itself comes before one on which the output lies.
+  typedef enum logic [2:0] {BAD, MISALIGNED, OUTSIDE, TWICE, MET, BEYOND, READ_ONLY, NONE} verdict_t;
+  logic in_sram, is_bad;
+  verdict_t found, worst;
+  logic [3:0] worst_number;
+  assign in_sram = third.box.present && third.box.number >= TRANSFER && third.box.number <= OUT;
+  always_comb begin
+    found = NONE;
+    if (in_sram && third.box.wide && {third.box.address[1:0], third.box.plane_stride[1:0], third.box.run_stride[1:0]} != 0)
+      found = MISALIGNED;
+    else if (in_sram && third.end_ > SUM_BITS'(SRAM_BYTES)) found = OUTSIDE;
+    else if (third.box.present && third.box.disjoint && !third.is_disjoint) found = TWICE;
+    else if (overlaps) found = MET;
+    else if (third.box.present && third.box.number == SYSTEM) begin
+      if (third.end_ > SUM_BITS'(most_region_bytes)) found = BEYOND;
+      else if (is_out && (dma.region[2:0] == REGION_CONSTANTS || dma.region[2:0] == REGION_COMMANDS)) found = READ_ONLY;
     end
+  end
+  assign is_bad = (unit_of(opcode) == UNIT_MAC || unit_of(opcode) == UNIT_VECTOR)
+      && ((is_clamped(opcode) && file.act_min > file.act_max) || (opcode == OPCODE_OP_DEPTH_CONV && remainder != 0)
+          || (is_pool && (file.out_channels != file.in_channels || has_empty_window))
+          || steps > STEP_BITS'(1) << 48);
+  always_ff @(posedge clock) begin
+    if (step == 0) worst <= NONE;
+    else if (step == CYCLES - 1 && is_bad) begin
+      worst <= BAD;
+      address <= '0;
+    end else if ({found, third.box.number} < {worst, worst_number} && found != NONE && step < CYCLES - 1) begin
+      worst <= found;
+      worst_number <= third.box.number;
+      address <= third.box.address;
+    end
+  end
+  always_comb begin
+    case (worst)
+      BAD: fault = FAULT_BAD_OPERANDS;
+      MISALIGNED: fault = FAULT_MISALIGNED;
+      OUTSIDE: fault = FAULT_SRAM_RANGE;
+      TWICE, MET: fault = FAULT_OVERLAP;
+      BEYOND: fault = FAULT_REGION_RANGE;
+      READ_ONLY: fault = FAULT_REGION_READ_ONLY;
+      default: fault = FAULT_NONE;
+    endcase
   end
 endmodule

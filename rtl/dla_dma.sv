@@ -10,7 +10,8 @@ module dla_dma
     parameter int unsigned BEAT_BYTES = 8,
     parameter int unsigned LATENCY = 64,
     parameter int unsigned BURST_BYTES = 64,
-    parameter int unsigned BURST_OVERHEAD = 0
+    parameter int unsigned BURST_OVERHEAD = 0,
+    parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM: no more are computed
 ) (
     input logic clock,
     input logic reset,
@@ -109,20 +110,22 @@ module dla_dma
     logic [31:0] run_offset;
     logic [31:0] plane_offset;
   } place_t;
+  // Of runs there are less than 2^24; a run lies in the SRAM.
+  localparam logic [31:0] COUNT = 32'h00ffffff;
   place_t place, next;
 
   function automatic place_t next_place(input place_t at);
     place_t after;
     after = at;
-    after.column = at.column + 1;
-    if (after.column == operands.run_bytes) begin
+    after.column = (at.column + 1) & PLACE;
+    if (after.column == (operands.run_bytes & PLACE)) begin
       after.column = '0;
-      after.run = at.run + 1;
-      after.run_offset = at.run_offset + operands.run_sram_stride;
-      if (after.run == operands.runs) begin
+      after.run = (at.run + 1) & COUNT;
+      after.run_offset = (at.run_offset + operands.run_sram_stride) & PLACE;
+      if (after.run == (operands.runs & COUNT)) begin
         after.run = '0;
         after.run_offset = '0;
-        after.plane_offset = at.plane_offset + operands.plane_sram_stride;
+        after.plane_offset = (at.plane_offset + operands.plane_sram_stride) & PLACE;
       end
     end
     return after;
@@ -131,7 +134,7 @@ module dla_dma
   always_comb begin
     next = place;
     for (int unsigned i = 0; i < BEAT_BYTES; i++) begin
-      sram_address[i] = operands.sram_addr + next.plane_offset + next.run_offset + next.column;
+      sram_address[i] = (operands.sram_addr + next.plane_offset + next.run_offset + next.column) & PLACE;
       if (beat && i < beat_bytes) next = next_place(next);
     end
   end

@@ -9,6 +9,7 @@ module dla_issue
 #(
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned ISSUE_CYCLES = 1,
+    parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
     parameter int unsigned QUEUE_DEPTH = 4,
     parameter logic [31:0] FINGERPRINT = '0
 ) (
@@ -48,11 +49,13 @@ module dla_issue
     output fault_t fault,
     output logic [31:0] fault_address
 );
+  localparam int unsigned LEAST_CHECKS = 16;
   if (ISSUE_CYCLES < 1) $error("issue_cycles must be at least 1: a word takes time");
+  if (CHECK_CYCLES < LEAST_CHECKS) $error("check_cycles must be at least 16: an operand takes a cycle");
 
   operand_file_t file;
   logic [63:0] command, fetched;
-  logic [31:0] limit, spent;
+  logic [31:0] limit, spent, own_cycles;
   assign file = operand_file_t'(words);
 
   // --------------------------------------------------------------------------------------------- the word at hand
@@ -82,9 +85,11 @@ module dla_issue
   logic [31:0] operand_address;
   assign is_operation = unit != UNIT_ISSUE;
   dla_checks #(
-      .SRAM_BYTES(SRAM_BYTES)
+      .SRAM_BYTES(SRAM_BYTES),
+      .CYCLES(LEAST_CHECKS)
   ) checks (
-      .enable(running && is_operation),
+      .clock,
+      .step(spent),
       .word,
       .file,
       .region_bytes,
@@ -103,7 +108,7 @@ module dla_issue
       else if (!is_legal_operand(cfg_index, cfg_value)) fault = FAULT_BAD_VALUE;
       else if (32'(cfg_index) == OPERAND_REQUIRE_CONFIG && cfg_value != 0 && cfg_value != FINGERPRINT)
         fault = FAULT_CONFIG_MISMATCH;
-    end else if (is_operation) begin
+    end else if (is_operation && spent >= CHECK_CYCLES) begin
       fault = operand_fault;
       fault_address = operand_address;
     end
@@ -132,8 +137,9 @@ module dla_issue
   assign is_faulty = running && fault != FAULT_NONE;
   assign faults = is_faulty && units_idle;
   assign counts = running && !faults;
-  assign ready = spent == ISSUE_CYCLES - 1;
-  assign waits_long = spent == ISSUE_CYCLES;
+  assign own_cycles = ISSUE_CYCLES + (is_operation ? CHECK_CYCLES : 0);
+  assign ready = spent == own_cycles - 1;
+  assign waits_long = spent == own_cycles;
   assign acts = running && !is_faulty && (ready || waits_long) && !held;
   assign issuing = counts && !is_faulty && !waits_long;
   assign waits_for_queue = counts && !is_faulty && waits_long && is_operation;

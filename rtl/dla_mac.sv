@@ -1,8 +1,8 @@
 // The MAC unit: a grid of INPUT_LANES x OUTPUT_LANES multipliers, an adder tree and an accumulator for each
-// output lane. A step in each cycle, through a pipeline of nine stages:
+// output lane. A step in each cycle, through a pipeline of eleven stages:
 //
-//   address | read | multiply | tree | accumulate | start | multiply | round | write
-//   ----------- fill: 4 --------------|-- work ----|---------- drain: 4 -------------
+//   address | read | multiply | tree | accumulate | start | shift | multiply | add | round | write
+//   ----------- fill: 4 --------------|-- work ----|------------------ drain: 6 ------------------
 //
 // The loops, from the outside: group of output channels, block of pixels, tap, group of input channels, pixel of the
 // block. A step waits until the words that it reads have crossed the SRAM's ports (`dla_mac_traffic`), and a block until
@@ -18,7 +18,7 @@ module dla_mac
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned OUTPUT_LANES = 64,
     parameter int unsigned FILL = 4,
-    parameter int unsigned DRAIN = 4,
+    parameter int unsigned DRAIN = 6,
     // The SRAM's ports, the buffers and the output stage: 0 is no limit.
     parameter int unsigned BANK_BYTES = 0,
     parameter int unsigned PORTS = 4,
@@ -26,6 +26,7 @@ module dla_mac
     parameter int unsigned WEIGHT_BUFFER_BYTES = 8192,
     parameter int unsigned ACCUMULATORS = 32,
     parameter int unsigned RESULT_CYCLES = 0,  // of a result, in parts of 65536
+    parameter logic [31:0] PLACE = 32'h000fffff,  // the bits of an address of the SRAM: no more are computed
     // What follows from the array
     parameter int unsigned PES = INPUT_LANES * OUTPUT_LANES,
     parameter int unsigned LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES,
@@ -62,9 +63,9 @@ module dla_mac
     output logic [31:0] result_address[LANES],
     output logic [31:0] result[LANES]
 );
-  localparam int unsigned LEAST_FILL = 4, LEAST_DRAIN = 4;
+  localparam int unsigned LEAST_FILL = 4, LEAST_DRAIN = 6;
   if (FILL < LEAST_FILL || DRAIN < LEAST_DRAIN)
-    $error("this pipeline needs mac_fill and mac_drain of at least 4");
+    $error("this pipeline needs mac_fill of at least 4 and mac_drain of at least 6");
   // Without limits a pixel follows the other, each with all of its products; with them the weights in the array
   // serve a block of pixels, and two blocks have accumulators: one adds up while the other leaves.
   localparam bit LIMITED = BANK_BYTES != 0 || RESULT_CYCLES != 0;
@@ -90,7 +91,7 @@ module dla_mac
   } step_t;
   // Every stage keeps the whole step, of which the last ones look at little.
   /* verilator lint_off UNUSEDSIGNAL */
-  step_t address_s, read_s, multiply_s, tree_s, accumulate_s, leave_s, start_s, scale_s, round_s, write_s;
+  step_t address_s, read_s, multiply_s, tree_s, accumulate_s, leave_s, start_s, shift_s, product_s, add_s, round_s, write_s;
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
@@ -107,13 +108,19 @@ module dla_mac
   assign in_width = matrix ? out_width : 32'(operands.in_size.width);
   assign in_step = depthwise ? operands.in_channels : INPUT_LANES;
   assign out_step = depthwise ? LANES : OUTPUT_LANES;
-  assign filter_bytes = kernel_height * kernel_width * operands.in_channels;
+  assign filter_bytes = (kernel_height * kernel_width * operands.in_channels) & PLACE;
 
   // ---------------------------------------------------------------------------------- address: the loops, a step
+  // Registers have the bits that they can need: of a size, of channels, of an address.
+  localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
   logic [31:0] group, block_row, block_column, row, column, index, tap_row, tap_column, depth, warm_up;
+  // Where the group's first filter begins, and how far into it the tap lies: sums of what follows each other in memory
+  logic [31:0] weight_group, groups_weights, weight_tap;
   logic more, bank, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group, ends_block, may_step;
   logic signed [31:0] in_row, in_column;
-  logic [31:0] tap;
+  logic [31:0] tap, next_row, next_column;
+  assign next_row = (row + 1) & SIZE;
+  assign next_column = (column + 1) & SIZE;
   assign ends_depth = depth + in_step >= operands.in_channels;
   assign ends_tap_column = tap_column + 1 == kernel_width;
   assign ends_tap_row = tap_row + 1 == kernel_height;
@@ -121,7 +128,6 @@ module dla_mac
   assign ends_row = row + 1 == out_height;
   assign ends_block = index + 1 == BLOCK || (ends_column && ends_row);
   assign ends_group = group + out_step >= operands.out_channels;
-  assign tap = tap_row * kernel_width + tap_column;
   assign in_row = matrix ? row : row * 32'(operands.stride.height)
       + tap_row * 32'(operands.dilation.height) - 32'(operands.pad.top);
   assign in_column = matrix ? column : column * 32'(operands.stride.width)
@@ -129,7 +135,7 @@ module dla_mac
 
   logic steps, is_first, is_last, meets;
   assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
-  assign is_first = tap == 0 && depth == 0;
+  assign is_first = tap_row == 0 && tap_column == 0 && depth == 0;
   assign is_last = ends_depth && ends_tap_column && ends_tap_row;
   assign meets = in_row >= 0 && in_row < in_height && in_column >= 0 && in_column < in_width;
 
@@ -141,43 +147,46 @@ module dla_mac
     address_s.meets = meets;
     address_s.output_channel = group;
     address_s.input_channel = depth;
-    address_s.pixel = operands.in_addr + in_row * operands.in_row_stride
-        + in_column * operands.in_pixel_stride + (depthwise ? 0 : depth);
-    address_s.weight = operands.weight_addr + (depthwise ? tap * operands.out_channels + group
-        : group * filter_bytes + tap * operands.in_channels + depth);
-    address_s.partial = operands.acc_addr + row * operands.acc_row_stride
-        + column * operands.acc_pixel_stride + 4 * group;
-    address_s.result = operands.out_addr + row * operands.out_row_stride
-        + column * operands.out_pixel_stride + (wide ? 4 * group : group);
+    address_s.pixel = (operands.in_addr + in_row * operands.in_row_stride
+        + in_column * operands.in_pixel_stride + (depthwise ? 0 : depth)) & PLACE;
+    address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
+    address_s.partial = (operands.acc_addr + row * operands.acc_row_stride
+        + column * operands.acc_pixel_stride + 4 * group) & PLACE;
+    address_s.result = (operands.out_addr + row * operands.out_row_stride
+        + column * operands.out_pixel_stride + (wide ? 4 * group : group)) & PLACE;
     address_s.place = PLACE_BITS'(index + (bank ? BLOCK : 0));
   end
 
   always_ff @(posedge clock) begin
     if (reset || done) begin
-      {group, block_row, block_column, row, column, index, tap_row, tap_column, depth, warm_up} <= '0;
+      {group, block_row, block_column, row, column, index, tap, tap_row, tap_column, depth, warm_up} <= '0;
+      weight_tap <= '0;
       more <= 1'b1;
       bank <= 1'b0;
     end else if (steps) begin
       if (!ends_block) begin
         index <= index + 1;
-        column <= ends_column ? 0 : column + 1;
-        if (ends_column) row <= row + 1;
+        column <= ends_column ? 0 : next_column;
+        if (ends_column) row <= next_row;
       end else begin
         index <= 0;
         row <= block_row;
         column <= block_column;
-        depth <= ends_depth ? 0 : depth + in_step;
+        depth <= ends_depth ? 0 : (depth + in_step) & CHANNELS;
         if (ends_depth) begin
-          tap_column <= ends_tap_column ? 0 : tap_column + 1;
+          tap_column <= ends_tap_column ? 0 : (tap_column + 1) & SIZE;
+          tap <= (tap + 1) & PLACE;
+          weight_tap <= (weight_tap + (depthwise ? operands.out_channels : operands.in_channels)) & PLACE;
           if (ends_tap_column) begin
-            tap_row <= ends_tap_row ? 0 : tap_row + 1;
+            tap_row <= ends_tap_row ? 0 : (tap_row + 1) & SIZE;
             if (ends_tap_row) begin
               bank <= !bank;
-              {row, block_row} <= {2{!ends_column ? row : ends_row ? 32'd0 : row + 1}};
-              {column, block_column} <= {2{ends_column ? 32'd0 : column + 1}};
+              {tap, weight_tap} <= '0;
+              {row, block_row} <= {2{!ends_column ? row : ends_row ? 32'd0 : next_row}};
+              {column, block_column} <= {2{ends_column ? 32'd0 : next_column}};
               if (ends_column && ends_row) begin
                 if (ends_group) more <= 1'b0;
-                else group <= group + out_step;
+                else group <= (group + out_step) & CHANNELS;
               end
             end
           end
@@ -186,20 +195,29 @@ module dla_mac
     end else if (valid && more && warm_up != FILL - LEAST_FILL) warm_up <= warm_up + 1;
   end
 
+  // The filters of a group follow those of the one before, but in a depthwise convolution.
+  always_ff @(posedge clock) begin
+    if (reset || done) groups_weights <= '0;
+    else if (steps && is_last && ends_column && ends_row && !depthwise)
+      groups_weights <= (groups_weights + OUTPUT_LANES * filter_bytes) & PLACE;
+  end
+  assign weight_group = (operands.weight_addr + groups_weights) & PLACE;
+
   // Depthwise: which input channel each lane works on. The first lane's is kept, with how many outputs of that
   // channel came before; the others count on from there.
-  logic [31:0] per_input, group_channel, group_before, next_channel, next_before;
+  logic [31:0] group_channel, group_before, next_channel, next_before;
   logic [31:0] fed_channel[LANES], lane_channel[LANES];
-  assign per_input = depthwise ? operands.out_channels / operands.in_channels : 1;
+  // An output counts as many as there are input channels: an input's outputs are over when as many have been
+  // counted as there are outputs, whose number is a multiple of the other.
   always_comb begin
     next_channel = group_channel;
     next_before = group_before;
     for (int unsigned l = 0; l < LANES; l++) begin
       fed_channel[l] = next_channel;
-      next_before = next_before + 1;
-      if (next_before == per_input) begin
+      next_before = (next_before + operands.in_channels) & CHANNELS;
+      if (next_before == operands.out_channels) begin
         next_before = '0;
-        next_channel = next_channel + 1;
+        next_channel = (next_channel + 1) & CHANNELS;
       end
     end
   end
@@ -221,8 +239,10 @@ module dla_mac
     tree_s <= multiply_s;
     accumulate_s <= tree_s;
     start_s <= leave_s;
-    scale_s <= start_s;
-    round_s <= scale_s;
+    shift_s <= start_s;
+    product_s <= shift_s;
+    add_s <= product_s;
+    round_s <= add_s;
     write_s <= round_s;
     if (reset) begin
       read_s.valid <= 1'b0;
@@ -230,7 +250,9 @@ module dla_mac
       tree_s.valid <= 1'b0;
       accumulate_s.valid <= 1'b0;
       start_s.valid <= 1'b0;
-      scale_s.valid <= 1'b0;
+      shift_s.valid <= 1'b0;
+      product_s.valid <= 1'b0;
+      add_s.valid <= 1'b0;
       round_s.valid <= 1'b0;
       write_s.valid <= 1'b0;
     end
@@ -240,13 +262,13 @@ module dla_mac
   assign read = read_s.valid;
   for (genvar i = 0; i < INPUTS; i++) begin : input_ports
     if (i < LANES)
-      assign input_address[i] = read_s.pixel + (depthwise ? lane_channel[i] : i);
-    else assign input_address[i] = read_s.pixel + i;
+      assign input_address[i] = (read_s.pixel + (depthwise ? lane_channel[i] : i)) & PLACE;
+    else assign input_address[i] = (read_s.pixel + i) & PLACE;
   end
   for (genvar p = 0; p < PES; p++) begin : weight_ports
     localparam int unsigned OUTPUT = p / INPUT_LANES, INPUT = p % INPUT_LANES;
     localparam int unsigned LANE = OUTPUT_LANES == 1 ? p : OUTPUT;
-    assign weight_address[p] = read_s.weight + (depthwise ? LANE : OUTPUT * filter_bytes + INPUT);
+    assign weight_address[p] = (read_s.weight + (depthwise ? LANE : OUTPUT * filter_bytes + INPUT)) & PLACE;
   end
 
   // ---------------------------------------------------------------------------------------------------- multiply
@@ -270,6 +292,38 @@ module dla_mac
     );
   end
 
+  // ------------------------------------------------------------------------------------------------ accumulators
+  // A step reads its place in the tree's stage, and writes it in the next; a sum that leaves is read when it does.
+  logic signed [31:0] growing[LANES], added[LANES], complete[LANES];
+  logic accumulate_again, start_again;  // the place is the one that was written last
+  if (PLACES == 1) begin : single
+    assign {accumulate_again, start_again} = '1;
+    for (genvar l = 0; l < LANES; l++) begin : lane
+      assign {growing[l], complete[l]} = '0;
+      logic unused;
+      assign unused = &{1'b0, added[l]};
+    end
+  end else begin : several
+    logic [PLACE_BITS-1:0] newest_place;
+    assign accumulate_again = newest_place == accumulate_s.place;
+    assign start_again = newest_place == start_s.place;
+    always_ff @(posedge clock) if (accumulate_s.valid) newest_place <= accumulate_s.place;
+    dla_accumulators #(
+        .LANES(LANES),
+        .PLACES(PLACES),
+        .PLACE_BITS(PLACE_BITS)
+    ) memory (
+        .clock,
+        .write(accumulate_s.valid),
+        .write_place(accumulate_s.place),
+        .written(added),
+        .add_place(tree_s.place),
+        .growing,
+        .leave_place(leave_s.place),
+        .complete
+    );
+  end
+
   // -------------------------------------------------------------------------------------- tree, and what follows
   logic signed [31:0] lowest;
   assign lowest = opcode == OPCODE_OP_CONV_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
@@ -285,19 +339,17 @@ module dla_mac
     end else begin : without_tree
       assign sum = 32'(product[OWN]);
     end
-    dla_mac_lane #(
-        .ACCUMULATORS(PLACES),
-        .PLACE_BITS(PLACE_BITS)
-    ) tail (
+    dla_mac_lane tail (
         .clock,
         .tree(tree_s.valid),
         .accumulate(accumulate_s.valid),
         .accumulate_first(accumulate_s.first),
-        .accumulate_place(accumulate_s.place),
-        .start_place(start_s.place),
+        .accumulate_again,
+        .growing(growing[l]),
+        .added(added[l]),
         .start(start_s.valid),
-        .multiply(scale_s.valid),
-        .round(round_s.valid),
+        .start_again,
+        .complete(complete[l]),
         .sum,
         .init,
         .wide,
@@ -314,12 +366,12 @@ module dla_mac
         .result(result[l])
     );
     assign write[l] = write_s.valid && l < out_step && write_s.output_channel + l < operands.out_channels;
-    assign result_address[l] = write_s.result + (wide ? 4 * l : l);
+    assign result_address[l] = (write_s.result + (wide ? 4 * l : l)) & PLACE;
   end
   assign write_wide = wide;
   assign finish_read = leave_s.valid;
   assign partial_address = leave_s.partial;
-  assign record_address = operands.param_addr + RECORD_BYTES * leave_s.output_channel;
+  assign record_address = (operands.param_addr + RECORD_BYTES * leave_s.output_channel) & PLACE;
 
   // ------------------------------------------------------------------------------------- limits: leave, and ports
   logic result_ends, written;  // the last result is being written; and its words have crossed the ports
@@ -331,7 +383,8 @@ module dla_mac
     dla_mac_results #(
         .BLOCK(BLOCK),
         .RESULT_CYCLES(RESULT_CYCLES),
-        .PLACE_BITS(PLACE_BITS)
+        .PLACE_BITS(PLACE_BITS),
+        .PLACE(PLACE)
     ) results (
         .clock,
         .reset(reset || done),
@@ -390,7 +443,8 @@ module dla_mac
           .PORTS(PORTS),
           .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
           .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
-          .BLOCK(BLOCK)
+          .BLOCK(BLOCK),
+          .PLACE(PLACE)
       ) traffic (
           .clock,
           .reset(reset || done),
@@ -400,7 +454,7 @@ module dla_mac
           .operands,
           .matrix,
           .filter_bytes,
-          .per_input,
+          .per_input(depthwise ? (operands.out_channels & CHANNELS) / (operands.in_channels & CHANNELS) : 32'd1),
           .group_step(out_step),
           .block_row(rows_before + block_row),
           .step_row(rows_before + row),
@@ -409,6 +463,7 @@ module dla_mac
           .step_group(group),
           .step_in_row(in_row),
           .step_tap(tap),
+          .step_filter(weight_tap),
           .step_tap_row(tap_row),
           .step_in_column(in_column),
           .step_depth(depth),

@@ -1,25 +1,21 @@
-// An output lane of the MAC unit: its accumulators, and what leads from one to a result. The letters name the pipeline's stages:
-// the sum of products arrives in `tree`, and the result is ready in `write`, five cycles later.
+// An output lane of the MAC unit: it adds to one of its sums, and leads a complete one to a result. The names are those of
+// the pipeline's stages: the sum of products arrives in `tree`, and the result is ready in `write`. The sums lie in
+// `dla_accumulators`; what was added last is kept here, because the memory gives what it held a cycle ago.
 
 module dla_mac_lane
   import dla_isa::*;
   import dla_fixed_point::*;
-#(
-    parameter int unsigned ACCUMULATORS = 1,
-    parameter int unsigned PLACE_BITS = 1
-) (
+(
     input logic clock,
     input logic tree,  // valid bits of the stages
     input logic accumulate,
     input logic accumulate_first,  // the first product of an output
-    // Which accumulator: of this product, and of the sum that starts to leave
-    /* verilator lint_off UNUSEDSIGNAL */
-    input logic [PLACE_BITS-1:0] accumulate_place,
-    input logic [PLACE_BITS-1:0] start_place,
-    /* verilator lint_on UNUSEDSIGNAL */
+    input logic accumulate_again,  // to the sum that was written last
+    input logic signed [31:0] growing,  // otherwise to this one
+    output logic signed [31:0] added,
     input logic start,
-    input logic multiply,
-    input logic round,
+    input logic start_again,  // with the sum that was written before this cycle
+    input logic signed [31:0] complete,  // otherwise with this one
     input logic signed [31:0] sum,  // in tree: of this lane's products
     input logic [1:0] init,
     input logic wide,  // out=int32
@@ -36,32 +32,33 @@ module dla_mac_lane
     output logic [31:0] result  // in write
 );
   /* verilator no_inline_module */  // compiled once for all lanes
-  logic signed [31:0] summed, accumulator, complete, started, scaled, rounded, multiplier_kept;
-  logic signed [6:0] shift_kept, shift_last;
+  logic signed [31:0] summed, accumulator, newest, started, multiplier_started, multiplier_shifted, rescaled, rounded;
+  logic signed [31:0] sums_kept[3];  // what leaves as it is, beside the rescaling
+  logic signed [6:0] shift_started;
 
-  if (ACCUMULATORS == 1) begin : single
-    assign complete = accumulator;
-    always_ff @(posedge clock)
-      if (accumulate) accumulator <= (accumulate_first ? 0 : accumulator) + summed;
-  end else begin : several
-    logic signed [31:0] sums[ACCUMULATORS];
-    assign accumulator = accumulate_first ? 0 : sums[accumulate_place];
-    assign complete = sums[start_place];
-    always_ff @(posedge clock) if (accumulate) sums[accumulate_place] <= accumulator + summed;
-  end
+  assign accumulator = accumulate_again ? newest : growing;
+  assign added = (accumulate_first ? 0 : accumulator) + summed;
 
+  dla_rescale rescale (
+      .clock,
+      .value(started),
+      .shift(shift_started),
+      .multiplier(multiplier_shifted),
+      .result(rescaled)
+  );
   always_ff @(posedge clock) begin
     if (tree) summed <= sum;
+    if (accumulate) newest <= added;
     if (start) begin
-      started <= complete + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
-      multiplier_kept <= by_channel ? record_multiplier : multiplier;
-      shift_kept <= limit_shift(by_channel ? record_shift : shift);
+      started <= (start_again ? newest : complete) + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
+      multiplier_started <= by_channel ? record_multiplier : multiplier;
+      shift_started <= limit_shift(by_channel ? record_shift : shift);
     end
-    if (multiply) begin
-      scaled <= wide ? started : scale(started, multiplier_kept, shift_kept);
-      shift_last <= shift_kept;
-    end
-    if (round) rounded <= wide ? scaled : descale(scaled, shift_last) + zero_point;
+    multiplier_shifted <= multiplier_started;
+    sums_kept[0] <= started;
+    sums_kept[1] <= sums_kept[0];
+    sums_kept[2] <= sums_kept[1];
+    rounded <= wide ? sums_kept[2] : rescaled + zero_point;
   end
   assign result = wide ? rounded : clamp(rounded, lowest, highest);
 endmodule

@@ -6,7 +6,8 @@ module dla_mac_results
 #(
     parameter int unsigned BLOCK = 32,
     parameter int unsigned RESULT_CYCLES = 0,
-    parameter int unsigned PLACE_BITS = 6
+    parameter int unsigned PLACE_BITS = 6,
+    parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
     input logic reset,
@@ -61,9 +62,9 @@ module dla_mac_results
   assign block_leaves = leaves && (index + 1 == BLOCK || (ends_column && ends_row));
   assign place = PLACE_BITS'(index + (bank ? BLOCK : 0));
   assign output_channel = group;
-  assign partial = operands.acc_addr + row * operands.acc_row_stride + column * operands.acc_pixel_stride + 4 * group;
-  assign result = operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
-      + (wide ? 4 * group : group);
+  assign partial = (operands.acc_addr + row * operands.acc_row_stride + column * operands.acc_pixel_stride + 4 * group) & PLACE;
+  assign result = (operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
+      + (wide ? 4 * group : group)) & PLACE;
   always_ff @(posedge clock) begin
     if (reset) begin
       {group, row, column, index} <= '0;
@@ -71,10 +72,10 @@ module dla_mac_results
     end else if (leaves) begin
       index <= block_leaves ? '0 : index + 1;
       if (block_leaves) bank <= !bank;
-      column <= ends_column ? '0 : column + 1;
+      column <= ends_column ? '0 : (column + 1) & 32'h0000ffff;
       if (ends_column) begin
-        row <= ends_row ? '0 : row + 1;
-        if (ends_row) group <= group + group_step;
+        row <= ends_row ? '0 : (row + 1) & 32'h0000ffff;
+        if (ends_row) group <= (group + group_step) & 32'h01ffffff;
       end
     end
   end

@@ -11,7 +11,8 @@ module dla_mac_traffic
     parameter int unsigned PORTS = 4,
     parameter int unsigned LINE_BUFFER_BYTES = 16384,
     parameter int unsigned WEIGHT_BUFFER_BYTES = 8192,
-    parameter int unsigned BLOCK = 32
+    parameter int unsigned BLOCK = 32,
+    parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
     input logic reset,
@@ -32,6 +33,7 @@ module dla_mac_traffic
     input logic [31:0] step_out_row,
     input logic [31:0] step_column,
     input logic [31:0] step_tap,
+    input logic [31:0] step_filter,  // bytes of a filter before the tap
     input logic [31:0] step_tap_row,
     input logic [31:0] step_group,
     input logic signed [31:0] step_in_row,
@@ -69,6 +71,7 @@ module dla_mac_traffic
   dla_weights #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
+      .PLACE(PLACE),
       .BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
       .BLOCK(BLOCK)
   ) weights (
@@ -84,7 +87,7 @@ module dla_mac_traffic
       .channels(operands.out_channels),
       .group_step,
       .pixels(32'(operands.out_size.height) * 32'(operands.out_size.width)),
-      .step_bytes(step_tap * operands.in_channels + step_inputs),
+      .step_bytes(step_filter + step_inputs),
       .step_tap,
       .block_ends,
       .group_ends,
@@ -99,13 +102,34 @@ module dla_mac_traffic
   logic [31:0] pixels_bytes, slices_bytes;
   request_t pixels_request, slices_request;
   assign sliced = serves && !depthwise;
-  logic [31:0] input_group, input_end, fed_first, fed_last;  // depthwise: the channels that a group reads
-  assign input_end = input_group + group_step < operands.out_channels ? input_group + group_step : operands.out_channels;
-  assign fed_first = input_group / per_input;
-  assign fed_last = (input_end - 1) / per_input;
+  // Depthwise: the input channels that a group of outputs reads. Of the first one `fed_before` outputs are in groups
+  // before, and each group adds to that; the divisions are of numbers of lanes.
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
+  logic input_ends, is_spread;  // a channel has more outputs than there are lanes
+  logic [31:0] input_group, input_left, last_before, fed_first, fed_before, fed_last, each_before, each_channels;
+  logic [LANE_BITS-1:0] of_channel;
+  assign input_left = operands.out_channels - input_group;
+  assign is_spread = per_input > LANES;
+  assign of_channel = is_spread ? LANE_BITS'(1) : LANE_BITS'(per_input);
+  assign each_channels = is_spread ? '0 : LANES / 32'(of_channel);
+  assign each_before = is_spread ? LANES : LANES % 32'(of_channel);
+  assign last_before = fed_before + (input_left < LANES ? input_left : LANES) - 1;
+  assign fed_last = fed_first + (is_spread ? 32'(last_before >= per_input)
+      : (last_before % (2 << LANE_BITS)) / 32'(of_channel));
+  always_ff @(posedge clock) begin
+    if (reset) {fed_first, fed_before} <= '0;
+    else if (input_ends && fed_before + each_before >= per_input) begin
+      fed_first <= fed_first + each_channels + 1;
+      fed_before <= fed_before + each_before - per_input;
+    end else if (input_ends) begin
+      fed_first <= fed_first + each_channels;
+      fed_before <= fed_before + each_before;
+    end
+  end
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
+      .PLACE(PLACE),
       .BUFFER_BYTES(LINE_BUFFER_BYTES)
   ) pixels (
       .clock,
@@ -120,6 +144,7 @@ module dla_mac_traffic
       .group_step,
       .keeps(!depthwise),
       .group(input_group),
+      .group_ends(input_ends),
       .block_row,
       .step_row,
       .step_group,
@@ -140,6 +165,7 @@ module dla_mac_traffic
   dla_slices #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
+      .PLACE(PLACE),
       .BUFFER_BYTES(LINE_BUFFER_BYTES),
       .BLOCK(BLOCK)
   ) slices (
@@ -165,10 +191,13 @@ module dla_mac_traffic
 
   // ------------------------------------------------------------------------------------------------- partial sums
   logic [31:0] partial_group, partials_left;
+  logic partials_end, unused;
+  assign unused = &{1'b0, partials_end};
   assign partials_left = operands.out_channels - partial_group;
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
+      .PLACE(PLACE),
       .BUFFER_BYTES(4 * BLOCK * LANES)  // the accumulators
   ) partials (
       .clock,
@@ -183,6 +212,7 @@ module dla_mac_traffic
       .group_step,
       .keeps(1'b0),
       .group(partial_group),
+      .group_ends(partials_end),
       .block_row,
       .step_row,
       .step_group,
@@ -199,7 +229,7 @@ module dla_mac_traffic
       && (partials_ready || !uses.acc.present || !step_first);
 
   // ------------------------------------------------------------------------------------------------------ results
-  dla_writer #(.BANK_BYTES(BANK_BYTES), .PORTS(PORTS)) results (
+  dla_writer #(.BANK_BYTES(BANK_BYTES), .PORTS(PORTS), .PLACE(PLACE)) results (
       .clock, .reset, .put, .room, .written,
       .request(request[RESULTS]), .crossed_bytes(crossed_bytes[RESULTS]), .granted(granted[RESULTS])
   );

@@ -10,7 +10,8 @@ module dla_slices
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned BUFFER_BYTES = 0,  // 0: no limit
-    parameter int unsigned BLOCK = 1  // pixels
+    parameter int unsigned BLOCK = 1,  // pixels
+    parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
     input logic reset,
@@ -39,31 +40,44 @@ module dla_slices
   logic whole_words, is_inside, is_kept;
   logic [31:0] out_height, out_width, row_step, column_step, words;
   assign {out_height, out_width} = {32'(window.out_size.height), 32'(window.out_size.width)};
-  assign row_step = row_stride * 32'(window.stride.height);
-  assign column_step = pixel_stride * 32'(window.stride.width);
-  assign words = pixel_bytes / BANK_BYTES;  // of a pixel
+  assign row_step = (row_stride * 32'(window.stride.height)) & PLACE;
+  assign column_step = (pixel_stride * 32'(window.stride.width)) & PLACE;
+  assign words = (pixel_bytes & PLACE) / BANK_BYTES;  // of a pixel
   assign whole_words = base % BANK_BYTES == 0 && row_stride % BANK_BYTES == 0 && pixel_stride % BANK_BYTES == 0
       && pixel_bytes % BANK_BYTES == 0;
   assign is_inside = window.pad.top == 0 && window.pad.left == 0
       && (out_height - 1) * 32'(window.stride.height) < 32'(window.in_size.height)
       && (out_width - 1) * 32'(window.stride.width) < 32'(window.in_size.width);
   assign serves = window.kernel.height == 1 && window.kernel.width == 1 && whole_words && is_inside;
-  assign is_kept = BUFFER_BYTES == 0 || out_height * out_width * pixel_bytes <= BUFFER_BYTES;
+  // What is compared with the buffer counts no further than beyond it.
+  localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2);
+  typedef logic [ENOUGH_BITS-1:0] enough_t;
+  function automatic enough_t enough(input logic [31:0] count);
+    return count > BUFFER_BYTES ? enough_t'(BUFFER_BYTES + 1) : enough_t'(count);
+  endfunction
+  function automatic logic holds(input logic [31:0] number, input logic [31:0] bytes_each);
+    return BUFFER_BYTES == 0
+        || (2 * ENOUGH_BITS)'(enough(number)) * (2 * ENOUGH_BITS)'(enough(bytes_each)) <= (2 * ENOUGH_BITS)'(BUFFER_BYTES);
+  endfunction
+  assign is_kept = holds(out_height * out_width, pixel_bytes);
 
   // ---------------------------------------------------------------------------------------------------- position
   // A run is the part of a row of pixels that is in the block.
+  // Registers have the bits that they can need: of a size, of words of a pixel, of channels.
+  localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
   logic [31:0] group, block, first_row, first_column, row, column, index, slice, sent;
-  logic [31:0] run, left, next_row, next_column, used, step_slice, ahead;
+  logic [31:0] run, left, next_row, next_column, used, step_slice;
+  logic signed [31:0] ahead;
   logic finished, active, run_done, ends_row, ends_block, ends_picture;
   assign run = out_width - column < BLOCK - index ? out_width - column : BLOCK - index;
   assign left = run - sent;
   assign ends_row = column + run == out_width;
   assign ends_picture = ends_row && row + 1 == out_height;
   assign ends_block = index + run == BLOCK || ends_picture;
-  assign next_column = ends_row ? '0 : column + run;
-  assign next_row = ends_picture ? '0 : ends_row ? row + 1 : row;
+  assign next_column = ends_row ? '0 : (column + run) & SIZE;
+  assign next_row = ends_picture ? '0 : ends_row ? (row + 1) & SIZE : row;
   assign request.stride = column_step;
-  assign request.address = base + row * row_step + (column + sent) * column_step + slice * BANK_BYTES;
+  assign request.address = (base + row * row_step + (column + sent) * column_step + slice * BANK_BYTES) & PLACE;
   assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign crossed_bytes = active ? 32'(granted) * BANK_BYTES : '0;
   assign run_done = active && 32'(granted) == left;
@@ -71,9 +85,9 @@ module dla_slices
   // ------------------------------------------------------------------------------------------- what the array uses
   // `used`: blocks before the array's; `ahead`: slices between the array's and the one that is asked for
   assign step_slice = (step_bytes - 1) / BANK_BYTES;
-  assign ahead = (block - used) * words + slice - step_slice;
+  assign ahead = ((block - used) & PLACE) * words + slice - step_slice;
   assign active = enable && serves && !finished
-      && (is_kept || ahead <= 1 || (ahead + 1) * (BLOCK * BANK_BYTES) <= BUFFER_BYTES);
+      && (is_kept || ahead <= 1 || ahead < $signed(BUFFER_BYTES / (BLOCK * BANK_BYTES)));
   assign ready = finished || block != used || slice > step_slice || (slice == step_slice && index + sent > step_index);
 
   always_ff @(posedge clock) begin
@@ -82,27 +96,27 @@ module dla_slices
       finished <= 1'b0;
     end else if (run_done) begin
       sent <= '0;
-      index <= ends_block ? '0 : index + run;
+      index <= ends_block ? '0 : (index + run) & SIZE;
       row <= next_row;
       column <= next_column;
       if (ends_block && slice + 1 != words) begin
-        slice <= slice + 1;
+        slice <= (slice + 1) & PLACE;
         row <= first_row;
         column <= first_column;
       end else if (ends_block) begin
         slice <= '0;
-        block <= block + 1;
+        block <= (block + 1) & PLACE;
         first_row <= next_row;
         first_column <= next_column;
         if (ends_picture) begin
-          group <= group + group_step;
+          group <= (group + group_step) & CHANNELS;
           finished <= is_kept || group + group_step >= channels;
         end
       end
-    end else if (active) sent <= sent + 32'(granted);
+    end else if (active) sent <= (sent + 32'(granted)) & SIZE;
   end
   always_ff @(posedge clock) begin
     if (reset) used <= '0;
-    else if (block_ends) used <= used + 1;
+    else if (block_ends) used <= (used + 1) & PLACE;
   end
 endmodule

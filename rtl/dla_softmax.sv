@@ -1,8 +1,9 @@
 // What OP_SOFTMAX adds to the VECTOR unit: the greatest element of a row, the sum of its exponentials, and the
 // reciprocal of that by a multiplier of its own. docs/isa.md has the formulas.
 //
-// The greatest element stands when the row's last step of the first pass has been computed, the sum a cycle later
-// than the second pass's. Leading zeros and seven products take RECIPROCAL_CYCLES from then on.
+// The greatest element stands two cycles after the row's last step of the first pass has been computed, the sum three
+// after the second pass's: the lanes have theirs first, then the row. Leading zeros take a cycle from then on, and each of
+// seven products four.
 
 module dla_softmax
   import dla_isa::*;
@@ -17,7 +18,7 @@ module dla_softmax
     input logic last,
     input logic [1:0] pass,
     input logic [LANES-1:0] used,  // lanes with a channel
-    input logic [31:0] in[LANES],
+    input logic [7:0] in[LANES],
     input logic [31:0] looked_up[LANES],  // a cycle after the elements
     output logic signed [31:0] greatest,
     output logic signed [31:0] reciprocal,  // 0 where nothing is left of a result
@@ -29,36 +30,52 @@ module dla_softmax
   localparam logic [5:0] RESULT_SHIFT = 6'd35;
 
   // -------------------------------------------------------------------------------------------- the greatest element
-  logic signed [31:0] row_greatest;
+  localparam int unsigned LEAVES = 1 << $clog2(LANES);
+  logic signed [7:0] greater[2*LEAVES], step_greatest;  // of two each, from the second on
+  logic compares, begins;
   always_comb begin
-    row_greatest = first ? -32'sd128 : greatest;
-    for (int unsigned l = 0; l < LANES; l++) if (used[l]) row_greatest = larger(row_greatest, $signed(in[l]));
+    greater[0] = '0;
+    for (int unsigned l = 0; l < LEAVES; l++) greater[LEAVES+l] = l < LANES && used[l] ? $signed(in[l]) : -8'sd128;
+    for (int unsigned pair = LEAVES - 1; pair > 0; pair--)
+      greater[pair] = greater[2*pair] > greater[2*pair+1] ? greater[2*pair] : greater[2*pair+1];
   end
-  always_ff @(posedge clock) if (compute && pass == GREATEST) greatest <= row_greatest;
+  always_ff @(posedge clock) begin
+    compares <= !reset && compute && pass == GREATEST;
+    begins <= first;
+    step_greatest <= greater[1];
+    if (compares && (begins || 32'(step_greatest) > greatest)) greatest <= 32'(step_greatest);
+  end
 
   // --------------------------------------------------------------------------------------------------------- the sum
-  logic adds, starts, ends, is_summed;
+  logic adds, starts, ends, adds_row, starts_row, ends_row, is_summed;
   logic [LANES-1:0] used_s;
-  logic [31:0] sum, row_sum;
+  logic [31:0] sum, step_sum, lanes_sum;
   always_ff @(posedge clock) begin
     adds <= !reset && compute && pass == SUM;
     starts <= first;
     ends <= last;
     used_s <= used;
-    is_summed <= !reset && adds && ends;
+    adds_row <= !reset && adds;
+    starts_row <= starts;
+    ends_row <= ends;
+    is_summed <= !reset && adds_row && ends_row;
   end
   always_comb begin
-    row_sum = starts ? '0 : sum;
+    lanes_sum = '0;
     for (int unsigned l = 0; l < LANES; l++)
-      if (used_s[l]) row_sum = row_sum + $unsigned(rounding_shift($signed(looked_up[l]), SUM_SHIFT));
+      if (used_s[l]) lanes_sum = lanes_sum + $unsigned(rounding_shift($signed(looked_up[l]), SUM_SHIFT));
   end
-  always_ff @(posedge clock) if (adds) sum <= row_sum;
+  always_ff @(posedge clock) begin
+    step_sum <= lanes_sum;
+    if (adds_row) sum <= (starts_row ? '0 : sum) + step_sum;
+  end
 
   // -------------------------------------------------------------------------------------------------- the reciprocal
   // Products after that with the slope: alternately of the divisor, which shows the error, and of the error.
   logic [5:0] zeros, reciprocal_shift;
   logic [30:0] normalized;
   logic [2:0] product;  // counts them; 0: none is due
+  logic [1:0] phase;  // of a product
   logic signed [31:0] divisor, guess, error, left_factor, right_factor, high;
   always_comb begin
     zeros = '0;
@@ -67,19 +84,27 @@ module dla_softmax
     normalized = 31'((sum << zeros) >> 1);
     left_factor = product == 1 || !product[0] ? divisor : guess;
     right_factor = product == 1 ? SLOPE : product[0] ? error : guess;
-    high = scale(left_factor, right_factor, '0);
   end
+  dla_rescale products (
+      .clock,
+      .value(left_factor),
+      .shift('0),
+      .multiplier(right_factor),
+      .result(high)
+  );
   always_ff @(posedge clock) begin
-    if (reset) product <= '0;
-    else if (is_summed) product <= 3'd1;
-    else if (product != 0) product <= product + 1'b1;
+    if (reset) {product, phase} <= '0;
+    else if (is_summed) {product, phase} <= 5'd4;
+    else if (product != 0) {product, phase} <= {product, phase} + 1'b1;
     if (is_summed) begin
       divisor <= $signed({1'b0, normalized[30:0] | 31'h40000000});
       reciprocal_shift <= RESULT_SHIFT - zeros;
     end
-    if (product == 1) guess <= GUESS + high;
-    else if (product[0]) guess <= guess + (high <<< 2);
-    else error <= ONE - high;
+    if (phase == 2'd3) begin
+      if (product == 1) guess <= GUESS + high;
+      else if (product[0]) guess <= guess + (high <<< 2);
+      else error <= ONE - high;
+    end
   end
 
   assign reciprocal = reciprocal_shift[5] ? '0 : guess[31:30] != 0 ? 32'sh7fffffff : guess <<< 1;

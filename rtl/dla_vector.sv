@@ -1,10 +1,9 @@
 // The VECTOR unit: LANES channels of one pixel at a time, or one tap of a pooling window of them; OP_SOFTMAX passes
-// over the channels of a pixel three times, and rests before the last. A step in each
-// cycle that neither the output stage nor the SRAM's ports (`dla_vector_traffic`) hold up, through a pipeline of
-// five stages:
+// over the channels of a pixel three times, and rests between. A step in each cycle that neither the output stage nor
+// the SRAM's ports (`dla_vector_traffic`) hold up, through a pipeline of eleven stages:
 //
-//   address | read | compute | finish | write
-//   --- fill: 2 ---|- work --|--- drain: 2 ---
+//   address | read | enter, three to align | compute | finish, three to rescale | write
+//   --- fill: 2 ---|-------------- work, and a drain of 8 -------------------------
 
 module dla_vector
   import dla_isa::*;
@@ -12,7 +11,9 @@ module dla_vector
 #(
     parameter int unsigned LANES = 16,
     parameter int unsigned FILL = 2,
-    parameter int unsigned DRAIN = 2,
+    parameter int unsigned DRAIN = 8,
+    parameter int unsigned COUNT_BITS = 20,  // of the elements of an average
+    parameter logic [31:0] PLACE = 32'h000fffff,  // the bits of an address of the SRAM: no more are computed
     // The SRAM's ports, the buffer and the output stage: 0 is no limit; cycles of a result in parts of 65536.
     parameter int unsigned BANK_BYTES = 0,
     parameter int unsigned PORTS = 4,
@@ -52,9 +53,10 @@ module dla_vector
     output logic [31:0] result_address[LANES],
     output logic [31:0] result[LANES]
 );
-  localparam int unsigned LEAST_FILL = 2, LEAST_DRAIN = 2;
+  localparam int unsigned LEAST_FILL = 2, LEAST_DRAIN = 8;
+  localparam int unsigned ALIGN = 3, RESCALE = 3;  // stages of a lane before compute, and after finish
   if (FILL < LEAST_FILL || DRAIN < LEAST_DRAIN)
-    $error("this pipeline needs vector_fill and vector_drain of at least 2");
+    $error("this pipeline needs vector_fill of at least 2 and vector_drain of at least 8");
 
   typedef struct packed {
     logic valid;
@@ -72,7 +74,7 @@ module dla_vector
   } step_t;
   // Every stage keeps the whole step, of which the last ones look at little.
   /* verilator lint_off UNUSEDSIGNAL */
-  step_t address_s, read_s, compute_s, finish_s, write_s;
+  step_t address_s, read_s, align_s[ALIGN], compute_s, finish_s, rescale_s[RESCALE], write_s;
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
@@ -89,10 +91,13 @@ module dla_vector
 
   // ---------------------------------------------------------------------------------- address: the loops, a step
   localparam logic [1:0] LAST_PASS = 2'(SOFTMAX_PASSES - 1);
-  localparam int unsigned RECIPROCAL_CYCLES = 8;  // leading zeros, then seven products (`dla_softmax`)
+  // Cycles that `dla_softmax` takes beyond a step's own: for the greatest element, for the sum and its reciprocal
+  localparam int unsigned GREATEST_CYCLES = 1, RECIPROCAL_CYCLES = 30;
+  // Registers have the bits that they can need: of a size, of channels.
+  localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
   logic [31:0] row, column, channel, tap_row, tap_column, warm_up;
   logic [1:0] pass;
-  logic [3:0] rest;  // cycles until the reciprocal of the row is there
+  logic [4:0] rest;  // cycles until the next pass has what it needs of the row
   logic more, may_step, ends_tap_column, ends_tap_row, ends_channel, ends_pass, ends_column, ends_row;
   logic signed [31:0] in_row, in_column;
   assign ends_tap_column = tap_column + 1 == kernel_width;
@@ -113,8 +118,8 @@ module dla_vector
   assign ends_all = is_last && ends_channel && ends_column && ends_row;
   assign meets = in_row >= 0 && in_row < 32'(operands.in_size.height)
       && in_column >= 0 && in_column < 32'(operands.in_size.width);
-  assign out_address = operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
-      + (wide_out ? 4 * channel : channel);
+  assign out_address = (operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
+      + (wide_out ? 4 * channel : channel)) & PLACE;
 
   always_comb begin
     address_s.valid = steps;
@@ -126,10 +131,10 @@ module dla_vector
     address_s.pass_last = ends_channel;
     address_s.meets = meets;
     address_s.channel = channel;
-    address_s.in = operands.in_addr + in_row * operands.in_row_stride + in_column * operands.in_pixel_stride
-        + (wide_in ? 4 * channel : channel);
-    address_s.in2 = operands.in2_addr + row * operands.in2_row_stride + column * operands.in2_pixel_stride
-        + (wide_in ? 4 * channel : channel);
+    address_s.in = (operands.in_addr + in_row * operands.in_row_stride + in_column * operands.in_pixel_stride
+        + (wide_in ? 4 * channel : channel)) & PLACE;
+    address_s.in2 = (operands.in2_addr + row * operands.in2_row_stride + column * operands.in2_pixel_stride
+        + (wide_in ? 4 * channel : channel)) & PLACE;
     address_s.result = out_address;
   end
 
@@ -138,20 +143,20 @@ module dla_vector
       {row, column, channel, tap_row, tap_column, pass, rest, warm_up} <= '0;
       more <= 1'b1;
     end else if (steps) begin
-      tap_column <= ends_tap_column ? 0 : tap_column + 1;
+      tap_column <= ends_tap_column ? 0 : (tap_column + 1) & SIZE;
       if (ends_tap_column) begin
-        tap_row <= ends_tap_row ? 0 : tap_row + 1;
+        tap_row <= ends_tap_row ? 0 : (tap_row + 1) & SIZE;
         if (ends_tap_row) begin
-          channel <= ends_channel ? 0 : channel + LANES;
+          channel <= ends_channel ? 0 : (channel + LANES) & CHANNELS;
           if (ends_channel && !ends_pass) begin
             pass <= pass + 1'b1;
-            if (pass + 1'b1 == LAST_PASS) rest <= 4'(RECIPROCAL_CYCLES);
+            rest <= pass + 1'b1 == LAST_PASS ? 5'(RECIPROCAL_CYCLES) : 5'(GREATEST_CYCLES);
           end else if (ends_channel) begin
             pass <= '0;
-            column <= ends_column ? 0 : column + 1;
+            column <= ends_column ? 0 : (column + 1) & SIZE;
             if (ends_column) begin
               if (ends_row) more <= 1'b0;
-              else row <= row + 1;
+              else row <= (row + 1) & SIZE;
             end
           end
         end
@@ -162,14 +167,20 @@ module dla_vector
 
   always_ff @(posedge clock) begin
     read_s <= address_s;
-    compute_s <= read_s;
+    align_s[0] <= read_s;
+    for (int unsigned stage = 1; stage < ALIGN; stage++) align_s[stage] <= align_s[stage-1];
+    compute_s <= align_s[ALIGN-1];
     finish_s <= compute_s;
     finish_s.valid <= compute_s.valid && compute_s.last;
-    write_s <= finish_s;
+    rescale_s[0] <= finish_s;
+    for (int unsigned stage = 1; stage < RESCALE; stage++) rescale_s[stage] <= rescale_s[stage-1];
+    write_s <= rescale_s[RESCALE-1];
     if (reset) begin
       read_s.valid <= 1'b0;
+      for (int unsigned stage = 0; stage < ALIGN; stage++) align_s[stage].valid <= 1'b0;
       compute_s.valid <= 1'b0;
       finish_s.valid <= 1'b0;
+      for (int unsigned stage = 0; stage < RESCALE; stage++) rescale_s[stage].valid <= 1'b0;
       write_s.valid <= 1'b0;
     end
   end
@@ -181,17 +192,18 @@ module dla_vector
   assign in2_address = read_s.in2;
 
   // ------------------------------------------------------------------------------- compute, which looks up tables
-  logic [31:0] pixels, pixels_before;  // taps of a window that meet the input
-  assign pixels_before = compute_s.first ? 0 : pixels;
+  logic [COUNT_BITS-1:0] pixels, pixels_before;  // taps of a window that meet the input
+  assign pixels_before = compute_s.first ? '0 : pixels;
   always_ff @(posedge clock)
-    if (compute_s.valid) pixels <= pixels_before + 32'(compute_s.meets);
+    if (compute_s.valid) pixels <= pixels_before + COUNT_BITS'(compute_s.meets);
 
   assign finish_read = compute_s.valid && (compute_s.last || softmax);
-  assign record_address = operands.param_addr + RECORD_BYTES * compute_s.channel;
+  assign record_address = (operands.param_addr + RECORD_BYTES * compute_s.channel) & PLACE;
   assign write_wide = wide_out;
   logic signed [31:0] greatest, reciprocal;
   logic [4:0] reciprocal_right;
   logic [LANES-1:0] used;
+  logic [7:0] element[LANES];  // that entered
   dla_softmax #(
       .LANES(LANES)
   ) rows (
@@ -202,7 +214,7 @@ module dla_vector
       .last(compute_s.pass_last),
       .pass(compute_s.pass),
       .used,
-      .in(in_data),
+      .in(element),
       .looked_up(table_data),
       .greatest,
       .reciprocal,
@@ -210,19 +222,21 @@ module dla_vector
   );
   for (genvar l = 0; l < LANES; l++) begin : lane
     assign used[l] = compute_s.channel + l < operands.out_channels;
-    assign table_address[l] = operands.lut_addr + (softmax ? (greatest - in_data[l]) << 2 : in_data[l] + 128);
-    dla_vector_lane arithmetic (
+    assign table_address[l] = PLACE & (operands.lut_addr + (softmax ? (greatest - 32'($signed(element[l]))) << 2 : 32'($signed(element[l])) + 128));
+    dla_vector_lane #(
+        .COUNT_BITS(COUNT_BITS)
+    ) arithmetic (
         .clock,
         .compute(compute_s.valid),
-        .finish(finish_s.valid),
         .opcode,
         .mode,
         .by_channel,
         .operands,
-        .first(compute_s.first),
-        .meets(compute_s.meets),
         .in($signed(in_data[l])),
         .in2($signed(in2_data[l])),
+        .element(element[l]),
+        .first(compute_s.first),
+        .meets(compute_s.meets),
         .pixels,
         .looked_up(table_data[l]),
         .reciprocal,
@@ -232,7 +246,7 @@ module dla_vector
         .result(result[l])
     );
     assign write[l] = write_s.valid && write_s.channel + l < operands.out_channels;
-    assign result_address[l] = write_s.result + (wide_out ? 4 * l : l);
+    assign result_address[l] = (write_s.result + (wide_out ? 4 * l : l)) & PLACE;
   end
 
   // ---------------------------------------------------------------------------------------------- the output stage
@@ -292,7 +306,8 @@ module dla_vector
     dla_vector_traffic #(
         .BANK_BYTES(BANK_BYTES),
         .PORTS(PORTS),
-        .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES)
+        .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
+        .PLACE(PLACE)
     ) traffic (
         .clock,
         .reset(reset || done),

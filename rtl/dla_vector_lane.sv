@@ -1,13 +1,15 @@
-// One lane of the VECTOR unit. `compute` takes an element of each input, or a tap of a pooling window, into
-// `value`; `finish` rescales it; the result is ready a cycle later.
+// One lane of the VECTOR unit. `enter` takes an element of each input; three cycles later, in `compute`, both have the
+// scale of their sum, and an element, a sum, or a tap of a pooling window goes into `value`. `finish` begins to rescale
+// it, or to divide it, which takes four cycles; the result is ready a cycle after that.
 
 module dla_vector_lane
   import dla_isa::*;
   import dla_fixed_point::*;
-(
+#(
+    parameter int unsigned COUNT_BITS = 20  // of the elements of an average
+) (
     input logic clock,
     input logic compute,
-    input logic finish,
     input logic [7:0] opcode,
     input logic [1:0] mode,
     input logic by_channel,
@@ -15,11 +17,12 @@ module dla_vector_lane
     /* verilator lint_off UNUSEDSIGNAL */
     input vector_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
+    input logic signed [31:0] in,  // in enter
+    input logic signed [31:0] in2,
+    output logic [7:0] element,  // in compute: that of the first input
     input logic first,  // in compute: the first tap
     input logic meets,  // in compute: the tap meets the input
-    input logic signed [31:0] in,  // in compute
-    input logic signed [31:0] in2,
-    input logic [31:0] pixels,  // in finish: taps of the window that met the input
+    input logic [COUNT_BITS-1:0] pixels,  // in finish: taps of the window that met the input
     input logic [31:0] looked_up,  // in finish: the table's entry; of a table of bytes the lowest 8 bits
     input logic signed [31:0] reciprocal,  // in finish: of a row's sum, and the shift that follows
     input logic [4:0] reciprocal_right,
@@ -28,80 +31,124 @@ module dla_vector_lane
     output logic [31:0] result
 );
   /* verilator no_inline_module */  // compiled once for all lanes
-  // --------------------------------------------------------------------------------------------------- compute
-  logic signed [31:0] value, next_value, centred, centred2, pooled;
+  localparam int unsigned ALIGN = 3, RESCALE = 3;  // stages before compute, and before a result is clamped
+
+  // ------------------------------------------------------------------- enter: to the scale of a sum, or otherwise
+  logic signed [31:0] centred, centred2, aligned, aligned2, entered, plain[ALIGN];
   assign centred = in - operands.in_zp;
   assign centred2 = in2 - operands.in2_zp;
+  dla_rescale align (
+      .clock,
+      .value(centred <<< operands.left_shift[4:0]),
+      .shift(operands.in_shift[6:0]),
+      .multiplier($signed(operands.in_mult)),
+      .result(aligned)
+  );
+  dla_rescale align2 (
+      .clock,
+      .value(centred2 <<< operands.left_shift[4:0]),
+      .shift(operands.in2_shift[6:0]),
+      .multiplier($signed(operands.in2_mult)),
+      .result(aligned2)
+  );
 
-  // Both inputs of a sum on its common scale
-  logic signed [31:0] aligned, aligned2;
-  assign aligned = requant(centred <<< operands.left_shift[4:0], $signed(operands.in_mult), operands.in_shift);
-  assign aligned2 = requant(centred2 <<< operands.left_shift[4:0], $signed(operands.in2_mult), operands.in2_shift);
+  always_comb begin
+    case (opcode)
+      OPCODE_OP_FILL: entered = operands.fill_value;
+      OPCODE_OP_E32_SHIFT: entered = mode == SHIFT_LEFT ? in << operands.shift_amount[4:0] : in;
+      OPCODE_OP_E32_ADD: entered = in + in2;
+      OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU: entered = centred;
+      OPCODE_OP_E_MUL: entered = 32'($signed(centred[8:0])) * 32'($signed(centred2[8:0]));  // of bytes
+      OPCODE_OP_E_ABS: entered = centred < 0 ? -centred : centred;
+      OPCODE_OP_C_MIN: entered = in < in2 ? in : in2;
+      OPCODE_OP_C_MAX: entered = in > in2 ? in : in2;
+      default: entered = in;
+    endcase
+  end
+  always_ff @(posedge clock) begin
+    plain[0] <= entered;
+    for (int unsigned stage = 1; stage < ALIGN; stage++) plain[stage] <= plain[stage-1];
+  end
 
+  // --------------------------------------------------------------------------------------------------- compute
+  logic signed [31:0] value, next_value, present, pooled;
+  assign present = plain[ALIGN-1];
+  assign element = present[7:0];
   always_comb begin
     pooled = first ? (mode == POOL_MAX ? -128 : 0) : value;
     if (meets)
       case (mode)
-        POOL_MAX: pooled = larger(pooled, in);
-        POOL_AVERAGE, POOL_AVERAGE_UP: pooled = pooled + in;
-        default: pooled = pooled + centred;
+        POOL_MAX: pooled = larger(pooled, present);
+        POOL_AVERAGE, POOL_AVERAGE_UP: pooled = pooled + present;
+        default: pooled = pooled + present - operands.in_zp;
       endcase
   end
 
   always_comb begin
     case (opcode)
-      OPCODE_OP_FILL: next_value = operands.fill_value;
       OPCODE_OP_E32_SHIFT:
       case (mode)
-        SHIFT_LEFT: next_value = in << operands.shift_amount[4:0];
-        SHIFT_RIGHT: next_value = in >>> operands.shift_amount[4:0];
-        default: next_value = rounding_shift(in, operands.shift_amount[4:0]);
+        SHIFT_LEFT: next_value = present;
+        SHIFT_RIGHT: next_value = present >>> operands.shift_amount[4:0];
+        default: next_value = rounding_shift(present, operands.shift_amount[4:0]);
       endcase
-      OPCODE_OP_E32_ADD: next_value = in + in2;
       OPCODE_OP_POOL: next_value = pooled;
-      OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU: next_value = centred;
       OPCODE_OP_E_ADD: next_value = aligned + aligned2;
       OPCODE_OP_E_SUB: next_value = aligned - aligned2;
-      OPCODE_OP_E_MUL: next_value = centred * centred2;
-      OPCODE_OP_E_ABS: next_value = centred < 0 ? -centred : centred;
-      OPCODE_OP_C_MIN: next_value = in < in2 ? in : in2;
-      OPCODE_OP_C_MAX: next_value = in > in2 ? in : in2;
-      default: next_value = in;  // OP_REQUANT
+      default: next_value = present;
     endcase
   end
+  always_ff @(posedge clock) if (compute) value <= next_value;
 
   // ---------------------------------------------------------------------------------------------------- finish
-  logic is_negative, from_record, is_share;
-  logic signed [31:0] multiplier, shift, lowest, rescaled, next_result;
+  logic is_negative, from_record, is_share, divides;
+  logic signed [31:0] multiplier, rescaled, average;
+  logic signed [6:0] shift;
   assign is_share = opcode == OPCODE_OP_SOFTMAX;
   assign is_negative = opcode == OPCODE_OP_ACT_LRELU && value < 0;
   assign from_record = opcode == OPCODE_OP_REQUANT && by_channel;
-  assign multiplier = from_record ? record_multiplier : is_share ? reciprocal
-      : is_negative ? $signed(operands.in_mult) : $signed(operands.out_mult);
-  assign shift = from_record ? record_shift : is_share ? -32'(reciprocal_right) : is_negative ? operands.in_shift : operands.out_shift;
-  assign lowest = opcode == OPCODE_OP_ACT_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
-  assign rescaled = requant(is_share ? $signed(looked_up) : value, multiplier, shift)
-      + (is_share ? -32'sd128 : operands.out_zp);
+  assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
+  assign shift = from_record ? limit_shift(record_shift) : is_share ? -7'(reciprocal_right)
+      : is_negative ? operands.in_shift[6:0] : operands.out_shift[6:0];
+  always_ff @(posedge clock)
+    multiplier <= from_record ? record_multiplier : is_share ? reciprocal
+        : is_negative ? $signed(operands.in_mult) : $signed(operands.out_mult);
+  dla_rescale rescale (
+      .clock,
+      .value(is_share ? $signed(looked_up) : value),
+      .shift,
+      .multiplier,
+      .result(rescaled)
+  );
+  dla_divider #(
+      .COUNT_BITS(COUNT_BITS)
+  ) divide (
+      .clock,
+      .total(value),
+      .count(pixels),
+      .halves_up(mode == POOL_AVERAGE_UP),
+      .average
+  );
 
+  // What needs neither waits beside them.
+  logic signed [31:0] kept[RESCALE], unclamped, lowest, highest;
+  logic skips, is_free;
+  assign skips = opcode == OPCODE_OP_POOL && mode == POOL_MAX;
+  assign lowest = is_share ? -32'sd128
+      : opcode == OPCODE_OP_ACT_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
+  assign highest = is_share ? 32'sd127 : operands.act_max;
   always_comb begin
     case (opcode)
-      OPCODE_OP_FILL, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX:
-      next_result = value;
-      OPCODE_OP_ACT_LUT: next_result = 32'($signed(looked_up[7:0]));
-      OPCODE_OP_SOFTMAX: next_result = clamp(rescaled, -32'sd128, 32'sd127);
-      OPCODE_OP_POOL:
-      case (mode)
-        POOL_MAX: next_result = clamp(value, lowest, operands.act_max);
-        POOL_AVERAGE: next_result = clamp(rounded_average(value, pixels), lowest, operands.act_max);
-        POOL_AVERAGE_UP: next_result = clamp(average_up(value, pixels), lowest, operands.act_max);
-        default: next_result = clamp(rescaled, lowest, operands.act_max);
-      endcase
-      default: next_result = clamp(rescaled, lowest, operands.act_max);
+      OPCODE_OP_FILL, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_ACT_LUT:
+      is_free = 1'b1;
+      default: is_free = 1'b0;
     endcase
   end
-
   always_ff @(posedge clock) begin
-    if (compute) value <= next_value;
-    if (finish) result <= next_result;
+    kept[0] <= opcode == OPCODE_OP_ACT_LUT ? 32'($signed(looked_up[7:0])) : value;
+    for (int unsigned stage = 1; stage < RESCALE; stage++) kept[stage] <= kept[stage-1];
+    unclamped <= is_free || skips ? kept[RESCALE-1] : rescaled + (is_share ? -32'sd128 : operands.out_zp);
   end
+  assign result = is_free ? unclamped
+      : clamp(opcode == OPCODE_OP_POOL && divides ? average : unclamped, lowest, highest);
 endmodule

@@ -7,7 +7,8 @@ module dla_vector_traffic
 #(
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
-    parameter int unsigned LINE_BUFFER_BYTES = 16384
+    parameter int unsigned LINE_BUFFER_BYTES = 16384,
+    parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
     input logic reset,
@@ -59,6 +60,7 @@ module dla_vector_traffic
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
+      .PLACE(PLACE),
       .BUFFER_BYTES(LINE_BUFFER_BYTES)
   ) inputs (
       .clock,
@@ -73,6 +75,7 @@ module dla_vector_traffic
       .group_step(operands.out_channels),
       .keeps(1'b0),
       .group(),
+      .group_ends(),
       .block_row(step_row),
       .step_row,
       .step_group(0),
@@ -88,6 +91,7 @@ module dla_vector_traffic
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
+      .PLACE(PLACE),
       .BUFFER_BYTES(LINE_BUFFER_BYTES)
   ) inputs2 (
       .clock,
@@ -102,6 +106,7 @@ module dla_vector_traffic
       .group_step(operands.out_channels),
       .keeps(1'b0),
       .group(),
+      .group_ends(),
       .block_row(step_row),
       .step_row,
       .step_group(0),
@@ -116,7 +121,8 @@ module dla_vector_traffic
   );
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
-      .PORTS(PORTS)
+      .PORTS(PORTS),
+      .PLACE(PLACE)
   ) parameters (
       .clock,
       .reset,
@@ -130,6 +136,7 @@ module dla_vector_traffic
       .group_step(1),
       .keeps(1'b0),
       .group(),
+      .group_ends(),
       .block_row(0),
       .step_row(0),
       .step_group(0),
@@ -146,7 +153,7 @@ module dla_vector_traffic
   assign ready = (inputs_ready || !step_meets || !uses.in.present) && (inputs2_ready || !uses.in2.present)
       && (parameters_ready || !has_parameters);
 
-  dla_writer #(.BANK_BYTES(BANK_BYTES), .PORTS(PORTS)) results (
+  dla_writer #(.BANK_BYTES(BANK_BYTES), .PORTS(PORTS), .PLACE(PLACE)) results (
       .clock, .reset, .put, .room, .written,
       .request(request[RESULTS]), .crossed_bytes(crossed_bytes[RESULTS]), .granted(granted[RESULTS])
   );

@@ -11,7 +11,8 @@ module dla_weights
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned BUFFER_BYTES = 0,  // 0: no limit
-    parameter int unsigned BLOCK = 1  // pixels
+    parameter int unsigned BLOCK = 1,  // pixels
+    parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
     input logic reset,
@@ -38,6 +39,18 @@ module dla_weights
   // ------------------------------------------------------------------------------------------------------- shape
   logic whole;  // a group is one chunk
   logic [31:0] shift, chunks, lanes, chunk_bytes;
+  // Registers have the bits that they can need: of a picture's pixels, of channels.
+  localparam logic [31:0] CHANNELS = 32'h01ffffff;
+  // What is compared with the buffer counts no further than beyond it.
+  localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2);
+  typedef logic [ENOUGH_BITS-1:0] enough_t;
+  function automatic enough_t enough(input logic [31:0] count);
+    return count > BUFFER_BYTES ? enough_t'(BUFFER_BYTES + 1) : enough_t'(count);
+  endfunction
+  function automatic logic holds(input logic [31:0] number, input logic [31:0] bytes_each);
+    return BUFFER_BYTES == 0
+        || (2 * ENOUGH_BITS)'(enough(number)) * (2 * ENOUGH_BITS)'(enough(bytes_each)) <= (2 * ENOUGH_BITS)'(BUFFER_BYTES);
+  endfunction
   assign whole = !depthwise && filter_bytes < BANK_BYTES;
   assign shift = filter_bytes % BANK_BYTES == 0 ? weight_address % BANK_BYTES : BANK_BYTES - 1;  // the most of a lane
   assign chunks = depthwise ? taps : whole ? 1 : (shift + filter_bytes - 1) / BANK_BYTES + 1;
@@ -47,25 +60,25 @@ module dla_weights
   logic records_done, at_records, finished, active, is_held, chunk_done;
   assign at_records = has_records && !records_done;
   assign lanes = channels - group < group_step ? channels - group : group_step;
-  assign chunk_bytes = depthwise ? lanes : lanes * (whole ? filter_bytes : BANK_BYTES);
+  assign chunk_bytes = depthwise ? lanes
+      : whole ? lanes * (filter_bytes % (1 << $clog2(BANK_BYTES))) : lanes * BANK_BYTES;  // a filter then is shorter than a word
   always_comb begin
     stride = BANK_BYTES;
     if (at_records) begin
-      first = record_address + RECORD_BYTES * group;
+      first = (record_address + RECORD_BYTES * group) & PLACE;
       bytes = RECORD_BYTES * lanes;
     end else begin
-      first = depthwise ? weight_address + chunk * channels + group
-          : weight_address + group * filter_bytes + chunk * BANK_BYTES;
+      first = (weight_address + (depthwise ? chunk * channels + group : group * filter_bytes + chunk * BANK_BYTES)) & PLACE;
       bytes = chunk_bytes;
-      if (!depthwise && !whole) stride = filter_bytes;
+      if (!depthwise && !whole) stride = filter_bytes & PLACE;
     end
-    count = at_records || depthwise || whole ? (first + bytes - 1) / BANK_BYTES - first / BANK_BYTES + 1 : lanes;
+    count = at_records || depthwise || whole ? ((first + bytes - 1) & PLACE) / BANK_BYTES - first / BANK_BYTES + 1 : lanes;
   end
-  assign is_held = !at_records && pixel != 0 && (BUFFER_BYTES == 0 || (chunk + 1) * chunk_bytes <= BUFFER_BYTES);
+  assign is_held = !at_records && pixel != 0 && holds(chunk + 1, chunk_bytes);
   assign active = enable && !finished
-      && (sequence_ <= used + step_chunk + 1 || BUFFER_BYTES == 0 || (sequence_ - used - step_chunk) * chunk_bytes <= BUFFER_BYTES);
+      && (sequence_ <= used + step_chunk + 1 || holds(sequence_ - used - step_chunk, chunk_bytes));
   assign left = is_held ? '0 : count - sent;
-  assign request.address = first + sent * stride;
+  assign request.address = (first + sent * stride) & PLACE;
   assign request.stride = stride;
   assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign chunk_done = active && 32'(granted) == left;
@@ -87,17 +100,17 @@ module dla_weights
       sequence_ <= sequence_ + 1;
       if (at_records) records_done <= 1'b1;
       else begin
-        chunk <= chunk + 1 == chunks ? '0 : chunk + 1;
+        chunk <= chunk + 1 == chunks ? '0 : (chunk + 1) & PLACE;
         if (chunk + 1 == chunks) begin
           pixel <= pixel + BLOCK >= pixels ? '0 : pixel + BLOCK;
           if (pixel + BLOCK >= pixels) begin
-            group <= group + group_step;
+            group <= (group + group_step) & CHANNELS;
             records_done <= 1'b0;
             finished <= group + group_step >= channels;
           end
         end
       end
-    end else if (active) sent <= sent + 32'(granted);
+    end else if (active) sent <= (sent + 32'(granted)) & PLACE;
   end
 
   // ------------------------------------------------------------------------------------------- what the array uses

@@ -7,7 +7,8 @@ module dla_writer
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned DEPTH = 8,  // runs that wait, besides the one that grows
-    parameter int unsigned ROOM = 8  // words of that one, beyond which there is no room
+    parameter int unsigned ROOM = 8,  // words of that one, beyond which there is no room
+    parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
     input logic reset,
@@ -25,8 +26,8 @@ module dla_writer
   logic is_open;
   logic [31:0] open_first, open_last, put_first, put_last;  // of the run that grows
 
-  assign put_first = put.address / BANK_BYTES;
-  assign put_last = (put.address + put.bytes - 1) / BANK_BYTES;
+  assign put_first = (put.address & PLACE) / BANK_BYTES;
+  assign put_last = ((put.address + put.bytes - 1) & PLACE) / BANK_BYTES;
   assign crossed_bytes = put.valid ? put.bytes : '0;  // the operation does not end before they have
   assign room = waiting < (BITS + 1)'(DEPTH - 4) && (!is_open || open_last - open_first < ROOM);
   assign written = waiting == 0 && !is_open;
@@ -53,9 +54,9 @@ module dla_writer
   for (genvar i = 0; i < DEPTH; i++) begin : slots
     always_ff @(posedge clock) begin
       if (closes && tail == BITS'(i)) begin
-        first[i] <= from_open ? open_first + 32'(granted) : open_first;
+        first[i] <= (from_open ? open_first + 32'(granted) : open_first) & PLACE;
         last[i] <= open_last;
-      end else if (!from_open && head == BITS'(i)) first[i] <= first[i] + 32'(granted);
+      end else if (!from_open && head == BITS'(i)) first[i] <= (first[i] + 32'(granted)) & PLACE;
     end
   end
 
@@ -72,9 +73,9 @@ module dla_writer
         is_open <= 1'b1;
         open_last <= put_last;
         if (!grows) open_first <= put_first;
-        else if (from_open) open_first <= open_first + 32'(granted);
+        else if (from_open) open_first <= (open_first + 32'(granted)) & PLACE;
       end else if (from_open && is_open) begin
-        open_first <= open_first + 32'(granted);
+        open_first <= (open_first + 32'(granted)) & PLACE;
         if (flush && 32'(granted) == left) is_open <= 1'b0;
       end
     end

@@ -30,9 +30,9 @@ COMPONENTS = {
 }
 DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
 LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
-LANE_DIVISIONS = 2  # likewise
+LANE_DIVISIONS = 1  # likewise
 DMA_UNITS = 2  # in and out
-RESULT_FLIP_FLOPS = 142  # of a MAC lane's 206: those behind the accumulator, which a result passes once
+RESULT_FLIP_FLOPS = 394  # of a MAC lane's 458: those behind the accumulator, its requantizer's included
 FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
 _HALVES = 2  # of the accumulators: one adds up while the other's results leave
 _BYTE_BITS, _SUM_BITS = 8, 32
@@ -120,7 +120,8 @@ def _dma_words(sizes: Parameters) -> Terms:
 # What the area of each block is linear in.
 _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "pe": _constant,
-    "mac_lane": lambda sizes: [1.0, sizes.get("ACCUMULATORS", 1) - 1],
+    "mac_lane": _constant,
+    "accumulators": lambda sizes: [1.0, sizes["PLACES"]],
     "vector_lane": _constant,
     "requantizer": _constant,
     "divider": _constant,
@@ -179,6 +180,13 @@ def mac_lanes(config: DlaConfig) -> int:
     return config.depthwise_lanes * math.prod(config.pixel_tile)
 
 
+def flip_flops_behind_sums(config: DlaConfig) -> float:
+    """Those of a machine that a result passes once; its lanes share requantizers."""
+    lanes, requantizer = mac_lanes(config), block_area("requantizer").flip_flops
+    shared = _shared(config.mac_results, lanes)
+    return lanes * (RESULT_FLIP_FLOPS - requantizer) + shared * requantizer
+
+
 def accumulator_words(config: DlaConfig) -> int:
     """Words of a lane. A machine whose results may wait has twice as many as pixels of a block; one whose
     accumulators have no limit can't be built, and counts as one that has a single word."""
@@ -190,11 +198,11 @@ def _results_may_wait(config: DlaConfig) -> bool:
 
 
 def _accumulators_area(config: DlaConfig) -> Area:
-    """All words but the one that is part of each lane, if they are flip-flops."""
-    if config.accumulator_storage == "memory":
+    """All words, if they are flip-flops; of a single one each lane has its own."""
+    words = accumulator_words(config)
+    if config.accumulator_storage == "memory" or words == 1:
         return Area()
-    words = block_area("mac_lane", ACCUMULATORS=accumulator_words(config))
-    return mac_lanes(config) * (words - block_area("mac_lane"))
+    return mac_lanes(config) * block_area("accumulators", PLACES=words)
 
 
 def _mac_area(config: DlaConfig) -> Area:

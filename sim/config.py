@@ -282,6 +282,15 @@ class DlaConfig:
         rtl_limit=RtlLimit("must be at least 1", low=1),
         no_area="the stage is the same, and waits",
     )
+    check_cycles: int = row(
+        16,
+        "Cycles for the checks of an operation, before its word's own.",
+        part="Issue of instructions",
+        high=1 << 10,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 16", low=16),
+    )
     queue_depth: int = row(
         4,
         "Operations that each unit holds, including the running one.",
@@ -312,13 +321,13 @@ class DlaConfig:
         rtl_limit=RtlLimit("must be at least 4", low=4),
     )
     mac_drain: int = row(
-        4,
+        6,
         "Cycles to drain the pipeline of MAC.",
         part="MAC and VECTOR",
         high=1 << 16,
         better=Better.LESS,
         rtl=Rtl.SAME,
-        rtl_limit=RtlLimit("must be at least 4", low=4),
+        rtl_limit=RtlLimit("must be at least 6", low=6),
     )
     vector_fill: int = row(
         2,
@@ -330,13 +339,13 @@ class DlaConfig:
         rtl_limit=RtlLimit("must be at least 2", low=2),
     )
     vector_drain: int = row(
-        2,
+        8,
         "Cycles to drain the pipeline of VECTOR.",
         part="MAC and VECTOR",
         high=1 << 16,
         better=Better.LESS,
         rtl=Rtl.SAME,
-        rtl_limit=RtlLimit("must be at least 2", low=2),
+        rtl_limit=RtlLimit("must be at least 8", low=8),
     )
     clock_mhz: float = row(
         500.0,

@@ -74,6 +74,8 @@ class Walk(Record):
     block_count: int = 0
     marker_count: int = 0
     word_cycles: int = 0
+    check_cycles: int = 0
+    fault_cycles: int = 0
     queue_depth: int = 0
     in_turns: int = 0
     reached: Numbers = pointer(int)

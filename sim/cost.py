@@ -25,7 +25,9 @@ from dlasim.sim.operation_costs import describe_kind
 from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vector_result_cycles
 from dlasim.sim.stream import Batches, DecodedStream
 
-RECIPROCAL_CYCLES = 8  # of OP_SOFTMAX for each pixel: leading zeros, then seven multiplications
+# Of OP_SOFTMAX for each pixel: a cycle each for the greatest element, the sum and its leading zeros, and four
+# for each of seven multiplications
+ROW_CYCLES = 31
 MAX_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 
 
@@ -69,7 +71,7 @@ def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
         result_cycles = vector_result_cycles(config, instruction, mode)
         unit = UnitCosts(*fixed, port_rate(config), line_buffer, ENOUGH, ENOUGH, result_cycles)
         if instruction.normalizes_rows:
-            unit.passes, unit.row_cycles = SOFTMAX_PASSES, RECIPROCAL_CYCLES
+            unit.passes, unit.row_cycles = SOFTMAX_PASSES, ROW_CYCLES
         return unit
     lanes = (1, config.depthwise_lanes) if instruction.is_depthwise else config.lanes
     return UnitCosts(
@@ -104,6 +106,11 @@ def queue_depth(config: DlaConfig) -> int:
 def word_cycles(config: DlaConfig) -> int:
     """Cycles that the issue stage spends on an instruction word."""
     return config.issue_cycles if config.timing == "full" else 0
+
+
+def check_cycles(config: DlaConfig) -> int:
+    """Cycles in which the issue stage checks an operation, besides those of its word."""
+    return config.check_cycles if config.timing == "full" else 0
 
 
 def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:

@@ -22,7 +22,6 @@ from dlasim.isa.program import Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.breakpoints import Breakpoint, DebuggerStop, Position, StopPoints, StopReason, Watchpoint
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import word_cycles
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
 from dlasim.sim.reference import execute_operation
@@ -70,7 +69,7 @@ class Debugger:
         if step.kind is StepKind.HOST:
             layer = self._layer_name(self.program.host_calls[step.index].layer)
             return Position(self._step, None, self._host_text(step), layer, 0, self._done_cycles)
-        cycle = self._stream_plan.timeline.reached(self._word - self._first, word_cycles(self.config))
+        cycle = self._stream_plan.reached(self.config, self._word - self._first)
         exists = self._word < len(self.program.commands)
         text = word_texts(self.program.commands[self._word : self._word + 1], {})[0] if exists else ""
         layer = self._layer_name(self._layers[self._word]) if exists else None

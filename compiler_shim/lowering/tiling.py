@@ -84,6 +84,7 @@ class MachineModel:
         self._stores = cost.bus_costs(self._timed, opposite_region=Region.CONSTANTS)
         self.is_one_memory = len(memories_of(config)) == 1
         self.word_cycles, self.queue_depth = cost.word_cycles(self._timed), cost.queue_depth(self._timed)
+        self.check_cycles = cost.check_cycles(self._timed)
         self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
         self._costs: dict[tuple[str, bool, int], MachineCosts] = {}
         ports = 4 if self.copier.port_rate else 1  # operands that may cross the SRAM's ports
@@ -112,16 +113,17 @@ class MachineModel:
     @property
     def copy_task_cycles(self) -> int:
         """Cycles of moving bytes within SRAM besides the work."""
-        return self.copier.fill + self.copier.drain + WORDS_PER_TASK * self.word_cycles
+        words = WORDS_PER_TASK * self.word_cycles + self.check_cycles
+        return self.copier.fill + self.copier.drain + words
 
     def _costs_of(self, node: DlaNode) -> MachineCosts:
         instruction = BY_MNEMONIC[node.mnemonic]
         is_mac = instruction.unit is Unit.MAC
         unit = cost.unit_costs(self._timed, node.mnemonic, node.fields.get("mode", 0))
-        operation, words = unit.fill + unit.drain, WORDS_PER_TASK * self.word_cycles
+        operation, words = unit.fill + unit.drain, WORDS_PER_TASK * self.word_cycles + self.check_cycles
         task, channel = operation + words, 0
         if node.is_channel_by_channel:
-            task, channel = words, operation + WORDS_PER_CHANNEL * self.word_cycles
+            task, channel = words, operation + WORDS_PER_CHANNEL * self.word_cycles + self.check_cycles
             unit.output_lanes = 1
         return MachineCosts(
             bus=self.bus,

@@ -13,8 +13,8 @@ from dlasim.sim.parameters import Better
 
 # Parameters that are made worse together.
 _WAYS: tuple[tuple[str, ...], ...] = (
-    ("dma_latency",), ("issue_cycles",), ("mac_fill", "vector_fill"), ("mac_drain", "vector_drain"),
-    ("dma_bandwidth",), ("vector_lanes",),
+    ("dma_latency",), ("issue_cycles", "check_cycles"), ("mac_fill", "vector_fill"),
+    ("mac_drain", "vector_drain"), ("dma_bandwidth",), ("vector_lanes",),
     ("sram_bandwidth", "sram_ports", "line_buffer_bytes", "weight_buffer_bytes", "mac_results",
      "vector_requantizations", "vector_divisions"),
 )  # fmt: skip

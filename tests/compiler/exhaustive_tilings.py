@@ -190,9 +190,9 @@ class Walk:
         node, tile_shape, config = self._node, self.tile_shape, self._problem.machine.config
         is_mac = node.weights is not None
         ends = config.mac_fill + config.mac_drain if is_mac else config.vector_fill + config.vector_drain
-        words = 14 * config.issue_cycles
+        words = 14 * config.issue_cycles + config.check_cycles
         task = (
-            (ends + 5 * config.issue_cycles) * tile_shape.channels + words
+            (ends + 5 * config.issue_cycles + config.check_cycles) * tile_shape.channels + words
             if node.is_channel_by_channel
             else ends + words
         )

@@ -21,11 +21,11 @@ MACHINES = {
     },
     "wide": {
         "parallel": "2x8", **_SMALL, "vector_lanes": 8, "dma_bandwidth": 64, "dma_latency": 200,
-        "dma_burst_bytes": 10, "dma_burst_overhead": 1, "queue_depth": 7, "mac_fill": 9, "mac_drain": 6,
+        "dma_burst_bytes": 10, "dma_burst_overhead": 1, "queue_depth": 7, "mac_fill": 9, "mac_drain": 8,
     },
     "shared": {
         "parallel": "2x3", **_SMALL, "vector_lanes": 5, "dma_bandwidth": 8, "dma_shared_bandwidth": 11,
-        "dma_latency": 1, "vector_fill": 3, "vector_drain": 5,
+        "dma_latency": 1, "vector_fill": 3, "vector_drain": 11,
     },
     "small": {
         "parallel": "1x1", "sram_bytes": 12_000, "vector_lanes": 1, "dma_bandwidth": 3,
@@ -45,7 +45,7 @@ LARGE = {
 MUTANT = {
     "parallel": "2x3", "sram_bytes": 12_000, "vector_lanes": 2, "dma_bandwidth": 4, "dma_shared_bandwidth": 5,
     "dma_latency": 3, "dma_burst_bytes": 10, "dma_burst_overhead": 2, "issue_cycles": 2, "queue_depth": 2,
-    "mac_fill": 6, "mac_drain": 5, "vector_fill": 3, "vector_drain": 4,
+    "mac_fill": 6, "mac_drain": 7, "vector_fill": 3, "vector_drain": 10,
 }  # fmt: skip
 
 # With limits: the simulator counts bytes, the RTL meets words and banks, so times are near, not equal.

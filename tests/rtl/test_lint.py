@@ -19,9 +19,10 @@ def test_no_warning(name: str) -> None:
     ("change", "message"),
     [
         ({"issue_cycles": 0}, "issue_cycles must be at least 1"),
-        ({"mac_fill": 3}, "mac_fill and mac_drain of at least 4"),
+        ({"check_cycles": 15}, "check_cycles must be at least 16"),
+        ({"mac_fill": 3}, "mac_fill of at least 4 and mac_drain of at least 6"),
         ({"mac_results": 1, "accumulators": "unlimited"}, "accumulators must be limited"),
-        ({"vector_drain": 1}, "vector_fill and vector_drain of at least 2"),
+        ({"vector_drain": 1}, "vector_fill of at least 2 and vector_drain of at least 8"),
     ],
 )
 def test_a_machine_that_cannot_be_built_is_refused(change: dict[str, int | str], message: str) -> None:

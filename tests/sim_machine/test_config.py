@@ -155,7 +155,15 @@ def test_the_default_preset_is_the_default() -> None:
 
 def test_the_paper_spends_nothing_but_compute() -> None:
     paper = machine_files.preset("paper")
-    free = ("issue_cycles", "mac_fill", "mac_drain", "vector_fill", "vector_drain", "dma_latency")
+    free = (
+        "issue_cycles",
+        "check_cycles",
+        "mac_fill",
+        "mac_drain",
+        "vector_fill",
+        "vector_drain",
+        "dma_latency",
+    )
     assert [getattr(paper, name) for name in free] == [0] * len(free)
     assert paper.dma_bandwidth == 0
 

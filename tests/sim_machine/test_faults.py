@@ -268,9 +268,9 @@ def test_units_finish_what_they_have_before_the_fault_is_raised():
     assert bench.flag("STATUS", "busy")
     bench.dla.tick(500)
     assert not bench.flag("STATUS", "fault")
-    assert bench.finish() == len(transfer) + 500 + 2
+    assert bench.finish() == len(transfer) + 16 + 500 + 2  # words, the transfer's checks, latency and beats
     assert bench.flag("STATUS", "fault")
-    assert bench.read("COUNT_CYCLES_LOW") == len(transfer) + 502
+    assert bench.read("COUNT_CYCLES_LOW") == len(transfer) + 518
     assert bench.read("COUNT_BYTES_READ_LOW") == 16
 
 

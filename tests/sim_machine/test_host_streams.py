@@ -151,4 +151,4 @@ def test_commands_and_streams_cost_the_same_operation():
     bench.write("DMA_IN_REGION", Region.ARENA)
     bench.command(op("OP_DMA_READ"))
     (run,) = bench.completed
-    assert run.end == 1 + 1000 + 1  # issue, latency, one beat
+    assert run.end == 16 + 1 + 1000 + 1  # checks, issue, latency, one beat

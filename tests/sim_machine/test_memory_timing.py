@@ -83,7 +83,7 @@ def test_refused(changes, message):
 def test_rate_latency_and_bursts_are_those_of_the_region():
     """By hand: 9 + 10 / 0.4, with an overhead of 3 for each burst of 4 bytes; elsewhere 64 + 10 / 8."""
     read = "CFG DMA_IN_RUN_BYTES, 10\nCFG DMA_IN_REGION, {}\nOP_DMA_READ\n"
-    free = {"issue_cycles": 0}
+    free = {"issue_cycles": 0, "check_cycles": 0}
     assert ends(with_flash().replace(**free), read.format("CONSTANTS")) == [9 + 25]
     bursts = with_flash(burst_bytes=4, burst_overhead=3).replace(**free)
     assert ends(bursts, read.format("CONSTANTS")) == [9 + 25 + 9]
@@ -95,14 +95,16 @@ def test_the_dma_goes_without_the_cpus_part():
     """1.4 bytes per cycle, of which 1 is the CPU's."""
     read = "CFG DMA_IN_RUN_BYTES, 10\nCFG DMA_IN_REGION, CONSTANTS\nOP_DMA_READ\n"
     shared = with_flash(bandwidth=1.4, cpu_bandwidth=1)
-    assert ends(shared.replace(issue_cycles=0), read) == [9 + 25]
+    assert ends(shared.replace(issue_cycles=0, check_cycles=0), read) == [9 + 25]
 
 
 def test_a_slow_memory_leaves_the_rest_of_a_shared_bus():
     """A read of 10 bytes at 0.4 and a write at 8, on a bus of 4: the write has 3.6 bytes per cycle."""
     both = "CFG DMA_IN_RUN_BYTES, 40\nCFG DMA_OUT_RUN_BYTES, 288\nCFG DMA_OUT_REGION, OUTPUTS\n"
     both += "OP_DMA_READ\nOP_DMA_WRITE\n"
-    shared = with_flash(latency=0).replace(dma_shared_bandwidth=4, dma_latency=0, issue_cycles=0)
+    shared = with_flash(latency=0).replace(
+        dma_shared_bandwidth=4, dma_latency=0, issue_cycles=0, check_cycles=0
+    )
     assert ends(shared, both) == [100, 80]
     alone = shared.replace(**{"memories.flash.bus": "flash"})
     assert ends(alone, both) == [100, 72]

@@ -209,7 +209,7 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
 
 
 def softmax_steps(channels: int, table: int, stage: Exact, config) -> Iterator[Step]:
-    """The greatest element; the sum; then its reciprocal, in 8 cycles; the results. The table comes first. A
+    """The greatest element; the sum; then its reciprocal, in 31 cycles; the results. The table comes first. A
     row that the line buffer does not hold is read in each pass."""
     groups = [min(config.vector_lanes, channels - low) for low in range(0, channels, config.vector_lanes)]
     again = 1 if config.line_buffer_bytes and channels > config.line_buffer_bytes else 0
@@ -217,7 +217,7 @@ def softmax_steps(channels: int, table: int, stage: Exact, config) -> Iterator[S
         yield 0, group + (0 if number else table), 0, stage, 1, False, False
     for group in groups:
         yield 0, again * group, 0, stage, 1, False, False
-    for _ in range(8):
+    for _ in range(31):
         yield 0, 0, 0, stage, 1, False, False
     for group in groups:
         yield 0, again * group, group, stage, 1, False, False

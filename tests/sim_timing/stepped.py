@@ -56,9 +56,8 @@ class SteppedMachine:
         self._queues: dict[str, list[Queued]] = {unit: [] for unit in UNITS}
         self._bus = Bus(fluid)
         self._ports = Ports(config)
-        self._word_cycles = config.issue_cycles if config.timing == "full" else 0
         self._position = 0
-        self._countdown = self._word_cycles
+        self._countdown = self._cycles_of_word()
         self._block = ""
         self.outcome = Outcome()
 
@@ -92,7 +91,15 @@ class SteppedMachine:
             if mnemonic == "HALT":
                 return True
             self._position += 1
-            self._countdown = self._word_cycles
+            self._countdown = self._cycles_of_word()
+
+    def _cycles_of_word(self) -> int:
+        """What the word at hand takes, an operation's checks included."""
+        decoded = self._fetch()
+        if decoded is None or self._config.timing != "full":
+            return 0
+        checks = self._config.check_cycles if decoded.instruction.mnemonic.startswith("OP_") else 0
+        return self._config.issue_cycles + checks
 
     def _fetch(self):
         if self._position >= len(self._words):

@@ -58,6 +58,7 @@ def random_config(rng: random.Random, **changes) -> DlaConfig:
     if "x" in parallel and more.random() < 0.4:
         drawn["parallel"] += more.choice(["x2", "x4"])
     drawn["compute_overlap"] = more.choice([0, 1, 1])
+    drawn["check_cycles"] = more.choice([0, 0, 1, 4])
     drawn |= {"mac_step_group": more.choice([1, 1, 2, 3, 4]), "mac_weights": more.choice([0, 0, 2, 8])}
     drawn |= changes
     if "pes" in changes:

@@ -168,8 +168,7 @@ def test_the_cycle_of_each_word_follows_from_issue_and_blocking():
     for _ in range(100):
         config = random_config(rng)
         plan = plan_stream(config, random_stream(rng, rng.randint(1, 9)), reset_file())
-        word_cycles = cost.word_cycles(config)
-        reached = [plan.timeline.reached(word, word_cycles) for word in range(len(plan.stream.words) + 1)]
+        reached = [plan.reached(config, word) for word in range(len(plan.stream.words) + 1)]
         assert reached[0] == 0
         assert reached[-1] == plan.timeline.total
         assert reached == sorted(reached)
@@ -195,6 +194,7 @@ FASTER = {
     "dma_burst_overhead": lambda config: max(config.dma_burst_overhead - 1, 0),
     "vector_lanes": lambda config: config.vector_lanes + 1,
     "issue_cycles": lambda config: max(config.issue_cycles - 1, 0),
+    "check_cycles": lambda config: max(config.check_cycles - 1, 0),
     "queue_depth": lambda config: config.queue_depth + 1,
     "mac_fill": lambda config: max(config.mac_fill - 1, 0),
     "vector_drain": lambda config: max(config.vector_drain - 1, 0),

@@ -27,8 +27,9 @@ from tests.rtl.machines import machine
         ),
         ({"dma_bandwidth": 0}, "dma_bandwidth must be at least 1 (got 0)"),
         ({"issue_cycles": 0}, "issue_cycles must be at least 1 (got 0)"),
+        ({"check_cycles": 15}, "check_cycles must be at least 16 (got 15)"),
         ({"mac_fill": 3}, "mac_fill must be at least 4 (got 3)"),
-        ({"vector_drain": 1}, "vector_drain must be at least 2 (got 1)"),
+        ({"vector_drain": 1}, "vector_drain must be at least 8 (got 1)"),
     ],
 )
 def test_machines_without_rtl(change: dict[str, object], message: str) -> None:

@@ -1,0 +1,59 @@
+// The average of a window, rounded to nearest, halves away from zero or up, in four stages. As no element is below
+// -128, the sum of elements that count from there is never negative, and its quotient has eight bits: four digits to the
+// base of four. A sum enters in each cycle.
+
+module dla_divider #(
+    parameter int unsigned COUNT_BITS = 20
+) (
+    input logic clock,
+    input logic signed [31:0] total,
+    input logic [COUNT_BITS-1:0] count,
+    input logic halves_up,
+    output logic signed [31:0] average  // four cycles later
+);
+  localparam int unsigned QUOTIENT_BITS = 8, SUM_BITS = COUNT_BITS + QUOTIENT_BITS;
+  typedef struct packed {
+    logic [COUNT_BITS-1:0] rest;  // of the sum, above the digits that have been found
+    logic [QUOTIENT_BITS-1:0] digits;  // of the sum, from the left replaced by those of the quotient
+    logic [COUNT_BITS-1:0] count;
+    logic [COUNT_BITS+1:0] thrice;
+  } division_t;
+
+  // The next digit: how many times the count fits. Of each difference the sign says whether it does.
+  function automatic division_t divided(input division_t at);
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic [COUNT_BITS+2:0] rest, once, twice, thrice;
+    /* verilator lint_on UNUSEDSIGNAL */
+    rest = {1'b0, at.rest, at.digits[QUOTIENT_BITS-1-:2]};
+    once = rest - {3'b0, at.count};
+    twice = rest - {2'b0, at.count, 1'b0};
+    thrice = rest - {1'b0, at.thrice};
+    divided = at;
+    divided.digits = {at.digits[QUOTIENT_BITS-3:0], !twice[COUNT_BITS+2],
+                      twice[COUNT_BITS+2] ? !once[COUNT_BITS+2] : !thrice[COUNT_BITS+2]};
+    case (divided.digits[1:0])
+      2'd0: divided.rest = rest[COUNT_BITS-1:0];
+      2'd1: divided.rest = once[COUNT_BITS-1:0];
+      2'd2: divided.rest = twice[COUNT_BITS-1:0];
+      default: divided.rest = thrice[COUNT_BITS-1:0];
+    endcase
+  endfunction
+
+  // Half of the count rounds up; to round a half of a negative sum down, it is one less.
+  logic [SUM_BITS-1:0] raised;
+  logic rounds_down;
+  division_t start, first, third;
+  /* verilator lint_off UNUSEDSIGNAL */
+  division_t last;  // of which the quotient matters
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign rounds_down = !halves_up && total < 0 && !count[0];
+  assign raised = SUM_BITS'(total) + {1'b0, count, {(QUOTIENT_BITS - 1) {1'b0}}} + SUM_BITS'(count[COUNT_BITS-1:1])
+      - SUM_BITS'(rounds_down);
+  always_ff @(posedge clock) begin
+    start <= {raised, count, {2'b0, count} + {1'b0, count, 1'b0}};
+    first <= divided(start);
+    third <= divided(divided(first));
+    last <= divided(third);
+  end
+  assign average = 32'($signed({!last.digits[QUOTIENT_BITS-1], last.digits[QUOTIENT_BITS-2:0]}));
+endmodule

@@ -1,0 +1,186 @@
+"""Times the blocks of the RTL at a clock, and keeps the points in sim/timing_points.csv: for each block the
+longest path between two edges, and the area that it takes to be that fast.
+
+`yosys` maps a block to the cells of a library with 2 ns as goal, and `sta` (OpenSTA) finds the longest path.
+The library is a Liberty file, as Nangate's 45 nm Open Cell Library, named by --liberty or DLASIM_LIBERTY; it
+is not part of this package. Wires take no time, so a chip needs a margin.
+"""
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import synthesis
+from synthesis import BLOCKS, Parameters, RtlBlock, SynthesisError, parameters_text
+
+POINTS = synthesis.ROOT / "sim" / "timing_points.csv"
+COLUMNS = ("block", "parameters", "ns", "kge", "flip_flops", "tools")
+PERIOD_PS = 2000
+NAND2_UM2 = 0.798
+MAPPING = (
+    "+strash;ifraig;dch,-f;map,-B,0.9;topo;buffer,-c;"
+    f"upsize,-D,{PERIOD_PS};dnsize,-D,{PERIOD_PS}"
+)  # fmt: skip
+MOST_LOADS = 16  # of a net that a flip-flop or an input drives; ABC buffers only those between gates
+BUFFER = "BUF_X4"
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The longest path, where it begins and ends, and what the block then takes."""
+
+    ns: float
+    path: tuple[str, ...]
+    kge: float
+    flip_flops: int
+
+
+def measure(block: RtlBlock, parameters: Parameters, liberty: Path) -> Timed:
+    """A block at a clock; other blocks in it are outside, and their pins are ends of paths."""
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)
+        copy_library(liberty, folder / "cells.lib")
+        synthesis.run("yosys", [
+            *synthesis.read_block(block, parameters, folder),
+            "expose -evert t:dla_*" if block.apart else "",
+            f"synth -flatten -noabc -top {block.top}",
+            "opt -purge",
+            "dfflibmap -liberty cells.lib",
+            f"abc -liberty cells.lib -script {MAPPING}",
+            "opt_clean -purge",
+            "read_liberty -lib -ignore_miss_func cells.lib",  # for the directions of pins
+            "write_json mapped.json",
+        ], folder)  # fmt: skip
+        netlist = json.loads((folder / "mapped.json").read_text())
+        buffer_wide_nets(netlist["modules"][block.top])
+        (folder / "buffered.json").write_text(json.dumps(netlist))
+        synthesis.run("yosys", [
+            "read_json buffered.json",
+            f"hierarchy -top {block.top}",
+            "write_verilog -noattr mapped.v",
+            "tee -o area.txt stat -liberty cells.lib",
+        ], folder)  # fmt: skip
+        area = re.findall(r"Chip area for .*: ([\d.]+)", (folder / "area.txt").read_text())
+        cells = netlist["modules"][block.top]["cells"].values()
+        flip_flops = sum("DFF" in cell["type"] for cell in cells)
+        ns, path = longest_path(folder, block.top)
+        return Timed(ns, path, float(area[-1]) / NAND2_UM2 / 1000, flip_flops)
+
+
+def copy_library(liberty: Path, to: Path) -> None:
+    """The cells as plain text."""
+    opened = gzip.open if liberty.suffix == ".gz" else open
+    with opened(liberty, "rb") as source, to.open("wb") as target:
+        shutil.copyfileobj(source, target)
+
+
+def buffer_wide_nets(module: Json) -> None:
+    """A tree of buffers behind each net of a flip-flop or an input that has too many loads."""
+    cells: Json = module["cells"]
+    inputs = [port["bits"] for port in module["ports"].values() if port["direction"] == "input"]
+    sources = {bit for bits in inputs for bit in bits}
+    clocks = {bit for cell in cells.values() for bit in cell["connections"].get("CK", ())}
+    loads: dict[int, list[tuple[Json, str]]] = {}
+    for cell in cells.values():
+        for pin, bits in cell["connections"].items():
+            if cell["port_directions"][pin] == "input":
+                loads.setdefault(bits[0], []).append((cell["connections"], pin))
+            elif "DFF" in cell["type"]:
+                sources.add(bits[0])
+    used = [bit for cell in cells.values() for bits in cell["connections"].values() for bit in bits]
+    free = count(max((bit for bit in (*used, *sources) if isinstance(bit, int)), default=1) + 1)
+    for net in sources - clocks:
+        ends = loads.get(net, [])
+        while len(ends) > MOST_LOADS:
+            groups = [ends[first : first + MOST_LOADS] for first in range(0, len(ends), MOST_LOADS)]
+            ends = [_buffered(cells, net, group, next(free)) for group in groups]
+
+
+def _buffered(cells: Json, net: int, ends: list[tuple[Json, str]], bit: int) -> tuple[Json, str]:
+    """A buffer of the net that drives these pins instead."""
+    for connections, pin in ends:
+        connections[pin] = [bit]
+    own: Json = {"A": [net], "Z": [bit]}
+    cells[f"wide_{bit}"] = {
+        "type": BUFFER,
+        "parameters": {},
+        "attributes": {},
+        "port_directions": {"A": "input", "Z": "output"},
+        "connections": own,
+    }
+    return own, "A"
+
+
+def longest_path(folder: Path, top: str) -> tuple[float, tuple[str, ...]]:
+    """Of the mapped block, in ns, with its two ends."""
+    has_clock = re.search(r"input clock\b", (folder / "mapped.v").read_text())
+    (folder / "timing.tcl").write_text("\n".join([
+        "read_liberty cells.lib",
+        "read_verilog mapped.v",
+        f"link_design {top}",
+        f"create_clock -name edge -period {PERIOD_PS / 1000} {'[get_ports clock]' if has_clock else ''}",
+        "set_input_delay 0 -clock edge [all_inputs]",
+        "set_output_delay 0 -clock edge [all_outputs]",
+        "report_checks -path_delay max",
+        "exit",
+    ]) + "\n")  # fmt: skip
+    done = subprocess.run(
+        ["sta", "-no_splash", "-exit", "timing.tcl"], capture_output=True, text=True, check=False, cwd=folder
+    )
+    found = re.findall(r"([\d.]+)\s+data arrival time", done.stdout)
+    if not found:
+        raise SynthesisError(f"sta found no path:\n{done.stdout}{done.stderr}")
+    return float(found[0]), tuple(re.findall(r"(?:Startpoint|Endpoint): (\S+)", done.stdout))
+
+
+def main() -> int:
+    """Time what the file lacks, or blocks that are named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("blocks", nargs="*", help=f"of {', '.join(BLOCKS)}; all without")
+    parser.add_argument("--again", action="store_true", help="also what the file has")
+    library = os.environ.get("DLASIM_LIBERTY")
+    parser.add_argument("--liberty", type=Path, default=library, help="the file of the library of cells")
+    parser.add_argument("--points", type=Path, default=POINTS, help="the file of points")
+    arguments = parser.parse_args()
+    if wrong := sorted(set(arguments.blocks) - set(BLOCKS)):
+        parser.error(f"no block {', '.join(wrong)}; allowed: {', '.join(BLOCKS)}")
+    if arguments.liberty is None or not Path(arguments.liberty).is_file():
+        parser.error(f"no library of cells: {arguments.liberty}; name one by --liberty or DLASIM_LIBERTY")
+    rows = {}
+    if arguments.points.exists():
+        with arguments.points.open(newline="") as file:
+            rows = {(row["block"], row["parameters"]): row for row in csv.DictReader(file)}
+    for name in arguments.blocks or BLOCKS:
+        for parameters in BLOCKS[name].points:
+            key = name, parameters_text(parameters)
+            if key in rows and not arguments.again:
+                continue
+            try:
+                timed = measure(BLOCKS[name], parameters, arguments.liberty)
+            except SynthesisError as error:
+                print(f"static timing: {error}", file=sys.stderr)
+                return 1
+            values = (*key, f"{timed.ns:.2f}", f"{timed.kge:.3f}", timed.flip_flops, synthesis.versions())
+            rows[key] = dict(zip(COLUMNS, values, strict=True))
+            print(*rows[key].values(), *timed.path, flush=True)
+            with arguments.points.open("w", newline="") as file:
+                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows.values())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
