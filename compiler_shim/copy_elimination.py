@@ -75,7 +75,8 @@ class _CopyElimination:
         return view is not None and is_whole(view, self._values[root].size_bytes)
 
     def _coalesce(self, step: int, value: int, host: int) -> bool:
-        """Let a tensor be the part that `host` is, without the copy; False if some node has no view of it."""
+        """Let a tensor be the part that `host` is, without the copy; False if some node has no view of it, or
+        would read it where the machine refuses that."""
         root, base = self._root(value), self._root(host)
         if root == base or self._values[base].data is not None or base in self._variables:
             return False
@@ -85,13 +86,22 @@ class _CopyElimination:
         for number in touching:
             node = self._nodes[number]
             assert isinstance(node, DlaNode)
-            if with_layouts(node, self._values) is None:
+            if with_layouts(node, self._values) is None or self._reads_around_its_output(node):
                 self._values[root] = before
                 return False
         del self._nodes[step]
         self._touching[base] = self._touching[base] - {step} | touching
         self._writers[base] = self._writers[base] - {step} | self._writers[root] - {step}
         return True
+
+
+    def _reads_around_its_output(self, node: DlaNode) -> bool:
+        """Whether it reads other pixels than it writes, of one tensor. A tile of its input then begins in
+        another row or column than that of its output, and the two are no slices of the same pixels."""
+        is_pixelwise = node.kernel == node.stride == node.broadcast == (1, 1)
+        if is_pixelwise and node.in_shape[:2] == node.out_shape[:2]:
+            return False
+        return self._root(node.output) in map(self._root, node.inputs)
 
 
 def _with_wide_channels(node: DlaNode) -> DlaNode:

@@ -59,6 +59,17 @@ def depthwise(tf):
     return tf.keras.Model(image, layers.Conv2D(7, 1)(x))
 
 
+def beside_its_input(tf):
+    """A convolution of a tensor, concatenated with that: both are parts of one tensor, read around the pixel."""
+    layers = tf.keras.layers
+    image = layers.Input((16, 16, 8))
+    x = layers.Conv2D(8, 3, padding="same")(image)
+    x = layers.Multiply()([x, layers.Activation("sigmoid")(x)])
+    for convolution in (layers.DepthwiseConv2D(3, padding="same"), layers.Conv2D(8, 3, padding="same")):
+        x = layers.Concatenate()([convolution(x), x])
+    return tf.keras.Model(image, layers.Conv2D(4, 1)(x))
+
+
 def decoder(tf):
     """Transposed convolution, both ways to enlarge, concatenation, two outputs."""
     layers = tf.keras.layers
@@ -112,7 +123,7 @@ def check(path, reference="TFLite Micro", machines=MACHINES):
         assert result.reference.startswith(reference)
 
 
-@pytest.mark.parametrize("build", [classifier, residual, depthwise])
+@pytest.mark.parametrize("build", [classifier, residual, depthwise, beside_its_input])
 @pytest.mark.parametrize("interface", [None, "int8", "uint8"])
 def test_keras_models(tf, build, interface, tmp_path):
     path = tmp_path / "model.tflite"
