@@ -33,10 +33,17 @@ module dla_vector_lane
   assign centred = in - operands.in_zp;
   assign centred2 = in2 - operands.in2_zp;
 
-  // Both inputs of a sum on its common scale
-  logic signed [31:0] aligned, aligned2;
+  // Both inputs of a sum on its common scale, and what they differ by
+  logic signed [31:0] aligned, aligned2, difference;
   assign aligned = requant(centred <<< operands.left_shift[4:0], $signed(operands.in_mult), operands.in_shift);
   assign aligned2 = requant(centred2 <<< operands.left_shift[4:0], $signed(operands.in2_mult), operands.in2_shift);
+  assign difference = aligned - aligned2;
+
+  // One multiplier for products and squares
+  logic squares;
+  logic signed [31:0] product;
+  assign squares = opcode == OPCODE_OP_E_SQDIFF;
+  assign product = (squares ? difference : centred) * (squares ? difference : centred2);
 
   always_comb begin
     pooled = first ? (mode == POOL_MAX ? -128 : 0) : value;
@@ -61,8 +68,8 @@ module dla_vector_lane
       OPCODE_OP_POOL: next_value = pooled;
       OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU: next_value = centred;
       OPCODE_OP_E_ADD: next_value = aligned + aligned2;
-      OPCODE_OP_E_SUB: next_value = aligned - aligned2;
-      OPCODE_OP_E_MUL: next_value = centred * centred2;
+      OPCODE_OP_E_SUB: next_value = difference;
+      OPCODE_OP_E_MUL, OPCODE_OP_E_SQDIFF: next_value = product;
       OPCODE_OP_E_ABS: next_value = centred < 0 ? -centred : centred;
       OPCODE_OP_C_MIN: next_value = in < in2 ? in : in2;
       OPCODE_OP_C_MAX: next_value = in > in2 ? in : in2;
