@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dlasim.compiler_shim import copies, products, reductions, rules, translate
 from dlasim.compiler_shim.nodes import DlaNode, Value, with_layouts
 from dlasim.compiler_shim.operators.bound import KernelCall
+from dlasim.compiler_shim.prelu import prelu
 from dlasim.compiler_shim.rules import Candidate, Rule
 from dlasim.dataclass import dataclass
 from dlasim.isa import host_ops
@@ -72,12 +73,26 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     ),
     "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD", "OP_MAT_MUL"), translate.addition, _TWO_INPUTS, 2),
     "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB", "OP_MAT_MUL"), translate.subtraction, _TWO_INPUTS, 2),
+    "SQUARED_DIFFERENCE": DlaForm(
+        LayerKind.ELTWISE,
+        ("OP_E_SQDIFF", "OP_MAT_MUL"),
+        translate.squared_difference,
+        _TWO_INPUTS,
+        2,
+    ),
     "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL", "OP_MAT_MUL"), translate.multiplication, _TWO_INPUTS, 2),
     "BINARY": DlaForm(
         LayerKind.ELTWISE,
         ("OP_C_MAX", "OP_C_MIN", "OP_MAT_MUL"),
         translate.extremum,
         (*_TWO_INPUTS, rules.rule_min_max),
+        2,
+    ),
+    "PRELU": DlaForm(
+        LayerKind.ACT,
+        ("OP_ACT_LUT", "OP_E_MUL", "OP_C_MAX", "OP_E_ADD", "OP_MAT_MUL"),
+        prelu,
+        _TWO_INPUTS,
         2,
     ),
     "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),

@@ -63,6 +63,7 @@ class DlaNode:
     in_element_bytes: int = 1
     out_element_bytes: int = 1
     broadcast: Pair = (1, 1)  # per axis of the second input: 0 where one row or column serves all
+    swaps_inputs: bool = False  # the first input is the instruction's second
     is_copy: bool = False  # the output is the input, elsewhere
     layouts: tuple[Layout | None, ...] = ()  # of the inputs, then of the output; None or nothing: dense
     matrix_layout: Layout | None = None

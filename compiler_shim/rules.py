@@ -134,23 +134,32 @@ def rule_extremum(candidate: Candidate) -> str | None:
 
 
 def rule_broadcast(candidate: Candidate) -> str | None:
-    """The second input of an element-wise operator has the output's shape, or only one image, row or column;
-    either input may have one channel."""
+    """One input of an element-wise operator has the output's shape, the other too, or only one image, row or
+    column; either may have one channel."""
+    if element_order(candidate) is not None:
+        return None
+    shapes = [list(value.shape) for value in candidate.inputs[:2]]
+    return f"inputs of shapes {shapes[0]} and {shapes[1]} are broadcast to {list(candidate.outputs[0].shape)}"
+
+
+def element_order(candidate: Candidate) -> tuple[int, int] | None:
+    """The positions of two inputs, the first with the output's shape, computed rather than constant if there
+    is a choice; None where no order has a second input that an element-wise instruction can spread."""
     output = candidate.outputs[0].shape
-    first, second = (padded(value.shape, len(output)) for value in candidate.inputs[:2])
-    first, second = (
-        (*shape[:-1], output[-1]) if is_spread(shape, output) else shape for shape in (first, second)
-    )
-    if first != output:
-        return f"the first input is broadcast from {list(first)} to {list(output)}"
-    images = second[:-3] in (output[:-3], (1,) * len(output[:-3]))
-    if (
-        not images
-        or second[-1:] != output[-1:]
-        or any(a not in (1, b) for a, b in zip(second, output, strict=True))
-    ):
-        return f"the second input is broadcast from {list(second)} to {list(output)}"
-    return None
+    shapes = [padded(value.shape, len(output)) for value in candidate.inputs[:2]]
+    shapes = [(*shape[:-1], output[-1]) if is_spread(shape, output) else shape for shape in shapes]
+    orders = [
+        (first, 1 - first)
+        for first in (0, 1)
+        if shapes[first] == output and _spreads_over_images(shapes[1 - first], output)
+    ]
+    return min(orders, key=lambda order: candidate.inputs[order[0]].data is not None, default=None)
+
+
+def _spreads_over_images(shape: tuple[int, ...], output: tuple[int, ...]) -> bool:
+    """Whether a tensor has all channels, and of images, rows and columns all or one."""
+    is_one_image = shape[:-3] in (output[:-3], (1,) * len(output[:-3]))
+    return is_one_image and shape[-1:] == output[-1:]
 
 
 def rule_min_max(candidate: Candidate) -> str | None:
@@ -161,11 +170,9 @@ def rule_min_max(candidate: Candidate) -> str | None:
 
 
 def rule_activation_first(candidate: Candidate) -> str | None:
-    """The first input is not a constant, unless the operator only moves several inputs; the others may be
-    constants."""
-    if candidate.name == "CONCATENATION" and any(value.data is None for value in candidate.inputs):
-        return None
-    return "its first input is constant" if candidate.inputs[0].data is not None else None
+    """The first input is not a constant, unless an operator of two inputs or more also has one that is not."""
+    activations = candidate.inputs[: candidate.activation_count]
+    return "its first input is constant" if all(value.data is not None for value in activations) else None
 
 
 def is_spread(shape: tuple[int, ...], output: tuple[int, ...]) -> bool:

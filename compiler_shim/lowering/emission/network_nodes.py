@@ -114,6 +114,7 @@ def _facts(node: DlaNode) -> NodeFacts:
         channel_multiplier=1 if node.is_dense else node.multiplier,
         is_channel_by_channel=int(node.is_channel_by_channel),
         inputs=len(node.inputs),
+        swaps_inputs=int(node.swaps_inputs),
         second_has_rows=node.broadcast[0],
         second_has_columns=node.broadcast[1],
         table_bytes=node.table_bytes,
