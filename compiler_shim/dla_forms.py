@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dlasim.compiler_shim import copies, products, reductions, rules, translate
+from dlasim.compiler_shim.bilinear import resize_bilinear
 from dlasim.compiler_shim.nodes import DlaNode, Value, with_layouts
 from dlasim.compiler_shim.operators.bound import KernelCall
 from dlasim.compiler_shim.prelu import prelu
@@ -32,6 +33,7 @@ class DlaForm:
 _WINDOWS = (rules.rule_extents, rules.rule_window_overlaps_input)
 _TWO_INPUTS = (rules.rule_batch, rules.rule_broadcast)
 _COPIES = ("OP_POOL",)
+_GATHERS = ("OP_POOL", "OP_MAT_MUL")
 
 DLA_FORMS: Mapping[str, DlaForm] = {
     "CONV_2D": DlaForm(
@@ -104,8 +106,16 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         (rules.rule_batch, rules.rule_constant_weights, rules.rule_extents),
     ),
     "STRIDED_COPY": DlaForm(LayerKind.OTHER, _COPIES, copies.strided_copy),
+    "GATHER": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather, (rules.rule_constant_indices,)),
+    "GATHER_ND": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather_nd, (rules.rule_constant_indices,)),
     "CONCATENATION": DlaForm(LayerKind.OTHER, _COPIES, copies.concatenation, (), 1 << 16),
     "PAD": DlaForm(LayerKind.OTHER, _COPIES, copies.pad),
+    "RESIZE_BILINEAR": DlaForm(
+        LayerKind.DEPTH,
+        ("OP_DEPTH_CONV", "OP_POOL", "OP_E32_SHIFT", "OP_REQUANT"),
+        resize_bilinear,
+        (rules.rule_batch,),
+    ),
     "RESIZE_NEAREST": DlaForm(LayerKind.OTHER, _COPIES, copies.resize_nearest),
 }
 assert DLA_FORMS.keys() <= host_ops.BY_NAME.keys(), "a form of no host operator"

@@ -85,6 +85,15 @@ def rule_constant_weights(candidate: Candidate) -> str | None:
     return None
 
 
+def rule_constant_indices(candidate: Candidate) -> str | None:
+    """Indices are constants, the same for all of a batch."""
+    indices, shape = candidate.inputs[1], candidate.inputs[0].shape
+    if indices.data is None:
+        return f"{label(indices.name)} is not constant; the DLA needs constant indices"
+    batch = prod(shape[: vars(candidate.attributes).get("batch_dims", 0)])
+    return None if batch == 1 else f"each of {batch} batches has indices of its own"
+
+
 def rule_extents(candidate: Candidate) -> str | None:
     """Height, width, window, stride and dilation are at most 65,535."""
     sizes = [*candidate.inputs[0].shape[1:3], *candidate.outputs[0].shape[1:3]]
