@@ -157,6 +157,8 @@ class PlacedNetwork:
     model_outputs: tuple[
         int, ...
     ] = ()  # the model's own outputs; one that shares bytes has a copy in outputs
+    model_inputs: tuple[int, ...] = ()  # the file's own inputs, where conversions are left out
+    left_out: tuple[str, ...] = ()  # those conversions
 
     def computed_order(self) -> list[int]:
         """The values that nodes write, in the order in which they are complete; those whose parts they write

@@ -237,6 +237,8 @@ class _Placer:
                 net.outputs,
                 net.tensor_count,
                 net.model_outputs,
+                net.model_inputs,
+                net.left_out,
             )
         )
 

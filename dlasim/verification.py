@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.input_file import AnyInput
-from dlasim.compiler_shim.nodes import DlaNode, HostNode, Value, alias_chain, whole_view
+from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork, Value, alias_chain, whole_view
 from dlasim.compiler_shim.views import View, dense_layout
 from dlasim.dataclass import dataclass
 from dlasim.inexact import are_near
@@ -238,7 +238,8 @@ def _verify(
         computed |= dict(zip(network.model_outputs, outputs, strict=True))
         inexact = reference.tolerances
         # What is computed from numbers that may be apart is compared for the same numbers.
-        expected = reference.run(inputs, {number: computed[number] for number in inexact.keys() & computed})
+        read = [_as_model_reads(network, *each) for each in enumerate(inputs)]
+        expected = reference.run(read, {number: computed[number] for number in inexact.keys() & computed})
         known |= expected.tensors.keys()
         result.reference, result.runs = expected.name, result.runs + 1
         result.disagreements = result.disagreements or list(expected.disagreements)
@@ -249,6 +250,19 @@ def _verify(
     checked = (value for value in _checked(lowered) if value < reference.tensor_count)
     result.uncompared = [network.values[value].name for value in checked if value not in known]
     return result
+
+
+def _as_model_reads(network: PlacedNetwork, position: int, values: NDArray[Any]) -> NDArray[Any]:
+    """An input as the model has it: what the int8 numbers stand for, where its conversion is left out."""
+    own, there = network.values[network.model_inputs[position]], network.values[network.inputs[position]]
+    if own is there:
+        return values
+    steps = values.astype(np.int64) - there.zero_point
+    if own.dtype == "float32":
+        return (np.float32(there.scale) * steps.astype(np.float32)).astype(np.float32)
+    numbers = np.rint(steps * (there.scale / own.scale)) + own.zero_point
+    limits = np.iinfo(own.dtype)
+    return np.clip(numbers, limits.min, limits.max).astype(own.dtype)
 
 
 def _with_opinion(
