@@ -1,0 +1,64 @@
+"""Layers that exporters use: bit-exact on both hosts in little and much SRAM, and all of them on the DLA."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dlasim import api
+from dlasim.compiler_shim.compile import load_graph
+from dlasim.compiler_shim.float_tables import find_float_tables
+from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.verification import verify
+from tests.compiler.test_transformers import check
+from tests.keras_networks import keras_network
+
+EXPORTS = (
+    "mlp_mixer", "swin_block", "conformer", "prelu_detector", "bilinear_segmenter", "channel_shuffle",
+    "channel_gather",
+)  # fmt: skip
+MOST_ON_CPU = 0.05  # of the cycles of the default machine
+
+
+@pytest.fixture(scope="module")
+def keras_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing to convert with")
+    return tmp_path_factory.mktemp("keras")
+
+
+@pytest.mark.filterwarnings("ignore")  # TensorFlow's own
+@pytest.mark.parametrize("name", EXPORTS)
+def test_exported_networks(name: str, keras_folder: Path) -> None:
+    path = keras_network(name, keras_folder)
+    check(path)
+    cycles = api.run(path, timing_only=True).report["cycles"]
+    assert cycles["cpu"] <= MOST_ON_CPU * cycles["total"]
+
+
+def _bytes_as_floats() -> Graph:
+    """How a network of images as bytes begins: CAST, QUANTIZE; what follows must be int8."""
+    tensors = (
+        Tensor("image", (1, 8, 8, 3), "uint8", None),
+        Tensor("real", (1, 8, 8, 3), "float32", None),
+        Tensor("quantized", (1, 8, 8, 3), "int8", Quantization((1.7,), (-100,))),
+        Tensor("limited", (1, 8, 8, 3), "int8", Quantization((1.7,), (-100,))),
+    )
+    options = {"in_data_type": "uint8", "out_data_type": "float32"}
+    operators = (
+        Operator("CAST", (0,), (1,), options, "operator 0"),
+        Operator("QUANTIZE", (1,), (2,), {}, "operator 1"),
+        Operator("RELU", (2,), (3,), {}, "operator 2"),
+    )
+    return Graph("bytes", tensors, operators, (0,), (3,))
+
+
+def test_bytes_as_floats_are_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_tflite(_bytes_as_floats()))
+    assert len(find_float_tables(load_graph(path))) == 1
+    lowered = api.compile(path, place="dla")
+    assert [layer.operator for layer in lowered.network.layers] == ["QUANTIZE", "RELU"]
+    assert not lowered.program.host_calls
+    assert api.verify(path, place="dla").passed
