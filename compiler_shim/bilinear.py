@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from math import gcd
+from math import gcd, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.copies import copy_into
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Value
-from dlasim.compiler_shim.parts import images
+from dlasim.compiler_shim.parts import images, with_input, with_output
 from dlasim.compiler_shim.products import INT8_RANGE
-from dlasim.compiler_shim.rules import MAX_PARTS, Candidate
-from dlasim.compiler_shim.views import View, dense
+from dlasim.compiler_shim.rules import MAX_PARTS, Candidate, as_image
+from dlasim.compiler_shim.views import sliced
 from dlasim.dataclass import dataclass
 from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
 from dlasim.isa.instructions import Init, Out, Quant, ShiftMode
+from dlasim.sim.numerics import INT8_MAX
 
 _ONE = 1 << RESIZE_FRACTION_BITS
 _MAX_WEIGHT = 255  # an int8 with a zero point of -128
@@ -57,17 +58,17 @@ def resize_bilinear(candidate: Candidate) -> list[DlaNode] | None:
     """RESIZE_BILINEAR."""
     sizes = candidate.inputs[0].shape[1:3]
     axes = [_phases(value.data, size) for value, size in zip(candidate.inputs[1:], sizes, strict=True)]
-    batch = candidate.outputs[0].shape[0]
-    if batch * len(axes[0]) * len(axes[1]) > MAX_PARTS:
-        return None
-    pairs = [pair for pair in product(*axes)]
-    if any(max(rows.weights) * max(columns.weights) > _MAX_WEIGHT for rows, columns in pairs):
+    greatest = [max(weight for phase in axis for weight in phase.weights) for axis in axes]
+    if (
+        candidate.outputs[0].shape[0] * len(axes[0]) * len(axes[1]) > MAX_PARTS
+        or prod(greatest) > _MAX_WEIGHT
+    ):
         return None
     nodes: list[DlaNode] = []
     for part in images(candidate):
-        source, image, before = _with_edges(part, axes, nodes)
-        for rows, columns in pairs:
-            nodes += _interpolated(part, source, image, before, (rows, columns))
+        edged, before = _with_edges(part, axes, nodes)
+        for rows, columns in product(*axes):
+            nodes += _interpolated(edged, before, (rows, columns))
     return nodes
 
 
@@ -110,31 +111,28 @@ def _runs(places: NDArray[np.int64], whole: NDArray[np.int64]) -> Iterator[tuple
 
 def _with_edges(
     candidate: Candidate, axes: list[list[_Phase]], nodes: list[DlaNode]
-) -> tuple[int, tuple[int, ...], Pair]:
-    """The input with the edges that phases read: its number, its shape, and the edges before it."""
-    _, *sizes, channels = candidate.inputs[0].shape
+) -> tuple[Candidate, Pair]:
+    """The call with the edges that phases read as part of its input, and how many are before that."""
+    image = candidate.inputs[0]
+    _, *sizes, channels = image.shape
     before = [max(0, -min(phase.source for phase in axis)) for axis in axes]
-    after = [
-        max(0, max(phase.source + phase.extent for phase in axis) - size)
-        for axis, size in zip(axes, sizes, strict=True)
-    ]
-    shape = (*(sum(parts) for parts in zip(before, sizes, after, strict=True)), channels)
+    ends = [max(phase.source + phase.extent for phase in axis) for axis in axes]
+    after = [max(0, end - size) for end, size in zip(ends, sizes, strict=True)]
+    first: Pair = before[0], before[1]
     if not any((*before, *after)):
-        return candidate.input_numbers[0], shape, (0, 0)
+        return candidate, first
+    shape = (1, *(sum(parts) for parts in zip(before, sizes, after, strict=True)), channels)
     name = f"{candidate.outputs[0].name}/edges"
-    edged = replace(candidate.inputs[0], name=name, shape=shape, data=None, alias=None, view=None)
+    edged = replace(image, name=name, shape=shape, data=None, alias=None, view=None)
     target = replace(candidate, outputs=(edged,), output_number=candidate.add(edged))
     zones = [_zones(*each) for each in zip(before, sizes, after, strict=True)]
     for (down, row, height), (across, column, width) in product(*zones):
-        steps = dense((*sizes, channels)).stride, dense(shape).stride
-        source, copied = (
-            View(y * stride[0] + x * stride[1], (height, width, channels), stride)
-            for (y, x), stride in zip(((row, column), (down, across)), steps, strict=True)
-        )
-        found = copy_into(target, 0, source, copied)
+        part, ones = (1, height, width, channels), (1, 1, 1, 1)
+        source = sliced(image.shape, (0, row, column, 0), part, ones)
+        found = copy_into(target, 0, source, sliced(shape, (0, down, across, 0), part, ones))
         assert found is not None, "a part of an image is one copy"
         nodes += found
-    return target.output_number, shape, (before[0], before[1])
+    return replace(candidate, inputs=(edged,), input_numbers=(target.output_number,)), first
 
 
 def _zones(before: int, size: int, after: int) -> list[tuple[int, int, int]]:
@@ -146,40 +144,39 @@ def _zones(before: int, size: int, after: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def _interpolated(
-    candidate: Candidate, source: int, image: tuple[int, ...], before: Pair, phases: tuple[_Phase, _Phase]
-) -> list[DlaNode]:
+def _interpolated(candidate: Candidate, before: Pair, phases: tuple[_Phase, _Phase]) -> list[DlaNode]:
     """The output pixels of two phases, rounded half away from zero as OP_E32_SHIFT and the second step of a
     requantization round. Where weights can be twice as large, the first step, which halves, is exact."""
-    channels, bits = image[2], phases[0].bits + phases[1].bits
     weights = np.outer(*(np.array(phase.weights) for phase in phases))
     doubles = 2 * int(weights.max()) <= _MAX_WEIGHT
     weights = 2 * weights if doubles else weights
-    zero_point = -128 if weights.max() > 127 else 0
+    zero_point = -128 if weights.max() > INT8_MAX else 0
+    part, channels = _pixels(candidate, before, phases), candidate.outputs[0].shape[3]
     data = np.repeat((weights + zero_point)[..., None], channels, axis=2).astype(np.int8)
-    strides = dense(image).stride
-    offset = sum(
-        (phase.source + edge) * stride for phase, edge, stride in zip(phases, before, strides, strict=False)
-    )
-    extents = phases[0].extent, phases[1].extent, channels
-    read = candidate.add(replace(candidate.inputs[0], name="", shape=extents, data=None, alias=source,
-                                 view=View(offset, extents, strides)))  # fmt: skip
-    shape = phases[0].count, phases[1].count, channels
-    whole = dense(candidate.outputs[0].shape[1:]).stride
-    offset = phases[0].first * whole[0] + phases[1].first * whole[1]
-    steps = phases[0].step * whole[0], phases[1].step * whole[1], 1
-    written = candidate.add(replace(candidate.outputs[0], shape=shape, alias=candidate.output_number,
-                                    view=View(offset, shape, steps)))  # fmt: skip
+    bits = phases[0].bits + phases[1].bits
     convolution = DlaNode(
-        "OP_DEPTH_CONV", candidate.layer, (read,), written, extents, shape,
+        "OP_DEPTH_CONV", part.layer, part.input_numbers[:1], part.output_number,
+        as_image(part.inputs[0].shape), as_image(part.outputs[0].shape),
         kernel=(len(phases[0].weights), len(phases[1].weights)),
         stride=(phases[0].stride, phases[1].stride),
         fields={"init": Init.ZERO, "out": Out.INT8, "quant": Quant.TENSOR},
         registers={"IN_ZP": 0, "PAD_VALUE": 0, "WEIGHT_ZP": zero_point, "OUT_ZP": 0,
                    "OUT_MULT": 1 << 30, "OUT_SHIFT": -bits, **INT8_RANGE},
-        weights=candidate.add(Value("weights", data.shape, "int8", data=data)),
+        weights=part.add(Value("weights", data.shape, "int8", data=data)),
     )  # fmt: skip
     return [convolution] if doubles else _rounded_apart(candidate, convolution, bits)
+
+
+def _pixels(candidate: Candidate, before: Pair, phases: tuple[_Phase, _Phase]) -> Candidate:
+    """The call that reads and writes the pixels of two phases."""
+    channels = candidate.outputs[0].shape[3]
+    begin = [phase.source + edges for phase, edges in zip(phases, before, strict=True)]
+    read = (1, *(phase.extent for phase in phases), channels)
+    written = (1, *(phase.count for phase in phases), channels)
+    first, step = ([getattr(phase, name) for phase in phases] for name in ("first", "step"))
+    source = sliced(candidate.inputs[0].shape, (0, *begin, 0), read, (1, 1, 1, 1))
+    target = sliced((1, *candidate.outputs[0].shape[1:]), (0, *first, 0), written, (1, *step, 1))
+    return with_output(with_input(candidate, 0, source, read), target, written)
 
 
 def _rounded_apart(candidate: Candidate, convolution: DlaNode, bits: int) -> list[DlaNode]:

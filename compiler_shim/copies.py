@@ -22,7 +22,9 @@ from dlasim.compiler_shim.views import View, dense, sliced
 from dlasim.isa.instructions import PoolMode
 from dlasim.isa.registers import MAX_EXTENT
 
-_MAX_PICKED = 256  # channels: each result is a sum over all of them, a copy of single elements takes no longer
+_MAX_PICKED = (
+    256  # channels: each result is a sum over all of them, a copy of single elements takes no longer
+)
 _Dimension = tuple[int, int, int]  # elements, and how far apart they are in source and target
 
 
@@ -115,9 +117,7 @@ def gather_nd(candidate: Candidate) -> list[DlaNode] | None:
     return _gathered(candidate, flat, 0, depth)
 
 
-def _gathered(
-    candidate: Candidate, indices: NDArray[np.int64], first: int, end: int
-) -> list[DlaNode] | None:
+def _gathered(candidate: Candidate, indices: NDArray[np.int64], first: int, end: int) -> list[DlaNode] | None:
     """What lies at indices into some dimensions: a copy for each run of them, or a product."""
     whole = candidate.inputs[0].shape
     outer, size, inner = prod(whole[:first]), prod(whole[first:end]), prod(whole[end:])

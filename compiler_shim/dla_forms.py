@@ -169,4 +169,4 @@ def dla_form(
     if nodes and None not in nodes:
         return tuple(node for node in nodes if node is not None), ""
     del values[count:]
-    return (), f"more than {rules.MAX_PARTS} operations, or strides that no view has"
+    return (), f"more than {rules.MAX_PARTS} operations, or strides or weights that do not fit"

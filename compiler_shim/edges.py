@@ -1,6 +1,6 @@
-"""Leaves out the conversions at a network's edges: its inputs and outputs become the int8 tensors behind them.
+"""Leaves out the conversions at a network's edges: inputs and outputs become the int8 tensors behind them.
 
-A QUANTIZE that alone reads an input goes, and so does what converts a tensor to an output that nothing reads.
+A QUANTIZE that alone reads an input goes, and so does what makes an output that nothing else reads.
 """
 
 from __future__ import annotations

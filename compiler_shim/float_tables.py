@@ -23,7 +23,21 @@ from dlasim.errors import DlasimError
 _BEGINNINGS = ("DEQUANTIZE", "CAST")
 _BYTES = ("int8", "uint8")
 _PARTS = frozenset(
-    {"ABS", "CAST", "COS", "DEQUANTIZE", "EXP", "FLOOR", "LOG", "NEG", "ROUND", "RSQRT", "SIN", "SQRT", "SQUARE"}
+    {
+        "ABS",
+        "CAST",
+        "COS",
+        "DEQUANTIZE",
+        "EXP",
+        "FLOOR",
+        "LOG",
+        "NEG",
+        "ROUND",
+        "RSQRT",
+        "SIN",
+        "SQRT",
+        "SQUARE",
+    }
 )
 
 

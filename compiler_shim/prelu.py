@@ -25,14 +25,14 @@ def prelu(candidate: Candidate) -> list[DlaNode]:
     at, nodes = candidate.attributes, list[DlaNode]()
     steps = _NUMBERS - at.input_zero_point
     scaled = requant(np.maximum(steps, 0), at.positive_multiplier, at.positive_shift)
-    positive = limit(scaled, at.output_zero_point, INT8_MIN, INT8_MAX)
+    positive = limit(scaled, at.output_zero_point, INT8_MIN, INT8_MAX).astype(np.int64)
     if _is_greater_branch(candidate, positive):
-        least = np.where(steps < 0, INT8_MIN, positive).astype(np.int8)
+        least = np.where(steps < 0, INT8_MIN, positive)
         first = _looked_up(candidate, "positive", least, nodes)
         second = _times_alpha(candidate, candidate.input_numbers[0], nodes)
         return [*nodes, _together(candidate, "OP_C_MAX", first, second, {})]
     first = _looked_up(candidate, "positive", positive, nodes)
-    low = np.minimum(_NUMBERS, at.input_zero_point).astype(np.int8)
+    low = np.minimum(_NUMBERS, at.input_zero_point)
     second = _times_alpha(candidate, _looked_up(candidate, "below", low, nodes), nodes)
     zero_points = dict.fromkeys(("IN_ZP", "IN2_ZP", "OUT_ZP"), at.output_zero_point)
     scales = {f"{view}_{part}": value for view in ("IN", "IN2", "OUT") for part, value in _ONE.items()}
@@ -60,7 +60,7 @@ def _new(candidate: Candidate, name: str) -> Value:
 def _looked_up(candidate: Candidate, name: str, table: Integers, nodes: list[DlaNode]) -> int:
     shape = flat_image(candidate.outputs[0].shape)
     output = candidate.add(_new(candidate, name))
-    entries = candidate.add(Value(f"{name}/table", (256,), "int8", data=table))
+    entries = candidate.add(Value(f"{name}/table", (256,), "int8", data=table.astype(np.int8)))
     source = candidate.input_numbers[:1]
     nodes.append(DlaNode("OP_ACT_LUT", candidate.layer, source, output, shape, shape, table=entries))
     return output

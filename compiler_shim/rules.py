@@ -179,7 +179,7 @@ def rule_min_max(candidate: Candidate) -> str | None:
 
 
 def rule_activation_first(candidate: Candidate) -> str | None:
-    """The first input is not a constant, unless an operator of two inputs or more also has one that is not."""
+    """The first input is not a constant, unless an operator of several inputs has another that is not."""
     activations = candidate.inputs[: candidate.activation_count]
     return "its first input is constant" if all(value.data is not None for value in activations) else None
 

@@ -259,10 +259,11 @@ def _as_model_reads(network: PlacedNetwork, position: int, values: NDArray[Any])
         return values
     steps = values.astype(np.int64) - there.zero_point
     if own.dtype == "float32":
-        return (np.float32(there.scale) * steps.astype(np.float32)).astype(np.float32)
-    numbers = np.rint(steps * (there.scale / own.scale)) + own.zero_point
+        real: NDArray[Any] = np.float32(there.scale) * steps.astype(np.float32)
+        return real
+    numbers: NDArray[Any] = np.rint(steps * (there.scale / own.scale)) + own.zero_point
     limits = np.iinfo(own.dtype)
-    return np.clip(numbers, limits.min, limits.max).astype(own.dtype)
+    return numbers.clip(limits.min, limits.max).astype(own.dtype)
 
 
 def _with_opinion(

@@ -318,7 +318,9 @@ _int8("quantization", "OUT_ZP", "zero point of the output")
 _int8("quantization", "ACT_MIN", "smallest output value", -128)
 _int8("quantization", "ACT_MAX", "largest output value", 127)
 _multiplier(
-    "quantization", "IN_MULT", "multiplier of the input (E_ADD, E_SUB, E_SQDIFF), of negative values (ACT_LRELU)"
+    "quantization",
+    "IN_MULT",
+    "multiplier of the input (E_ADD, E_SUB, E_SQDIFF), of negative values (ACT_LRELU)",
 )
 _shift("quantization", "IN_SHIFT", "its shift")
 _multiplier("quantization", "IN2_MULT", "multiplier of the second input (E_ADD, E_SUB, E_SQDIFF)")

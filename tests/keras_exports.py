@@ -33,18 +33,25 @@ def mlp_mixer(tf: Any) -> Any:
     return tf.keras.Model(image, layers.Dense(10)(x))
 
 
+def _regrouped(tf: Any, x: Any, parts: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """Rows and columns of windows, in which the third dimension changes places with the fourth."""
+
+    def regroup(y: Any) -> Any:
+        return tf.reshape(tf.transpose(tf.reshape(y, parts), (0, 1, 3, 2, 4, 5)), shape)
+
+    return tf.keras.layers.Lambda(regroup)(x)
+
+
 def swin_block(tf: Any) -> Any:
     """Attention in windows, of which every other block's are shifted: TensorFlow's roll is slices, joined."""
     layers = tf.keras.layers
     image = layers.Input((32, 32, 3))
     x = layers.Conv2D(24, 4, strides=4)(image)
     for shift in (0, 2):
-        moved = layers.Lambda(lambda y, s=shift: tf.roll(y, (-s, -s), (1, 2)) if s else y)(x)
-        windows = layers.Lambda(lambda y: tf.reshape(
-            tf.transpose(tf.reshape(y, (1, 2, 4, 2, 4, 24)), (0, 1, 3, 2, 4, 5)), (4, 16, 24)))(moved)  # fmt: skip
+        rolled = layers.Lambda(lambda y, s=shift: tf.roll(y, (-s, -s), (1, 2)) if s else y)(x)
+        windows = _regrouped(tf, rolled, (1, 2, 4, 2, 4, 24), (4, 16, 24))
         mixed = encoder_block(tf, windows, 2, "gelu")
-        whole = layers.Lambda(lambda y: tf.reshape(
-            tf.transpose(tf.reshape(y, (1, 2, 2, 4, 4, 24)), (0, 1, 3, 2, 4, 5)), (1, 8, 8, 24)))(mixed)  # fmt: skip
+        whole = _regrouped(tf, mixed, (1, 2, 2, 4, 4, 24), (1, 8, 8, 24))
         x = layers.Lambda(lambda y, s=shift: tf.roll(y, (s, s), (1, 2)) if s else y)(whole)
     return tf.keras.Model(image, layers.Dense(10)(layers.GlobalAveragePooling2D()(x)))
 
@@ -71,7 +78,7 @@ def conformer(tf: Any) -> Any:
 
 
 def prelu_detector(tf: Any) -> Any:
-    """In the manner of MediaPipe's palm detection: depthwise blocks with PReLU, shared over rows and columns."""
+    """In the manner of MediaPipe's palm detection: depthwise blocks, PReLU with a slope for each channel."""
     layers = tf.keras.layers
     slopes = tf.keras.initializers.RandomUniform(-0.2, 0.9, seed=1)
 

@@ -65,6 +65,8 @@ MUTATIONS = (
     Mutation("average, halves up", "dla_fixed_point.sv",
              "total + 128 * count, count) - 128", "total, count)"),
     Mutation("second input", "dla_vector_lane.sv", "aligned - aligned2", "aligned2 - aligned"),
+    Mutation("square", "dla_vector_lane.sv",
+             "* (squares ? difference : centred2)", "* (squares ? aligned : centred2)"),
     Mutation("leaky ReLU", "dla_vector_lane.sv",
              "OPCODE_OP_ACT_LRELU && value < 0", "OPCODE_OP_ACT_LRELU && value > 0"),
     Mutation("zero point of a mean", "dla_vector_lane.sv",

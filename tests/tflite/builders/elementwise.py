@@ -33,7 +33,12 @@ def _broadcast_pair(make: Maker, shape: tuple[int, ...]) -> tuple[tuple[int, ...
     channels, pixels = (1, 1, 1, shape[3]), (*shape[:3], 1)
     rows, columns = (1, shape[1], 1, shape[3]), (1, 1, *shape[2:])
     pair = make.choice(
-        (shape, shape), (shape, channels), (shape, rows), (shape, columns), (shape, pixels), (channels, pixels)
+        (shape, shape),
+        (shape, channels),
+        (shape, rows),
+        (shape, columns),
+        (shape, pixels),
+        (channels, pixels),
     )
     return pair if make.number(0, 1) else pair[::-1]
 
