@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dlasim.compiler_shim import copies, products, reductions, rules, translate
+from dlasim.compiler_shim.arg_max import arg_max
 from dlasim.compiler_shim.bilinear import resize_bilinear
 from dlasim.compiler_shim.nodes import DlaNode, Value, with_layouts
 from dlasim.compiler_shim.operators.bound import KernelCall
@@ -66,6 +67,12 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         ("OP_POOL", "OP_MAT_MUL"),
         reductions.mean,
         (rules.rule_reduced_extents,),
+    ),
+    "ARG_MAX": DlaForm(
+        LayerKind.POOL,
+        ("OP_POOL", "OP_E_SUB", "OP_C_MIN", "OP_DEPTH_CONV", "OP_E32_ADD", "OP_MAT_MUL"),
+        arg_max,
+        (rules.rule_positions,),
     ),
     "REDUCE": DlaForm(
         LayerKind.POOL,

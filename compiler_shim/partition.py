@@ -133,7 +133,7 @@ class _Partitioner:
                 return
             calls[0], merged = self._absorb(operator, calls[0])
         new: dict[int, int] = {}
-        if Trait.STEPWISE in row.traits:
+        if Trait.STEPWISE in row.traits and len(calls) > 1:
             for number, call in enumerate(calls):
                 self._item(row, f"{name}/{number}", [call], new)
         else:

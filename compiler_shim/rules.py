@@ -19,6 +19,9 @@ from dlasim.isa.registers import MAX_EXTENT
 MAX_PARTS = 256  # operations that one operator may become: images, groups, or strips that are moved
 
 
+POSITION_CODES = 255  # positions that one int8 tells apart in ARG_MAX
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A call of a host operator that the DLA might run instead, its tensors as values and by number."""
@@ -40,6 +43,7 @@ class Candidate:
         return (*self.inputs[: self.activation_count], *self.outputs)
 
 
+_INT32_RESULTS = ("MATRIX_SUMS", "ARG_MAX")
 Rule = Callable[[Candidate], str | None]
 
 
@@ -55,9 +59,10 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8; those of a lookup table may be uint8, the sums of an LSTM are int32."""
+    """Inputs and outputs are int8; those of a lookup table may be uint8. The sums of an LSTM and the results of
+    ARG_MAX are int32."""
     taken = ("int8", "uint8") if candidate.name == "LUT" else ("int8",)
-    for value in candidate.inputs[:1] if candidate.name == "MATRIX_SUMS" else candidate.operands:
+    for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:
         if value.dtype not in taken:
             return f"{value.dtype}: runs on the CPU"
     return None
@@ -133,6 +138,15 @@ def reduced_extents(candidate: Candidate) -> tuple[int, int, int]:
         return 1, 1, prod(shape)
     kept = prod(size for axis, size in enumerate(shape[: axes[-1]]) if axis not in axes)
     return kept, prod(shape[axis] for axis in axes), prod(shape[axes[-1] + 1 :])
+
+
+def rule_positions(candidate: Candidate) -> str | None:
+    """ARG_MAX searches at most 65,025 positions, and at most 65,535 times, for results of int32."""
+    shape, axis = candidate.inputs[0].shape, candidate.attributes.axis
+    if candidate.outputs[0].dtype != "int32":
+        return f"{candidate.outputs[0].dtype}: runs on the CPU"
+    fits = shape[axis] <= POSITION_CODES**2 and prod(shape[:axis]) <= MAX_EXTENT
+    return None if fits else f"a search in {list(shape)} along dimension {axis} is too large"
 
 
 def rule_extremum(candidate: Candidate) -> str | None:

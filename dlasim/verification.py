@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
-from math import isfinite
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -102,8 +102,8 @@ class _TileCopy:
     """A view of the SRAM that an operation writes, and the views of the tensor that it is copied to."""
 
     sram: NDArray[np.uint8]
-    source: NDArray[np.int8]
-    values: NDArray[np.int8]
+    source: NDArray[Any]
+    values: NDArray[Any]
     written: NDArray[np.bool_]
 
 
@@ -113,10 +113,10 @@ class Shadow:
     def __init__(self, lowered: Lowered) -> None:
         slices = lowered.program.debug
         self._slices: dict[int, Any] = {int(row["word"]): row for row in slices}
-        self.values: dict[int, NDArray[np.int8]] = {}
+        self.values: dict[int, NDArray[Any]] = {}
         self.written: dict[int, NDArray[np.bool_]] = {}
-        self._images: dict[int, tuple[NDArray[np.int8], NDArray[np.bool_]]] = {}  # as nodes write them
-        self._roots: dict[int, tuple[NDArray[np.int8], NDArray[np.bool_]]] = {}  # whole tensors
+        self._images: dict[int, tuple[NDArray[Any], NDArray[np.bool_]]] = {}  # as nodes write them
+        self._roots: dict[int, tuple[NDArray[Any], NDArray[np.bool_]]] = {}  # whole tensors
         for value, node in lowered.sliced_nodes().items():
             self._add(lowered.network.values, value, node)
         self._copies: dict[int, _TileCopy] = {}  # by word; every inference runs the same operations
@@ -124,8 +124,8 @@ class Shadow:
     def _add(self, values: Sequence[Value], output: int, node: DlaNode) -> None:
         """A value that a node writes, and those of which it is a part."""
         chain = alias_chain(values, output)
-        size = values[chain[-1]].size_bytes
-        whole = self._roots.setdefault(chain[-1], (np.zeros(size, np.int8), np.zeros(size, bool)))
+        size, dtype = prod(values[chain[-1]].shape), np.int8 if node.out_element_bytes == 1 else np.int32
+        whole = self._roots.setdefault(chain[-1], (np.zeros(size, dtype), np.zeros(size, bool)))
         layout = node.layout(len(node.inputs)) or dense_layout(node.out_shape)
         image = View(layout.offset, node.out_shape, (layout.line, layout.pixel, 1))
         self._images[output] = _part(whole[0], image), _part(whole[1], image)
@@ -156,7 +156,7 @@ class Shadow:
             for first, count in zip(row["start"], row["size"], strict=True)
         )
         values, written = self._images[int(row["tensor"])]
-        source = _box_view(sram, output.box).view(np.int8)
+        source = _box_view(sram, output.box).view(values.dtype)
         return _TileCopy(sram, source, values[tile], written[tile])
 
 

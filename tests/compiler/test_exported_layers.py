@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dlasim import api
@@ -60,4 +61,35 @@ def test_bytes_as_floats_are_a_table(tmp_path: Path) -> None:
     lowered = api.compile(path, place="dla")
     assert [layer.operator for layer in lowered.network.layers] == ["QUANTIZE", "RELU"]
     assert not lowered.program.host_calls
+    assert api.verify(path, place="dla").passed
+
+
+def _searches(shape: tuple[int, ...], axis: int, dtype: str) -> Graph:
+    tensors = (
+        Tensor("values", shape, "int8", Quantization((0.1,), (3,))),
+        Tensor("axis", (), "int32", None, np.array(axis, np.int32)),
+        Tensor("found", (*shape[:axis], *shape[axis + 1 :]), dtype, None),
+    )
+    operator = Operator("ARG_MAX", (0, 1), (2,), {"output_type": dtype}, "operator 0")
+    return Graph("searches", tensors, (operator,), (0,), (2,))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((1, 6, 5, 19), 3), ((1, 2304, 17), 1), ((3, 255, 2), 1), ((2, 256), 1), ((1, 4, 1), 2)],
+)
+def test_first_of_the_greatest(shape: tuple[int, ...], axis: int, dtype: str, tmp_path: Path) -> None:
+    """Of elements that are equal, which a few different values ensure, the first; 64 bits on the CPU."""
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_tflite(_searches(shape, axis, dtype)))
+    layers = api.compile(path, place="dla").network.layers
+    assert [layer.target for layer in layers] == ["dla", "cpu"][: 1 + (dtype == "int64")]
+    rng = np.random.default_rng(axis)
+    for low, high in ((-128, 128), (125, 128), (-128, -126), (127, 128)):
+        values = rng.integers(low, high, shape, dtype=np.int8)
+        for host in ("none", "riscv"):
+            found = api.run(path, inputs=values, place="dla", host=host).outputs[0]
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, values.argmax(axis))
     assert api.verify(path, place="dla").passed

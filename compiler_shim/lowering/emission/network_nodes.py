@@ -130,7 +130,7 @@ def _facts(node: DlaNode) -> NodeFacts:
         middle_word=middle,
         last_word=last,
         layer=node.layer,
-        tensor=node.output if node.out_element_bytes == 1 else NONE,
+        tensor=node.output if node.is_observed else NONE,
         fixed_count=registers.used,
         fixed_registers=registers.registers,
         fixed_values=registers.values,
