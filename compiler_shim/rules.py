@@ -59,8 +59,8 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8; those of a lookup table may be uint8. Sums of an LSTM and results of ARG_MAX
-    are int32."""
+    """Inputs and outputs are int8; those of a lookup table may be uint8. Sums of an LSTM and the results of
+    ARG_MAX are int32."""
     taken = ("int8", "uint8") if candidate.name == "LUT" else ("int8",)
     for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:
         if value.dtype not in taken:
