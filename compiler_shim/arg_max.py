@@ -1,5 +1,5 @@
-"""ARG_MAX of int8: an element becomes 127 where it is the greatest, else -128. Then its position's code limits
-it, and the greatest of the results is the code of the first position.
+"""ARG_MAX of int8: an element becomes 127 where it is the greatest, else -128. Then the code of its position
+limits it, and the greatest of the results is the code of the first position.
 
 Codes fall from 127 to -127 in 255 positions. Beyond that a second code tells the blocks of 255 apart.
 """
