@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from dlasim import api
+from dlasim.cli import main
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
@@ -59,6 +61,14 @@ def test_results_are_those_of_the_whole_network(simple: Path) -> None:
     assert {layer["operator"] for layer in between.report["layers"]} == {"RELU"}
     assert [text.split()[0] for text in between.report["left_out"]] == ["QUANTIZE", "DEQUANTIZE"]
     assert api.run(simple).report["left_out"] == []
+
+
+def test_commands_name_what_is_left_out(simple: Path, tmp_path: Path) -> None:
+    runner = CliRunner()
+    for name, *more in (("run", "--timing-only"), ("explain",), ("compile", "-o", str(tmp_path / "p.bin"))):
+        found = runner.invoke(main, [name, str(simple), "--io", "int8", *more])
+        assert found.exit_code == 0, found.output
+        assert "--io int8 leaves out QUANTIZE" in " ".join(found.output.split())
 
 
 @pytest.mark.parametrize("host", ["none", "riscv"])
