@@ -15,9 +15,12 @@ from tests.compiler.test_transformers import check
 from tests.keras_networks import keras_network
 
 EXPORTS = (
-    "mlp_mixer", "swin_block", "conformer", "prelu_detector", "bilinear_segmenter", "channel_shuffle",
+    "mlp_mixer",
+    "prelu_detector",
+    "bilinear_segmenter",
     "channel_gather",
-)  # fmt: skip
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("swin_block", "conformer", "channel_shuffle")),
+)
 MOST_ON_CPU = 0.05  # of the cycles of the default machine
 
 
