@@ -169,9 +169,7 @@ class Axes(TypedDict, total=False):
     depthwise: str | Sequence[str]
     tiling: str | Sequence[str]
     place: str | Sequence[str]
-    """Where to run operators that both CPU and DLA support: where it is faster, or always on one of them."""
     io: str | Sequence[str]
-    """Types of inputs and outputs: the model's, or int8 without QUANTIZE and DEQUANTIZE at the edges."""
     dla_ops: str | Sequence[str | Sequence[str]]
 
 
