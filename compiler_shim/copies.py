@@ -13,13 +13,18 @@ from itertools import product
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.nodes import DlaNode, Shape, Value
+from dlasim.compiler_shim.products import pick_channels
 from dlasim.compiler_shim.rules import MAX_PARTS, Candidate
 from dlasim.compiler_shim.views import View, dense, sliced
 from dlasim.isa.instructions import PoolMode
 from dlasim.isa.registers import MAX_EXTENT
 
+_MAX_PICKED = (
+    256  # channels: each result is a sum over all of them, a copy of single elements takes no longer
+)
 _Dimension = tuple[int, int, int]  # elements, and how far apart they are in source and target
 
 
@@ -94,6 +99,57 @@ def resize_nearest(candidate: Candidate) -> list[DlaNode] | None:
             return None
         nodes += found
     return nodes
+
+
+def gather(candidate: Candidate) -> list[DlaNode] | None:
+    """GATHER at constant indices."""
+    at, indices = candidate.attributes, candidate.inputs[1].data
+    assert indices is not None
+    return _gathered(candidate, indices.ravel().astype(np.int64), at.axis, at.axis + 1)
+
+
+def gather_nd(candidate: Candidate) -> list[DlaNode] | None:
+    """GATHER_ND at constant indices, as those of one dimension."""
+    whole, indices = candidate.inputs[0].shape, candidate.inputs[1].data
+    assert indices is not None
+    depth = indices.shape[-1]
+    flat = indices.reshape(-1, depth).astype(np.int64) @ np.array(dense(whole[:depth]).stride, np.int64)
+    return _gathered(candidate, flat, 0, depth)
+
+
+def _gathered(candidate: Candidate, indices: NDArray[np.int64], first: int, end: int) -> list[DlaNode] | None:
+    """What lies at indices into some dimensions: a copy for each run of them, or a product."""
+    whole = candidate.inputs[0].shape
+    outer, size, inner = prod(whole[:first]), prod(whole[first:end]), prod(whole[end:])
+    runs = _runs(indices)
+    if inner == 1 and size <= _MAX_PICKED and any(step > 1 or count == 1 for _, count, step in runs):
+        return [pick_channels(candidate, indices, size)]
+    nodes: list[DlaNode] = []
+    place = 0
+    for begin, count, step in runs:
+        shape = (outer, count, inner)
+        source = View(begin * inner, shape, (size * inner, step * inner, 1))
+        target = View(place * inner, shape, (len(indices) * inner, inner, 1))
+        found = copy_into(candidate, 0, source, target)
+        if found is None or len(nodes) + len(found) > MAX_PARTS:
+            return None
+        nodes += found
+        place += count
+    return nodes
+
+
+def _runs(indices: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    """Indices as runs of equal steps upward: first, count, step."""
+    runs: list[tuple[int, int, int]] = []
+    for index in indices.tolist():
+        begin, count, step = runs[-1] if runs else (0, 0, 0)
+        if count == 1 and index > begin:
+            runs[-1] = begin, 2, index - begin
+        elif count > 1 and index == begin + count * step:
+            runs[-1] = begin, count + 1, step
+        else:
+            runs.append((index, 1, 1))
+    return runs
 
 
 def copy_into(candidate: Candidate, position: int, source: View, target: View) -> list[DlaNode] | None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dlasim.compiler_shim import copies, products, reductions, rules, translate
+from dlasim.compiler_shim.arg_max import arg_max
+from dlasim.compiler_shim.bilinear import resize_bilinear
 from dlasim.compiler_shim.nodes import DlaNode, Value, with_layouts
 from dlasim.compiler_shim.operators.bound import KernelCall
+from dlasim.compiler_shim.prelu import prelu
 from dlasim.compiler_shim.rules import Candidate, Rule
 from dlasim.dataclass import dataclass
 from dlasim.isa import host_ops
@@ -31,6 +34,7 @@ class DlaForm:
 _WINDOWS = (rules.rule_extents, rules.rule_window_overlaps_input)
 _TWO_INPUTS = (rules.rule_batch, rules.rule_broadcast)
 _COPIES = ("OP_POOL",)
+_GATHERS = ("OP_POOL", "OP_MAT_MUL")
 
 DLA_FORMS: Mapping[str, DlaForm] = {
     "CONV_2D": DlaForm(
@@ -64,6 +68,12 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         reductions.mean,
         (rules.rule_reduced_extents,),
     ),
+    "ARG_MAX": DlaForm(
+        LayerKind.POOL,
+        ("OP_POOL", "OP_E_SUB", "OP_C_MIN", "OP_DEPTH_CONV", "OP_E32_ADD", "OP_MAT_MUL"),
+        arg_max,
+        (rules.rule_positions,),
+    ),
     "REDUCE": DlaForm(
         LayerKind.POOL,
         ("OP_POOL", "OP_ACT_LUT"),
@@ -72,12 +82,26 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     ),
     "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD", "OP_MAT_MUL"), translate.addition, _TWO_INPUTS, 2),
     "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB", "OP_MAT_MUL"), translate.subtraction, _TWO_INPUTS, 2),
+    "SQUARED_DIFFERENCE": DlaForm(
+        LayerKind.ELTWISE,
+        ("OP_E_SQDIFF", "OP_MAT_MUL"),
+        translate.squared_difference,
+        _TWO_INPUTS,
+        2,
+    ),
     "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL", "OP_MAT_MUL"), translate.multiplication, _TWO_INPUTS, 2),
     "BINARY": DlaForm(
         LayerKind.ELTWISE,
         ("OP_C_MAX", "OP_C_MIN", "OP_MAT_MUL"),
         translate.extremum,
         (*_TWO_INPUTS, rules.rule_min_max),
+        2,
+    ),
+    "PRELU": DlaForm(
+        LayerKind.ACT,
+        ("OP_ACT_LUT", "OP_E_MUL", "OP_C_MAX", "OP_E_ADD", "OP_MAT_MUL"),
+        prelu,
+        _TWO_INPUTS,
         2,
     ),
     "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),
@@ -89,8 +113,16 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         (rules.rule_batch, rules.rule_constant_weights, rules.rule_extents),
     ),
     "STRIDED_COPY": DlaForm(LayerKind.OTHER, _COPIES, copies.strided_copy),
+    "GATHER": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather, (rules.rule_constant_indices,)),
+    "GATHER_ND": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather_nd, (rules.rule_constant_indices,)),
     "CONCATENATION": DlaForm(LayerKind.OTHER, _COPIES, copies.concatenation, (), 1 << 16),
     "PAD": DlaForm(LayerKind.OTHER, _COPIES, copies.pad),
+    "RESIZE_BILINEAR": DlaForm(
+        LayerKind.DEPTH,
+        ("OP_DEPTH_CONV", "OP_POOL", "OP_E32_SHIFT", "OP_REQUANT"),
+        resize_bilinear,
+        (rules.rule_batch,),
+    ),
     "RESIZE_NEAREST": DlaForm(LayerKind.OTHER, _COPIES, copies.resize_nearest),
 }
 assert DLA_FORMS.keys() <= host_ops.BY_NAME.keys(), "a form of no host operator"
@@ -144,4 +176,4 @@ def dla_form(
     if nodes and None not in nodes:
         return tuple(node for node in nodes if node is not None), ""
     del values[count:]
-    return (), f"more than {rules.MAX_PARTS} operations, or strides that no view has"
+    return (), f"more than {rules.MAX_PARTS} operations, or strides or weights that do not fit"

@@ -1,7 +1,8 @@
-"""float32 between two conversions that depends on one int8 element only: a table of 256 elements.
+"""float32 between two conversions that depends on one 8-bit element only: a table of 256 elements.
 
 TensorFlow's converter leaves operators that it has no int8 form of in float32, NEG in LayerNormalization for
-one: DEQUANTIZE, NEG, QUANTIZE. What that makes of each int8 value is known beforehand.
+one: DEQUANTIZE, NEG, QUANTIZE. A network of images as bytes begins with CAST, QUANTIZE. What that makes of
+each 8-bit value is known beforehand.
 """
 
 from __future__ import annotations
@@ -19,14 +20,30 @@ from dlasim.compiler_shim.operators.host_calls import bind_known
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError
 
+_BEGINNINGS = ("DEQUANTIZE", "CAST")
+_BYTES = ("int8", "uint8")
 _PARTS = frozenset(
-    {"ABS", "COS", "DEQUANTIZE", "EXP", "FLOOR", "LOG", "NEG", "ROUND", "RSQRT", "SIN", "SQRT", "SQUARE"}
+    {
+        "ABS",
+        "CAST",
+        "COS",
+        "DEQUANTIZE",
+        "EXP",
+        "FLOOR",
+        "LOG",
+        "NEG",
+        "ROUND",
+        "RSQRT",
+        "SIN",
+        "SQRT",
+        "SQUARE",
+    }
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FloatTable:
-    """A chain of operators: the int8 tensor that it begins with, what it makes of each value from the least
+    """A chain of operators: the 8-bit tensor that it begins with, what it makes of each value from the least
     on, and the operators before its last."""
 
     source: int
@@ -44,12 +61,13 @@ def find_float_tables(graph: Graph) -> dict[str, FloatTable]:
     for operator in graph.operators:
         if operator.kind == "QUANTIZE" and graph.tensors[operator.outputs[0]].dtype == "int8":
             chain = [operator]
-            while chain[0].kind != "DEQUANTIZE":
+            while chain[0].kind not in _BEGINNINGS:
                 writer = writers.get(chain[0].inputs[0])
                 if writer is None or uses[writer.outputs[0]] != 1 or writer.kind not in _PARTS:
                     break
                 chain.insert(0, writer)
-            if chain[0].kind == "DEQUANTIZE" and graph.tensors[chain[0].inputs[0]].dtype == "int8":
+            begins = chain[0].kind in _BEGINNINGS and chain[0] is not operator
+            if begins and graph.tensors[chain[0].inputs[0]].dtype in _BYTES:
                 table = _table(graph, chain)
                 if table is not None:
                     found[operator.location] = FloatTable(chain[0].inputs[0], table, tuple(chain[:-1]))
@@ -57,8 +75,9 @@ def find_float_tables(graph: Graph) -> dict[str, FloatTable]:
 
 
 def _table(graph: Graph, chain: list[Operator]) -> NDArray[np.int8] | None:
-    """What the chain computes of each int8 value; None where the host lacks one of its operators."""
-    values: NDArray[Any] = np.arange(-128, 128).astype(np.int8)
+    """What the chain computes of each 8-bit value; None where the host lacks one of its operators."""
+    limits = np.iinfo(graph.tensors[chain[0].inputs[0]].dtype)
+    values: NDArray[Any] = np.arange(limits.min, limits.max + 1).astype(limits.dtype)
     for operator in chain:
         op = bind_known(operator, graph)
         source = replace(op.input(), shape=(256,), data=values)

@@ -63,6 +63,8 @@ class DlaNode:
     in_element_bytes: int = 1
     out_element_bytes: int = 1
     broadcast: Pair = (1, 1)  # per axis of the second input: 0 where one row or column serves all
+    swaps_inputs: bool = False  # the first input is the instruction's second
+    is_tensor: bool = False  # int32 results are a tensor of the model
     is_copy: bool = False  # the output is the input, elsewhere
     layouts: tuple[Layout | None, ...] = ()  # of the inputs, then of the output; None or nothing: dense
     matrix_layout: Layout | None = None
@@ -71,6 +73,11 @@ class DlaNode:
     def is_dense(self) -> bool:
         """Whether every output channel reads every input channel."""
         return BY_MNEMONIC[self.mnemonic].reduces_channels and not self.is_channel_by_channel
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether a verification looks at what it writes."""
+        return self.out_element_bytes == 1 or self.is_tensor
 
     @property
     def multiplier(self) -> int:
@@ -156,6 +163,8 @@ class PlacedNetwork:
     model_outputs: tuple[
         int, ...
     ] = ()  # the model's own outputs; one that shares bytes has a copy in outputs
+    model_inputs: tuple[int, ...] = ()  # the file's own inputs, where conversions are left out
+    left_out: tuple[str, ...] = ()  # those conversions
 
     def computed_order(self) -> list[int]:
         """The values that nodes write, in the order in which they are complete; those whose parts they write

@@ -10,6 +10,7 @@ DEPTHWISE = ("cpu", "emulated", "native")
 TILINGS = ("output-channel", "auto")
 PLACES = ("auto", "cpu", "dla")
 REQUANT = ("dla", "cpu")
+IO = ("model", "int8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class CompileOptions:
     depthwise: str = "native"
     tiling: str = "auto"
     place: str = "auto"
+    io: str = "model"
     dla_ops: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
@@ -30,6 +32,7 @@ class CompileOptions:
             ("depthwise", DEPTHWISE),
             ("tiling", TILINGS),
             ("place", PLACES),
+            ("io", IO),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be {one_of(allowed)} (got {getattr(self, name)!r})")

@@ -59,6 +59,8 @@ class UnplacedNetwork:
     outputs: tuple[int, ...]
     tensor_count: int
     model_outputs: tuple[int, ...]
+    model_inputs: tuple[int, ...]
+    left_out: tuple[str, ...] = ()  # conversions at the edges, by operator and name
 
 
 def partition(graph: Graph) -> UnplacedNetwork:
@@ -101,6 +103,7 @@ class _Partitioner:
             outputs,
             len(self._graph.tensors),
             self._graph.outputs,
+            self._graph.inputs,
         )
 
     def _alias(self, operator: Operator) -> bool:
@@ -130,7 +133,7 @@ class _Partitioner:
                 return
             calls[0], merged = self._absorb(operator, calls[0])
         new: dict[int, int] = {}
-        if Trait.STEPWISE in row.traits:
+        if Trait.STEPWISE in row.traits and len(calls) > 1:
             for number, call in enumerate(calls):
                 self._item(row, f"{name}/{number}", [call], new)
         else:

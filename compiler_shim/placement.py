@@ -237,6 +237,8 @@ class _Placer:
                 net.outputs,
                 net.tensor_count,
                 net.model_outputs,
+                net.model_inputs,
+                net.left_out,
             )
         )
 
@@ -258,7 +260,7 @@ class _Placer:
             self._nodes.append(HostNode(requantized_on_cpu(call, sums, own)))
 
     def _place_node(self, item: Item, node: DlaNode, left: dict[int, tuple[HostCall, int]]) -> None:
-        if item.kind is LayerKind.DEPTH and self._options.depthwise == "emulated":
+        if node.mnemonic == "OP_DEPTH_CONV" and self._options.depthwise == "emulated":
             node = replace(node, mnemonic="OP_CONV", is_channel_by_channel=True)
         call = None
         if self._options.requant == "cpu":

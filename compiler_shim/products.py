@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.nodes import DlaNode, Shape, Value
 from dlasim.compiler_shim.rules import MAX_PARTS, Candidate, is_spread
@@ -72,6 +73,16 @@ def mean_by_product(candidate: Candidate, rows: int, depth: int) -> DlaNode:
         "OUT_MULT": at.output_multiplier, "OUT_SHIFT": at.output_shift, **INT8_RANGE,
     }  # fmt: skip
     return _product(candidate, ones, candidate.output_number, (1, depth, rows), registers, matrix=source)
+
+
+def pick_channels(candidate: Candidate, indices: NDArray[np.int64], depth: int) -> DlaNode:
+    """Channels of each pixel in another order: a product with a one for each."""
+    ones = np.zeros((len(indices), depth), np.int8)
+    ones[np.arange(len(indices)), indices] = 1
+    weights = candidate.add(Value("ones", ones.shape, "int8", data=ones))
+    sizes = candidate.inputs[0].size_bytes // depth, depth, len(indices)
+    source = candidate.input_numbers[0]
+    return _product(candidate, source, candidate.output_number, sizes, _AS_IT_IS, weights=weights)
 
 
 def spread_channels(candidate: Candidate) -> tuple[Candidate, list[DlaNode]]:

@@ -19,6 +19,9 @@ from dlasim.isa.registers import MAX_EXTENT
 MAX_PARTS = 256  # operations that one operator may become: images, groups, or strips that are moved
 
 
+POSITION_CODES = 255  # positions that one int8 tells apart in ARG_MAX
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A call of a host operator that the DLA might run instead, its tensors as values and by number."""
@@ -40,6 +43,7 @@ class Candidate:
         return (*self.inputs[: self.activation_count], *self.outputs)
 
 
+_INT32_RESULTS = ("MATRIX_SUMS", "ARG_MAX")
 Rule = Callable[[Candidate], str | None]
 
 
@@ -55,9 +59,10 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8; those of a lookup table may be uint8, the sums of an LSTM are int32."""
+    """Inputs and outputs are int8; those of a lookup table may be uint8. Sums of an LSTM and the results of
+    ARG_MAX are int32."""
     taken = ("int8", "uint8") if candidate.name == "LUT" else ("int8",)
-    for value in candidate.inputs[:1] if candidate.name == "MATRIX_SUMS" else candidate.operands:
+    for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:
         if value.dtype not in taken:
             return f"{value.dtype}: runs on the CPU"
     return None
@@ -83,6 +88,15 @@ def rule_constant_weights(candidate: Candidate) -> str | None:
         if value.data is None:
             return f"{label(value.name)} is not constant; the DLA needs constant weights"
     return None
+
+
+def rule_constant_indices(candidate: Candidate) -> str | None:
+    """Indices are constants, the same for all of a batch."""
+    indices, shape = candidate.inputs[1], candidate.inputs[0].shape
+    if indices.data is None:
+        return f"{label(indices.name)} is not constant; the DLA needs constant indices"
+    batch = prod(shape[: vars(candidate.attributes).get("batch_dims", 0)])
+    return None if batch == 1 else f"each of {batch} batches has indices of its own"
 
 
 def rule_extents(candidate: Candidate) -> str | None:
@@ -126,6 +140,15 @@ def reduced_extents(candidate: Candidate) -> tuple[int, int, int]:
     return kept, prod(shape[axis] for axis in axes), prod(shape[axes[-1] + 1 :])
 
 
+def rule_positions(candidate: Candidate) -> str | None:
+    """ARG_MAX searches at most 65,025 positions, and at most 65,535 times, for results of int32."""
+    shape, axis = candidate.inputs[0].shape, candidate.attributes.axis
+    if candidate.outputs[0].dtype != "int32":
+        return f"{candidate.outputs[0].dtype}: runs on the CPU"
+    fits = shape[axis] <= POSITION_CODES**2 and prod(shape[:axis]) <= MAX_EXTENT
+    return None if fits else f"a search in {list(shape)} along dimension {axis} is too large"
+
+
 def rule_extremum(candidate: Candidate) -> str | None:
     """Among the functions of host operator REDUCE, the DLA has only minimum and maximum."""
     if candidate.attributes.function not in (ReduceFunction.MAX, ReduceFunction.MIN):
@@ -134,23 +157,32 @@ def rule_extremum(candidate: Candidate) -> str | None:
 
 
 def rule_broadcast(candidate: Candidate) -> str | None:
-    """The second input of an element-wise operator has the output's shape, or only one image, row or column;
-    either input may have one channel."""
+    """One input of an element-wise operator has the output's shape, the other too, or only one image, row or
+    column; either may have one channel."""
+    if element_order(candidate) is not None:
+        return None
+    shapes = [list(value.shape) for value in candidate.inputs[:2]]
+    return f"inputs of shapes {shapes[0]} and {shapes[1]} are broadcast to {list(candidate.outputs[0].shape)}"
+
+
+def element_order(candidate: Candidate) -> tuple[int, int] | None:
+    """The positions of two inputs, the first with the output's shape, computed rather than constant if there
+    is a choice; None where no order has a second input that an element-wise instruction can spread."""
     output = candidate.outputs[0].shape
-    first, second = (padded(value.shape, len(output)) for value in candidate.inputs[:2])
-    first, second = (
-        (*shape[:-1], output[-1]) if is_spread(shape, output) else shape for shape in (first, second)
-    )
-    if first != output:
-        return f"the first input is broadcast from {list(first)} to {list(output)}"
-    images = second[:-3] in (output[:-3], (1,) * len(output[:-3]))
-    if (
-        not images
-        or second[-1:] != output[-1:]
-        or any(a not in (1, b) for a, b in zip(second, output, strict=True))
-    ):
-        return f"the second input is broadcast from {list(second)} to {list(output)}"
-    return None
+    shapes = [padded(value.shape, len(output)) for value in candidate.inputs[:2]]
+    shapes = [(*shape[:-1], output[-1]) if is_spread(shape, output) else shape for shape in shapes]
+    orders = [
+        (first, 1 - first)
+        for first in (0, 1)
+        if shapes[first] == output and _spreads_over_images(shapes[1 - first], output)
+    ]
+    return min(orders, key=lambda order: candidate.inputs[order[0]].data is not None, default=None)
+
+
+def _spreads_over_images(shape: tuple[int, ...], output: tuple[int, ...]) -> bool:
+    """Whether a tensor has all channels, and of images, rows and columns all or one."""
+    is_one_image = shape[:-3] in (output[:-3], (1,) * len(output[:-3]))
+    return is_one_image and shape[-1:] == output[-1:]
 
 
 def rule_min_max(candidate: Candidate) -> str | None:
@@ -161,11 +193,9 @@ def rule_min_max(candidate: Candidate) -> str | None:
 
 
 def rule_activation_first(candidate: Candidate) -> str | None:
-    """The first input is not a constant, unless the operator only moves several inputs; the others may be
-    constants."""
-    if candidate.name == "CONCATENATION" and any(value.data is None for value in candidate.inputs):
-        return None
-    return "its first input is constant" if candidate.inputs[0].data is not None else None
+    """The first input is not a constant, unless an operator of several inputs has another that is not."""
+    activations = candidate.inputs[: candidate.activation_count]
+    return "its first input is constant" if all(value.data is not None for value in activations) else None
 
 
 def is_spread(shape: tuple[int, ...], output: tuple[int, ...]) -> bool:

@@ -5,7 +5,7 @@ Each function translates a call that passes the rules, to a node for each image 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -16,10 +16,10 @@ import numpy as np
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape
 from dlasim.compiler_shim.parts import groups, images, with_constant, with_output
 from dlasim.compiler_shim.products import spread_channels
-from dlasim.compiler_shim.rules import Candidate, as_image, padded
+from dlasim.compiler_shim.rules import Candidate, as_image, element_order, padded
 from dlasim.compiler_shim.views import View, dense
 from dlasim.dataclass import dataclass
-from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction
+from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction
 from dlasim.isa.instructions import Init, Out, PoolMode, Quant
 
 _PER_CHANNEL = {"init": Init.BIAS, "out": Out.INT8, "quant": Quant.CHANNEL}
@@ -171,23 +171,29 @@ def _pool(candidate: Candidate, mode: PoolMode) -> DlaNode:
 
 def addition(candidate: Candidate) -> list[DlaNode]:
     """ADD."""
-    return _elementwise(candidate, "OP_E_ADD", _rescaled(candidate) | _input_scales(candidate))
+    return elementwise(candidate, "OP_E_ADD", _rescaled(candidate) | _input_scales(candidate))
 
 
 def subtraction(candidate: Candidate) -> list[DlaNode]:
     """SUB."""
-    return _elementwise(candidate, "OP_E_SUB", _rescaled(candidate) | _input_scales(candidate))
+    return elementwise(candidate, "OP_E_SUB", _rescaled(candidate) | _input_scales(candidate))
+
+
+def squared_difference(candidate: Candidate) -> list[DlaNode]:
+    """SQUARED_DIFFERENCE."""
+    shifted = {**_input_scales(candidate), "LEFT_SHIFT": DIFFERENCE_LEFT_SHIFT}
+    return elementwise(candidate, "OP_E_SQDIFF", _rescaled(candidate) | shifted)
 
 
 def multiplication(candidate: Candidate) -> list[DlaNode]:
     """MUL."""
-    return _elementwise(candidate, "OP_E_MUL", _rescaled(candidate))
+    return elementwise(candidate, "OP_E_MUL", _rescaled(candidate))
 
 
 def extremum(candidate: Candidate) -> list[DlaNode]:
     """BINARY that is MAXIMUM or MINIMUM."""
     is_maximum = candidate.attributes.function == BinaryFunction.MAXIMUM
-    return _elementwise(candidate, "OP_C_MAX" if is_maximum else "OP_C_MIN", {})
+    return elementwise(candidate, "OP_C_MAX" if is_maximum else "OP_C_MIN", {})
 
 
 def _rescaled(candidate: Candidate) -> dict[str, int]:
@@ -207,19 +213,37 @@ def _input_scales(candidate: Candidate) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _elementwise(candidate: Candidate, mnemonic: str, registers: Mapping[str, int]) -> list[DlaNode]:
+def elementwise(candidate: Candidate, mnemonic: str, registers: Mapping[str, int]) -> list[DlaNode]:
+    """An element-wise instruction of two inputs, one of which may be broadcast."""
+    order = element_order(candidate)
+    assert order is not None, "a rule refuses other shapes"
     candidate, nodes = spread_channels(candidate)
+    first, second = order
+    inputs, numbers = candidate.inputs, candidate.input_numbers
+    ordered = replace(
+        candidate,
+        inputs=(inputs[first], inputs[second]),
+        input_numbers=(numbers[first], numbers[second]),
+    )
+    spread = _spread_over_images(ordered, mnemonic, registers)
+    return [*nodes, *(replace(node, swaps_inputs=first == 1) for node in spread)]
+
+
+def _spread_over_images(
+    candidate: Candidate, mnemonic: str, registers: Mapping[str, int]
+) -> Iterator[DlaNode]:
+    """An instruction for each image of the first input, or for all; the second may be one row or column."""
     output = candidate.outputs[0].shape
     second = padded(candidate.inputs[1].shape, len(output))
     if prod(output[:-3]) > 1 and (second == output or prod(second[:-1]) == 1):
         flat = flat_image(output)
         broadcast = int(second == output)
-        return [*nodes, _binary(candidate, mnemonic, registers, flat, (broadcast, broadcast))]
+        yield _binary(candidate, mnemonic, registers, flat, (broadcast, broadcast))
+        return
     for part in images(candidate):
         shape, other = as_image(part.outputs[0].shape), as_image(part.inputs[1].shape)
         broadcast_axes = int(other[0] == shape[0]), int(other[1] == shape[1])
-        nodes.append(_binary(part, mnemonic, registers, shape, broadcast_axes))
-    return nodes
+        yield _binary(part, mnemonic, registers, shape, broadcast_axes)
 
 
 def _binary(

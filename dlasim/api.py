@@ -130,6 +130,8 @@ def verify(
     chosen = choose_machine(config, split_choices(choices)[0])
     given = dict(host_options or {})
     if file.kind is InputKind.ONNX:
+        if choices.get("io", "model") != "model":
+            raise InputError(f"io must be model to compare with onnxruntime (got {choices['io']!r})")
         from dlasim.onnx_comparison import verify_onnx
 
         return verify_onnx(file, lowered, chosen, runs, seed, engine, host, given)
@@ -245,6 +247,8 @@ def _result(result: RunResult, warnings: list[str]) -> RunResult:
     from dlasim.sim.unwritten import unwritten_outputs
 
     result.unwritten = unwritten_outputs(result.loaded.program, result.inference)
+    lowered = result.loaded.lowered
+    result.report["left_out"] = list(lowered.network.left_out) if lowered else []
     result.report["warnings"] = warnings + [str(output) for output in result.unwritten]
     missing = {output.name: output.missing_bytes for output in result.unwritten}
     for output in result.report["outputs"]:

@@ -110,6 +110,8 @@ class Choices(TypedDict, total=False):
     """How to tile layers: along output channels, or whichever way is cheapest."""
     place: Literal["auto", "cpu", "dla"]
     """Where to run operators that both CPU and DLA support: where it is faster, or always on one of them."""
+    io: Literal["model", "int8"]
+    """Types of inputs and outputs: the model's, or int8 without QUANTIZE and DEQUANTIZE at the edges."""
     dla_ops: str | Iterable[str] | None
     """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 
@@ -170,6 +172,7 @@ class Axes(TypedDict, total=False):
     depthwise: str | Sequence[str]
     tiling: str | Sequence[str]
     place: str | Sequence[str]
+    io: str | Sequence[str]
     dla_ops: str | Sequence[str | Sequence[str]]
 
 

@@ -31,6 +31,7 @@ def explain_layers(lowered: Lowered, config: DlaConfig, inference: Inference) ->
     from dlasim.sim.report import report
 
     whole = report(lowered.program, config, inference)
+    whole["left_out"] = list(lowered.network.left_out)
     return Explanation(_rows(lowered, config, inference, whole["layers"]), whole)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
-from math import isfinite
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.input_file import AnyInput
-from dlasim.compiler_shim.nodes import DlaNode, HostNode, Value, alias_chain, whole_view
+from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork, Value, alias_chain, whole_view
 from dlasim.compiler_shim.views import View, dense_layout
 from dlasim.dataclass import dataclass
 from dlasim.inexact import are_near
@@ -102,8 +102,8 @@ class _TileCopy:
     """A view of the SRAM that an operation writes, and the views of the tensor that it is copied to."""
 
     sram: NDArray[np.uint8]
-    source: NDArray[np.int8]
-    values: NDArray[np.int8]
+    source: NDArray[Any]
+    values: NDArray[Any]
     written: NDArray[np.bool_]
 
 
@@ -113,10 +113,10 @@ class Shadow:
     def __init__(self, lowered: Lowered) -> None:
         slices = lowered.program.debug
         self._slices: dict[int, Any] = {int(row["word"]): row for row in slices}
-        self.values: dict[int, NDArray[np.int8]] = {}
+        self.values: dict[int, NDArray[Any]] = {}
         self.written: dict[int, NDArray[np.bool_]] = {}
-        self._images: dict[int, tuple[NDArray[np.int8], NDArray[np.bool_]]] = {}  # as nodes write them
-        self._roots: dict[int, tuple[NDArray[np.int8], NDArray[np.bool_]]] = {}  # whole tensors
+        self._images: dict[int, tuple[NDArray[Any], NDArray[np.bool_]]] = {}  # as nodes write them
+        self._roots: dict[int, tuple[NDArray[Any], NDArray[np.bool_]]] = {}  # whole tensors
         for value, node in lowered.sliced_nodes().items():
             self._add(lowered.network.values, value, node)
         self._copies: dict[int, _TileCopy] = {}  # by word; every inference runs the same operations
@@ -124,8 +124,8 @@ class Shadow:
     def _add(self, values: Sequence[Value], output: int, node: DlaNode) -> None:
         """A value that a node writes, and those of which it is a part."""
         chain = alias_chain(values, output)
-        size = values[chain[-1]].size_bytes
-        whole = self._roots.setdefault(chain[-1], (np.zeros(size, np.int8), np.zeros(size, bool)))
+        size, dtype = prod(values[chain[-1]].shape), np.int8 if node.out_element_bytes == 1 else np.int32
+        whole = self._roots.setdefault(chain[-1], (np.zeros(size, dtype), np.zeros(size, bool)))
         layout = node.layout(len(node.inputs)) or dense_layout(node.out_shape)
         image = View(layout.offset, node.out_shape, (layout.line, layout.pixel, 1))
         self._images[output] = _part(whole[0], image), _part(whole[1], image)
@@ -156,7 +156,7 @@ class Shadow:
             for first, count in zip(row["start"], row["size"], strict=True)
         )
         values, written = self._images[int(row["tensor"])]
-        source = _box_view(sram, output.box).view(np.int8)
+        source = _box_view(sram, output.box).view(values.dtype)
         return _TileCopy(sram, source, values[tile], written[tile])
 
 
@@ -238,7 +238,8 @@ def _verify(
         computed |= dict(zip(network.model_outputs, outputs, strict=True))
         inexact = reference.tolerances
         # What is computed from numbers that may be apart is compared for the same numbers.
-        expected = reference.run(inputs, {number: computed[number] for number in inexact.keys() & computed})
+        read = [_as_model_reads(network, *each) for each in enumerate(inputs)]
+        expected = reference.run(read, {number: computed[number] for number in inexact.keys() & computed})
         known |= expected.tensors.keys()
         result.reference, result.runs = expected.name, result.runs + 1
         result.disagreements = result.disagreements or list(expected.disagreements)
@@ -249,6 +250,20 @@ def _verify(
     checked = (value for value in _checked(lowered) if value < reference.tensor_count)
     result.uncompared = [network.values[value].name for value in checked if value not in known]
     return result
+
+
+def _as_model_reads(network: PlacedNetwork, position: int, values: NDArray[Any]) -> NDArray[Any]:
+    """An input as the model has it: what the int8 numbers stand for, where its conversion is left out."""
+    own, there = network.values[network.model_inputs[position]], network.values[network.inputs[position]]
+    if own is there:
+        return values
+    steps = values.astype(np.int64) - there.zero_point
+    if own.dtype == "float32":
+        real: NDArray[Any] = np.float32(there.scale) * steps.astype(np.float32)
+        return real
+    numbers: NDArray[Any] = np.rint(steps * (there.scale / own.scale)) + own.zero_point
+    limits = np.iinfo(own.dtype)
+    return numbers.clip(limits.min, limits.max).astype(own.dtype)
 
 
 def _with_opinion(

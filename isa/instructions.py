@@ -625,6 +625,18 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         parameters=_SIZES,
         errors=_WIDE_ERRORS,
     ),
+    Instruction(
+        "OP_E_SQDIFF",
+        0x3E,
+        Unit.VECTOR,
+        "element-wise squared difference with rescaling",
+        "With a and b as in OP_E_ADD:\n"
+        "    out = clamp(OUT_ZP + requant((a - b) * (a - b), OUT_MULT, OUT_SHIFT), ACT_MIN, ACT_MAX)\n"
+        "The difference and its square wrap at 32 bits.",
+        operands=(_IN8, _IN2_8, _OUT8),
+        parameters=(*_SIZES, *_SUM_RESCALE),
+        errors=_SRAM_ERRORS,
+    ),
 )
 
 BY_MNEMONIC = {instruction.mnemonic: instruction for instruction in INSTRUCTIONS}

@@ -318,10 +318,12 @@ _int8("quantization", "OUT_ZP", "zero point of the output")
 _int8("quantization", "ACT_MIN", "smallest output value", -128)
 _int8("quantization", "ACT_MAX", "largest output value", 127)
 _multiplier(
-    "quantization", "IN_MULT", "multiplier of the input (E_ADD, E_SUB), of negative values (ACT_LRELU)"
+    "quantization",
+    "IN_MULT",
+    "multiplier of the input (E_ADD, E_SUB, E_SQDIFF), of negative values (ACT_LRELU)",
 )
 _shift("quantization", "IN_SHIFT", "its shift")
-_multiplier("quantization", "IN2_MULT", "multiplier of the second input (E_ADD, E_SUB)")
+_multiplier("quantization", "IN2_MULT", "multiplier of the second input (E_ADD, E_SUB, E_SQDIFF)")
 _shift("quantization", "IN2_SHIFT", "its shift")
 _multiplier("quantization", "OUT_MULT", "multiplier of the output")
 _shift(
@@ -332,7 +334,7 @@ _shift(
 _operand(
     "quantization",
     "LEFT_SHIFT",
-    "shift of both inputs before rescaling (E_ADD, E_SUB)",
+    "shift of both inputs before rescaling (E_ADD, E_SUB, E_SQDIFF)",
     *_number("bits", maximum=31, default=0),
 )
 _operand(

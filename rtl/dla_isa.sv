@@ -82,6 +82,7 @@ package dla_isa;
   localparam logic [7:0] OPCODE_OP_C_MIN = 8'h3b;
   localparam logic [7:0] OPCODE_OP_C_MAX = 8'h3c;
   localparam logic [7:0] OPCODE_OP_SOFTMAX = 8'h3d;
+  localparam logic [7:0] OPCODE_OP_E_SQDIFF = 8'h3e;
 
   // Where the fields of a command word lie. NAME_LOW +: NAME_BITS selects one.
   localparam int unsigned OPCODE_LOW = 0;
@@ -110,8 +111,8 @@ package dla_isa;
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL: return UNIT_MAC;
       OPCODE_OP_FILL, OPCODE_OP_REQUANT, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_POOL,
         OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_ACT_LUT, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB,
-        OPCODE_OP_E_MUL, OPCODE_OP_E_ABS, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_SOFTMAX: return
-        UNIT_VECTOR;
+        OPCODE_OP_E_MUL, OPCODE_OP_E_ABS, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_SOFTMAX,
+        OPCODE_OP_E_SQDIFF: return UNIT_VECTOR;
       default: return UNIT_ISSUE;
     endcase
   endfunction
@@ -145,6 +146,7 @@ package dla_isa;
       OPCODE_OP_C_MIN: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_C_MAX: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_SOFTMAX: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_E_SQDIFF: return (word & 64'hffffffffffffff00) == '0;
       default: return 1'b0;
     endcase
   endfunction
@@ -667,6 +669,11 @@ package dla_isa;
         uses.lut = {1'b1, 1'b1, 1'b0, EXTENT_EXPONENTIALS};
         uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
       end
+      OPCODE_OP_E_SQDIFF: begin
+        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+      end
       default: ;
     endcase
     return uses;
@@ -677,7 +684,7 @@ package dla_isa;
     case (opcode)
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL, OPCODE_OP_REQUANT,
         OPCODE_OP_POOL, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB,
-        OPCODE_OP_E_MUL, OPCODE_OP_E_ABS: return 1'b1;
+        OPCODE_OP_E_MUL, OPCODE_OP_E_ABS, OPCODE_OP_E_SQDIFF: return 1'b1;
       default: return 1'b0;
     endcase
   endfunction

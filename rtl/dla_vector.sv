@@ -265,7 +265,7 @@ module dla_vector
     logic [31:0] late;  // cycles from the last result's step to its end, beyond the pipeline's
     always_comb begin
       case (opcode)
-        OPCODE_OP_E_ADD, OPCODE_OP_E_SUB: each = 48'(3 * REQUANTIZATION_CYCLES);
+        OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: each = 48'(3 * REQUANTIZATION_CYCLES);
         OPCODE_OP_REQUANT, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_E_MUL, OPCODE_OP_E_ABS,
         OPCODE_OP_SOFTMAX:
         each = 48'(REQUANTIZATION_CYCLES);

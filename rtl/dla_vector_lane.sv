@@ -71,8 +71,9 @@ module dla_vector_lane
   end
 
   // --------------------------------------------------------------------------------------------------- compute
-  logic signed [31:0] value, next_value, present, pooled;
+  logic signed [31:0] value, next_value, present, pooled, difference;
   assign present = plain[ALIGN-1];
+  assign difference = aligned - aligned2;
   assign element = present[7:0];
   always_comb begin
     pooled = first ? (mode == POOL_MAX ? -128 : 0) : value;
@@ -94,7 +95,8 @@ module dla_vector_lane
       endcase
       OPCODE_OP_POOL: next_value = pooled;
       OPCODE_OP_E_ADD: next_value = aligned + aligned2;
-      OPCODE_OP_E_SUB: next_value = aligned - aligned2;
+      OPCODE_OP_E_SUB: next_value = difference;
+      OPCODE_OP_E_SQDIFF: next_value = difference * difference;
       default: next_value = present;
     endcase
   end

@@ -289,6 +289,8 @@ class Report(TypedDict):
     """The machine: every field of DlaConfig."""
     outputs: list[OutputReport]
     """The outputs of the program."""
+    left_out: NotRequired[list[str]]
+    """Conversions that `--io int8` leaves out; of a model."""
     warnings: NotRequired[list[str]]
     """What is suspicious."""
     command: NotRequired[str]
@@ -393,6 +395,7 @@ class SweepRow(TypedDict, total=False):
     depthwise: str
     tiling: str
     place: str
+    io: str
     dla_ops: str
     status: str
     reason: str

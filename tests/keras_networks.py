@@ -17,6 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from tests import keras_exports
+from tests.keras_exports import encoder_block
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "out" / "keras"
 SAMPLES = 4  # of noise, from which the converter takes the ranges
@@ -135,22 +138,13 @@ def channels_first(tf: Any) -> Any:
     return tf.keras.Model(image, layers.Dense(10)(x))
 
 
-def _encoder_block(tf: Any, x: Any, heads: int, activation: str) -> Any:
-    layers = tf.keras.layers
-    width = x.shape[-1]
-    y = layers.LayerNormalization()(x)
-    x = layers.Add()([x, layers.MultiHeadAttention(heads, width // heads)(y, y)])
-    y = layers.Dense(2 * width, activation=activation)(layers.LayerNormalization()(x))
-    return layers.Add()([x, layers.Dense(width)(y)])
-
-
 def vision_transformer(tf: Any) -> Any:
     """A ViT of two blocks: Keras' attention and normalization."""
     layers = tf.keras.layers
     image = layers.Input((24, 24, 3))
     x = layers.Reshape((36, 48))(layers.Conv2D(48, 4, strides=4)(image))
     for _ in range(2):
-        x = _encoder_block(tf, x, 3, "gelu")
+        x = encoder_block(tf, x, 3, "gelu")
     x = layers.GlobalAveragePooling1D()(layers.LayerNormalization()(x))
     return tf.keras.Model(image, layers.Dense(10)(x))
 
@@ -173,7 +167,7 @@ def bottleneck_encoder(tf: Any) -> Any:
     embedded = layers.Input((32, 64))
     x = embedded
     for _ in range(2):
-        y = _encoder_block(tf, layers.Dense(32)(x), 4, "relu")
+        y = encoder_block(tf, layers.Dense(32)(x), 4, "relu")
         x = layers.LayerNormalization()(layers.Add()([x, layers.Dense(64)(y)]))
     return tf.keras.Model(embedded, layers.Dense(2)(x[:, 0]))
 
@@ -194,6 +188,13 @@ BUILDERS: dict[str, Callable[[Any], Any]] = {
     "vision_transformer": vision_transformer,
     "keyword_transformer": keyword_transformer,
     "bottleneck_encoder": bottleneck_encoder,
+    "mlp_mixer": keras_exports.mlp_mixer,
+    "swin_block": keras_exports.swin_block,
+    "conformer": keras_exports.conformer,
+    "prelu_detector": keras_exports.prelu_detector,
+    "bilinear_segmenter": keras_exports.bilinear_segmenter,
+    "channel_shuffle": keras_exports.channel_shuffle,
+    "channel_gather": keras_exports.channel_gather,
 }
 FLOAT_EDGES = {"float_edges"}
 

@@ -37,6 +37,7 @@ _MORE = {
         ("program", "str", "what ran"),
         ("config", "dict[str, Any]", "the machine: every field of DlaConfig"),
         ("outputs", "list[OutputReport]", "the outputs of the program"),
+        ("left_out", "NotRequired[list[str]]", "conversions that `--io int8` leaves out; of a model"),
         ("warnings", "NotRequired[list[str]]", "what is suspicious"),
         ("command", "NotRequired[str]", "the command line that repeats it"),
         ("functions", "NotRequired[list[dict[str, Any]]]", f"what the firmware's functions took; {_BOARD}"),

@@ -56,9 +56,7 @@ class Lowered:
     def sliced_nodes(self) -> dict[int, DlaNode]:
         """For each value that debug slices make up the node that writes it."""
         return {
-            node.output: node
-            for node in self.network.nodes
-            if isinstance(node, DlaNode) and node.out_element_bytes == 1
+            node.output: node for node in self.network.nodes if isinstance(node, DlaNode) and node.is_observed
         }
 
 

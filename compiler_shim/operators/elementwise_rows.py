@@ -145,6 +145,7 @@ ROWS = (
         elementwise.prelu_shape,
         elementwise.prelu,
         ("PRELU",),
+        dla=("OP_ACT_LUT", "OP_E_MUL", "OP_C_MAX", "OP_E_ADD", "OP_MAT_MUL"),
     ),
     OperatorDefinition(
         "QUANTIZE",
@@ -212,6 +213,7 @@ ROWS = (
         elementwise.broadcast_shape,
         elementwise.squared_difference,
         ("SQUARED_DIFFERENCE", "BINARY", "ARITHMETIC_16"),
+        dla=("OP_E_SQDIFF", "OP_MAT_MUL"),
         options=Options("SquaredDifferenceOptions"),
         version=2,
     ),

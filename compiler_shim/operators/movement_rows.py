@@ -7,6 +7,7 @@ from dlasim.compiler_shim.operators.definition import OperatorDefinition, Option
 from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_field, flag, positive
 
 _COPIES = ("OP_POOL",)
+_GATHERS = ("OP_POOL", "OP_MAT_MUL")
 
 ROWS = (
     OperatorDefinition(
@@ -56,6 +57,7 @@ ROWS = (
         movement.embedding_shape,
         movement.embedding_lookup,
         ("GATHER",),
+        dla=_GATHERS,
         version=3,
     ),
     OperatorDefinition(
@@ -74,6 +76,7 @@ ROWS = (
         movement.gather_shape,
         movement.gather,
         ("GATHER",),
+        dla=_GATHERS,
         options=Options("GatherOptions", (SchemaField("axis"), SchemaField("batch_dims"))),
         version=2,
         traits=Trait.FOLDS,
@@ -84,6 +87,7 @@ ROWS = (
         movement.gather_nd_shape,
         movement.gather_nd,
         ("GATHER_ND",),
+        dla=_GATHERS,
         options=Options("GatherNdOptions"),
         version=2,
     ),
@@ -93,6 +97,7 @@ ROWS = (
         movement.mirror_pad_shape,
         movement.mirror_pad,
         ("GATHER_ND",),
+        dla=_GATHERS,
         options=Options("MirrorPadOptions", (enum_field("mode", "MirrorPadMode"),)),
         version=2,
     ),
@@ -144,6 +149,7 @@ ROWS = (
         movement.resize_shape,
         movement.resize_bilinear,
         ("RESIZE_BILINEAR", "RESIZE_FLOAT"),
+        dla=("OP_DEPTH_CONV", "OP_POOL", "OP_E32_SHIFT", "OP_REQUANT"),
         options=Options(
             "ResizeBilinearOptions", (None, None, flag("align_corners"), flag("half_pixel_centers"))
         ),

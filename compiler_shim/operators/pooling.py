@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators import int16
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.windows import window_attributes, window_grid
@@ -79,13 +80,17 @@ def softmax(op: BoundOperator) -> list[KernelCall]:
 
 
 def arg_max(op: BoundOperator) -> list[KernelCall]:
-    """ARG_MAX."""
+    """ARG_MAX; what the DLA may search in is found as int32."""
     values = op.input()
     op.types(values, "int8", "int32", "int64", "float32")
     op.types(op.output(), "int32", "int64")
     axes = op.integers(1)
     op.require(len(axes) == 1, f"it must have 1 axis (got {len(axes)})")
-    return [op.call("ARG_MAX", op.input_numbers[:1], axis=op.axis(axes[0], len(values.shape)))]
+    axis, output = op.axis(axes[0], len(values.shape)), op.output()
+    if values.dtype != "int8" or output.dtype == "int32":
+        return [op.call("ARG_MAX", op.input_numbers[:1], axis=axis)]
+    found = Tensor(f"{output.name}/int32", output.shape, "int32")
+    return [op.call("ARG_MAX", op.input_numbers[:1], (found,), axis=axis), op.call("CAST", (found,))]
 
 
 def pool_shape(op: BoundOperator) -> list[Shape]:

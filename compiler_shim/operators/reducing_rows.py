@@ -30,9 +30,11 @@ ROWS = (
         "* i -> i",
         pooling.arg_max_shape,
         pooling.arg_max,
-        ("ARG_MAX",),
+        ("ARG_MAX", "CAST"),
+        dla=("OP_POOL", "OP_E_SUB", "OP_C_MIN", "OP_DEPTH_CONV", "OP_E32_ADD", "OP_MAT_MUL"),
         options=Options("ArgMaxOptions", (enum_field("output_type", "TensorType"),)),
         version=2,
+        traits=Trait.STEPWISE,
     ),
     OperatorDefinition(
         "AVERAGE_POOL_2D",

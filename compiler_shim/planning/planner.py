@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from dlasim.compiler_shim.edges import cut_edges
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
@@ -60,6 +61,8 @@ def fastest_plan(
 ) -> ChosenPlan:
     """The fastest of the plans for a network on a machine."""
     maker = PlanMaker(config, options, memory or PlanMemory())
+    if options.io == "int8":
+        network = cut_edges(network)
     return _PlanSearch(network, maker).run()
 
 

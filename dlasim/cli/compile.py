@@ -56,6 +56,7 @@ def command(model: str, output: str, as_json: bool, **given: Any) -> None:
             )
         return _write_graph(model, output, as_json)
     from dlasim import api
+    from dlasim.cli.summary import left_out_lines
 
     lowered = api.compile(model, base, **machine, **options)
     data = _artifact(lowered.program, output)
@@ -65,6 +66,8 @@ def command(model: str, output: str, as_json: bool, **given: Any) -> None:
         say(json.dumps(_as_data(lowered, output, len(data)), indent=2))
     layers, words = counted(len(program.layers), "layer"), counted(len(program.commands), "word")
     streams, calls = counted(len(program.streams), "stream"), counted(len(program.host_calls), "host call")
+    for line in left_out_lines({"left_out": lowered.network.left_out}):
+        say(line, err=True)
     say(f"wrote {output}: {layers}, {words} in {streams}, {calls}, {len(data):,} bytes", err=True)
     return None
 
@@ -95,6 +98,7 @@ def _as_data(lowered: Lowered, output: str, size_bytes: int) -> dict[str, Any]:
         "words": len(program.commands),
         "streams": len(program.streams),
         "host_calls": len(program.host_calls),
+        "left_out": list(lowered.network.left_out),
         "layers": [
             {"name": layer.name, "operator": layer.operator, "unit": layer.target, "why": layer.reason,
              "macs": layer.macs}

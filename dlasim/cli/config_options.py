@@ -64,6 +64,12 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         Choice(["auto", "cpu", "dla"]),
         "Where to run operators that both CPU and DLA support: where it is faster, or always on one of them.",
     ),
+    (
+        "--io",
+        "io",
+        Choice(["model", "int8"]),
+        "Types of inputs and outputs: the model's, or int8 without QUANTIZE and DEQUANTIZE at the edges.",
+    ),
 )
 DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."
 

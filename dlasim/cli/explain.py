@@ -55,7 +55,7 @@ def command(model: str, as_json: bool, assume_int8: bool, **given: Any) -> None:
     if as_json:
         say(json.dumps(rows, indent=2))
         return
-    from dlasim.cli.summary import operator_line
+    from dlasim.cli.summary import left_out_lines, operator_line
     from dlasim.tables import fitted_table, short, size, wrapped
 
     head = [
@@ -85,7 +85,8 @@ def command(model: str, as_json: bool, assume_int8: bool, **given: Any) -> None:
     width = stdout_width()
     say(fitted_table(lines, "llllrrrrrrll", width))
     say()
-    for line in (*_worst(rows), *_on_cpu(rows), operator_line(rows.report), _bound(rows.report)):
+    totals = (operator_line(rows.report), *left_out_lines(rows.report), _bound(rows.report))
+    for line in (*_worst(rows), *_on_cpu(rows), *totals):
         say(wrapped(line, width))
 
 

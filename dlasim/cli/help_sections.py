@@ -31,7 +31,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Machine": ("--config", *_of_part("Machine"), "--set"),
     **{part: _of_part(part) for part in ("MAC and VECTOR", "SRAM", "DMA", "Issue of instructions")},
     "Compiling": (
-        "--fusion", "--tiling", "--place", "--depthwise", "--requant", "--dla-ops", "--assume-int8",
+        "--fusion", "--tiling", "--place", "--io", "--depthwise", "--requant", "--dla-ops", "--assume-int8",
     ),
     "CPU, with --host riscv": (
         "--cpu", "--completion", "--submission", "--max-instructions", "--stuck-after", "--device", "--dla",

@@ -148,6 +148,12 @@ def operator_line(report: Mapping[str, Any]) -> str:
     return f"{on_dla} of {len(layers)} operators on the DLA; CPU {percent(share)} of cycles"
 
 
+def left_out_lines(report: Mapping[str, Any]) -> list[str]:
+    """The conversions at the edges that are not part of the program."""
+    left_out = report.get("left_out", ())
+    return [f"--io int8 leaves out {', '.join(map(printable, left_out))}"] if left_out else []
+
+
 def _bound(report: Mapping[str, Any]) -> list[str]:
     if not report["bound_cycles"]:
         return []
@@ -181,6 +187,7 @@ def _totals(report: Mapping[str, Any]) -> str:
         f"overlap {cycles['overlap']:,}",
         *_cpu_lines(report),
         *([f"           {operator_line(report)}"] if report["layers"] else []),
+        *(f"           {line}" for line in left_out_lines(report)),
         *_bound(report),
         f"DMA        read {size(moved['read'])}, written {size(moved['write'])}",
         *_memory_lines(report),

@@ -69,6 +69,7 @@ enum dla_opcode {
     DLA_OPCODE_OP_C_MIN = 0x3b, /* element-wise minimum */
     DLA_OPCODE_OP_C_MAX = 0x3c, /* element-wise maximum */
     DLA_OPCODE_OP_SOFTMAX = 0x3d, /* softmax along the channels of each pixel */
+    DLA_OPCODE_OP_E_SQDIFF = 0x3e, /* element-wise squared difference with rescaling */
 };
 
 #define DLA_OPCODE_SHIFT 0
@@ -399,6 +400,16 @@ static inline uint64_t dla_encode_op_c_max(void)
 static inline uint64_t dla_encode_op_softmax(void)
 {
     uint64_t word = DLA_OPCODE_OP_SOFTMAX;
+    return word;
+}
+
+/* OP_E_SQDIFF, unit VECTOR: element-wise squared difference with rescaling.
+   Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, IN2_ADDR, IN2_PIXEL_STRIDE, IN2_ROW_STRIDE, OUT_ADDR,
+   OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, OUT_SIZE, OUT_CHANNELS, IN_ZP, IN2_ZP, OUT_ZP, ACT_MIN, ACT_MAX,
+   IN_MULT, IN_SHIFT, IN2_MULT, IN2_SHIFT, OUT_MULT, OUT_SHIFT, LEFT_SHIFT. */
+static inline uint64_t dla_encode_op_e_sqdiff(void)
+{
+    uint64_t word = DLA_OPCODE_OP_E_SQDIFF;
     return word;
 }
 

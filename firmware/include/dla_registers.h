@@ -550,7 +550,7 @@ enum dla_region {
 #define DLA_REG_ACT_MAX 0x4c4u
 #define DLA_RESET_ACT_MAX 0x0000007fu
 
-/* RW: multiplier of the input (E_ADD, E_SUB), of negative values (ACT_LRELU). */
+/* RW: multiplier of the input (E_ADD, E_SUB, E_SQDIFF), of negative values (ACT_LRELU). */
 #define DLA_REG_IN_MULT 0x4c8u
 #define DLA_RESET_IN_MULT 0x40000000u
 
@@ -558,7 +558,7 @@ enum dla_region {
 #define DLA_REG_IN_SHIFT 0x4ccu
 #define DLA_RESET_IN_SHIFT 0x00000001u
 
-/* RW: multiplier of the second input (E_ADD, E_SUB). */
+/* RW: multiplier of the second input (E_ADD, E_SUB, E_SQDIFF). */
 #define DLA_REG_IN2_MULT 0x4d0u
 #define DLA_RESET_IN2_MULT 0x40000000u
 
@@ -574,7 +574,7 @@ enum dla_region {
 #define DLA_REG_OUT_SHIFT 0x4dcu
 #define DLA_RESET_OUT_SHIFT 0x00000001u
 
-/* RW: shift of both inputs before rescaling (E_ADD, E_SUB). */
+/* RW: shift of both inputs before rescaling (E_ADD, E_SUB, E_SQDIFF). */
 #define DLA_REG_LEFT_SHIFT 0x4e0u
 #define DLA_RESET_LEFT_SHIFT 0x00000000u
 

@@ -54,6 +54,7 @@ IMPLEMENTED = frozenset(
         "OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL",
         "OP_REQUANT", "OP_E32_SHIFT", "OP_E32_ADD", "OP_POOL", "OP_ACT_RELU", "OP_ACT_LRELU", "OP_ACT_LUT",
         "OP_E_ADD", "OP_E_SUB", "OP_E_MUL", "OP_E_ABS", "OP_C_MIN", "OP_C_MAX", "OP_SOFTMAX",
+        "OP_E_SQDIFF",
     }
 )  # fmt: skip
 CONTROL = tuple(register for register in REGISTERS if register.group == "control")

@@ -42,7 +42,7 @@ from dlasim.sim.kernels.vectors import (
 
 _ADD, _SUB, _MUL, _MIN = (opcode(name) for name in ("OP_E_ADD", "OP_E_SUB", "OP_E_MUL", "OP_C_MIN"))
 _LUT, _LRELU, _ABS = (opcode(name) for name in ("OP_ACT_LUT", "OP_ACT_LRELU", "OP_E_ABS"))
-_ADD32 = opcode("OP_E32_ADD")
+_ADD32, _SQDIFF = opcode("OP_E32_ADD"), opcode("OP_E_SQDIFF")
 _CHANNEL, _LEFT, _ROUND = int(Quant.CHANNEL), int(ShiftMode.LEFT), int(ShiftMode.RIGHT_ROUND)
 TABLE_SIZE = 256
 _MAX_DOWN_LEFT = 20  # moved by so much, a difference of bytes is below 2^28, a sum of two below 2^29
@@ -84,7 +84,7 @@ def goes_down(row: OperationRow) -> Number:
 
 @routine
 def binary8(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
-    """OP_E_ADD, OP_E_SUB, OP_E_MUL, OP_C_MIN, OP_C_MAX."""
+    """OP_E_ADD, OP_E_SUB, OP_E_SQDIFF, OP_E_MUL, OP_C_MIN, OP_C_MAX."""
     if capacity < CONSTANT_BYTES:
         return CONSTANT_BYTES
     which = row.opcode
@@ -113,10 +113,11 @@ def binary8(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) 
                     b = rescale_down(b, down_in2) if row.in2_shift < 0 else rescale_high(b, down_in2)
                     a = rescale_down(add(a, b) if which == _ADD else subtract(a, b), down_out)
                     a = minimum(maximum(a, low), high)
-                elif which in (_ADD, _SUB):
+                elif which in (_ADD, _SUB, _SQDIFF):
                     a = rescale(shift_left(subtract(a, zero_in), moved), scale_in)
                     b = rescale(shift_left(subtract(b, zero_in2), moved), scale_in2)
                     a = add(a, b) if which == _ADD else subtract(a, b)
+                    a = multiply(a, a) if which == _SQDIFF else a
                     a = minimum(maximum(add(rescale(a, scale_out), zero_out), low), high)
                 elif which == _MUL:
                     a = multiply(subtract(a, zero_in), subtract(b, zero_in2))

@@ -21,8 +21,8 @@ _CONV, _CONV_RELU, _MAT_MUL, _DEPTH = (
 )
 _REQUANT, _SHIFT32, _ADD32 = (opcode(f"OP_{name}") for name in ("REQUANT", "E32_SHIFT", "E32_ADD"))
 _RELU, _LRELU, _LUT, _ABS = (opcode(f"OP_{name}") for name in ("ACT_RELU", "ACT_LRELU", "ACT_LUT", "E_ABS"))
-_ADD, _SUB, _MUL, _MIN, _MAX = (
-    opcode(f"OP_{name}") for name in ("E_ADD", "E_SUB", "E_MUL", "C_MIN", "C_MAX")
+_ADD, _SUB, _SQDIFF, _MUL, _MIN, _MAX = (
+    opcode(f"OP_{name}") for name in ("E_ADD", "E_SUB", "E_SQDIFF", "E_MUL", "C_MIN", "C_MAX")
 )
 _SOFTMAX = opcode("OP_SOFTMAX")
 UNKNOWN = -1
@@ -41,7 +41,7 @@ def execute(row: OperationRow, sram: Pointer, regions: Pointer, arena: Pointer, 
         return dma_read(row, sram, regions)
     if which == _WRITE:
         return dma_write(row, sram, regions)
-    if which in (_ADD, _SUB, _MUL, _MIN, _MAX):
+    if which in (_ADD, _SUB, _SQDIFF, _MUL, _MIN, _MAX):
         return binary8(row, sram, arena, capacity)
     if which == _REQUANT:
         return requant(row, sram, arena, capacity)

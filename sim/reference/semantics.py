@@ -32,6 +32,7 @@ SEMANTICS: Mapping[str, Body] = {
     "OP_ACT_LUT": vector.lut,
     "OP_E_ADD": vector.add,
     "OP_E_SUB": vector.subtract,
+    "OP_E_SQDIFF": vector.squared_difference,
     "OP_E_MUL": vector.multiply,
     "OP_E_ABS": vector.absolute,
     "OP_C_MIN": vector.minimum,

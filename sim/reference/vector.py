@@ -87,6 +87,12 @@ def subtract(context: Context) -> Integers:
     return _rescaled(context, wrap32(_aligned(context, "IN") - _aligned(context, "IN2")))
 
 
+def squared_difference(context: Context) -> Integers:
+    """OP_E_SQDIFF."""
+    difference = wrap32(_aligned(context, "IN") - _aligned(context, "IN2"))
+    return _rescaled(context, wrap32(difference * difference))
+
+
 def multiply(context: Context) -> Integers:
     """OP_E_MUL."""
     return _rescaled(context, _input(context) * (context.view("IN2") - context.value("IN2_ZP")))

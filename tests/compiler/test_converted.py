@@ -60,7 +60,7 @@ def depthwise(tf):
 
 
 def beside_its_input(tf):
-    """A convolution of a tensor, concatenated with that: both are parts of one tensor, read around the pixel."""
+    """A convolution of a tensor, concatenated with that: parts of one tensor, read around the pixel."""
     layers = tf.keras.layers
     image = layers.Input((16, 16, 8))
     x = layers.Conv2D(8, 3, padding="same")(image)

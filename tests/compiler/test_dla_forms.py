@@ -21,6 +21,7 @@ from tests.compiler.hosts import hosts_differ
 from tests.tflite.one_operator import random_graph
 
 SEEDS = range(4)
+SIZES = (512 << 10, 8 << 10, 2 << 10)
 
 
 # TABLE is dlasim's own: the reference has none, and tests/dlag holds it to its definition.
@@ -44,8 +45,12 @@ def _runs_on_dla(kind: str, seed: int, path: Path) -> bool:
     on_dla = [bool(item.dla) for item in network.items]
     if not (any(on_dla) if is_stepwise else on_dla and all(on_dla)):
         return False
-    config = DlaConfig()
-    lowered = lower_for(network, config, CompileOptions(place="dla"))
+    config = DlaConfig(sram_bytes=SIZES[seed % len(SIZES)])
+    try:
+        lowered = lower_for(network, config, CompileOptions(place="dla"))
+    except InputError:  # this one needs more
+        config = DlaConfig()
+        lowered = lower_for(network, config, CompileOptions(place="dla"))
     assert is_stepwise or not lowered.program.host_calls
     races = check_program(lowered.program)
     assert not races.races

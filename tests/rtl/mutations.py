@@ -69,6 +69,8 @@ MUTATIONS = (
     Mutation("average, halves up", "dla_divider.sv", "!halves_up && total < 0", "total < 0"),
     Mutation("digits of an average", "dla_divider.sv", "divided(divided(first))", "divided(first)"),
     Mutation("second input", "dla_vector_lane.sv", "aligned - aligned2", "aligned2 - aligned"),
+    Mutation("square", "dla_vector_lane.sv",
+             "next_value = difference * difference", "next_value = difference * aligned"),
     Mutation("leaky ReLU", "dla_vector_lane.sv",
              "OPCODE_OP_ACT_LRELU && value < 0", "OPCODE_OP_ACT_LRELU && value > 0"),
     Mutation("zero point of a mean", "dla_vector_lane.sv",

@@ -218,6 +218,11 @@ def _sum(m: Memory, y: int, x: int, c: int, sign: int) -> int:
     return _clamp(m, _to_output(m, total))
 
 
+def _squared_difference(m: Memory, y: int, x: int, c: int) -> int:
+    difference = _aligned(m, y, x, c, "IN") - _aligned(m, y, x, c, "IN2")
+    return _clamp(m, _to_output(m, wrap(difference**2)))
+
+
 def _mul(m: Memory, y: int, x: int, c: int) -> int:
     return _clamp(m, _to_output(m, _difference(m, y, x, c) * _difference(m, y, x, c, "IN2")))
 
@@ -259,6 +264,7 @@ _ELEMENTS: dict[str, Callable[[Memory, int, int, int], int]] = {
     "OP_ACT_LUT": lambda m, y, x, c: m.read(m.number("LUT_ADDR") + m.at("IN", y, x, c) + 128),
     "OP_E_ADD": lambda m, y, x, c: _sum(m, y, x, c, 1),
     "OP_E_SUB": lambda m, y, x, c: _sum(m, y, x, c, -1),
+    "OP_E_SQDIFF": _squared_difference,
     "OP_E_MUL": _mul,
     "OP_E_ABS": lambda m, y, x, c: _clamp(m, _to_output(m, abs(_difference(m, y, x, c)))),
     "OP_C_MIN": lambda m, y, x, c: min(m.at("IN", y, x, c), m.at("IN2", y, x, c)),

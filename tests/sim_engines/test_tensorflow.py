@@ -211,14 +211,14 @@ def test_fully_connected(execute, rows, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"])
+@pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM", "SQUARED_DIFFERENCE"])
 def test_two_inputs(execute, kind, seed):
     rng = np.random.default_rng(seed)
     shape = tuple(int(n) for n in rng.integers(1, 40, 3))
-    compares = kind in ("MINIMUM", "MAXIMUM")
+    compares, squares = kind in ("MINIMUM", "MAXIMUM"), kind == "SQUARED_DIFFERENCE"
     one, two, out = np.repeat(random_scale(rng), 3) if compares else [random_scale(rng) for _ in range(3)]
     zeros = [random_zero_point(rng)] * 3 if compares else [random_zero_point(rng) for _ in range(3)]
-    out = out * 9 if kind == "MUL" else out
+    out = out * 9 if kind in ("MUL", "SQUARED_DIFFERENCE") else out
     left, right = noise(rng, *shape), noise(rng, *shape)
     builder = GraphBuilder()
     tensors = [
@@ -226,7 +226,7 @@ def test_two_inputs(execute, kind, seed):
         for scale, zero in zip((one, two), zeros, strict=False)
     ]
     output = builder.add((1, *shape), scale=out, zero_point=zeros[2])
-    graph = builder.graph(kind, tensors, [output], **({} if compares else SIMPLE))
+    graph = builder.graph(kind, tensors, [output], **({} if compares or squares else SIMPLE))
     one, two, out = (np.float64(np.float32(scale)) for scale in (one, two, out))
     twice = 2 * max(one, two)
     registers = {"IN_ZP": zeros[0], "IN2_ZP": zeros[1], "OUT_ZP": zeros[2]}
@@ -234,13 +234,15 @@ def test_two_inputs(execute, kind, seed):
         registers |= ratio("OUT", one * two / out)
     elif not compares:
         registers |= ratio("IN", one / twice) | ratio("IN2", two / twice)
-        registers |= ratio("OUT", twice / ((1 << 20) * out)) | {"LEFT_SHIFT": 20}
+        left_shift, share = (7, twice**2 / (1 << 14)) if squares else (20, twice / (1 << 20))
+        registers |= ratio("OUT", share / out) | {"LEFT_SHIFT": left_shift}
     bench = Bench(**registers)
     bench.view("IN", left)
     bench.view("IN2", right)
     prefix = {
         "ADD": "OP_E_ADD",
         "SUB": "OP_E_SUB",
+        "SQUARED_DIFFERENCE": "OP_E_SQDIFF",
         "MUL": "OP_E_MUL",
         "MINIMUM": "OP_C_MIN",
         "MAXIMUM": "OP_C_MAX",

@@ -73,6 +73,7 @@ def test_small_buffers_move_operands_again() -> None:
     [
         ("OP_E_ADD", {}, 3 * RESULTS, RESULTS),
         ("OP_E_SUB", {}, 3 * RESULTS, RESULTS),
+        ("OP_E_SQDIFF", {}, 3 * RESULTS, RESULTS),
         ("OP_E_MUL", {}, RESULTS, RESULTS),
         ("OP_E_ABS", {}, RESULTS, RESULTS),
         ("OP_C_MAX", {}, 0, RESULTS),

@@ -24,6 +24,7 @@ ELEMENTS = {
     "OP_ACT_LUT": (1, 0, 1),
     "OP_E_ADD": (1, 1, 1),
     "OP_E_SUB": (1, 1, 1),
+    "OP_E_SQDIFF": (1, 1, 1),
     "OP_E_MUL": (1, 1, 1),
     "OP_E_ABS": (1, 0, 1),
     "OP_C_MIN": (1, 1, 1),
@@ -34,7 +35,7 @@ RECORD, TABLES = 12, {"OP_ACT_LUT": 256, "OP_SOFTMAX": 1024}
 BIAS, PARTIAL, INT32, PER_CHANNEL = 1, 2, 1, 1
 
 REQUANTIZATIONS = {"OP_REQUANT": 1, "OP_ACT_RELU": 1, "OP_ACT_LRELU": 1, "OP_E_ADD": 3, "OP_E_SUB": 3,
-                   "OP_E_MUL": 1, "OP_E_ABS": 1, "OP_SOFTMAX": 1}  # fmt: skip
+                   "OP_E_SQDIFF": 3, "OP_E_MUL": 1, "OP_E_ABS": 1, "OP_SOFTMAX": 1}  # fmt: skip
 MEAN, AVERAGES = 2, (1, 3)
 QUEUE = 64  # bytes between the SRAM's ports and a unit, besides its buffers
 

@@ -54,7 +54,7 @@ def _int16(kind: str) -> Callable[[Maker], Graph]:
                 tensor.is_constant
                 and tensor.dtype == "int8"
                 and tensor.quantization is not None
-                and kind == "PADV2"
+                and (kind == "PADV2" or tensor.name == "constant")
             ):
                 given = {
                     "dtype": "int16", "data": tensor.data.astype(np.int16) * 200,

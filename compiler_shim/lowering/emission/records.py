@@ -131,6 +131,7 @@ class NodeFacts(Record):
     channel_multiplier: int = 0
     is_channel_by_channel: int = 0
     inputs: int = 0
+    swaps_inputs: int = 0
     second_has_rows: int = 0
     second_has_columns: int = 0
     table_bytes: int = 0

@@ -141,15 +141,16 @@ def _fill(stream: StreamBuilder, node: Node, number: int, box: TensorBox) -> tup
 @routine
 def _read_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) -> None:
     """Let the operation read its first input, and load that first if it is not in SRAM."""
-    location, box = node.tensors[0], stream.input_box
+    location, box, facts = node.tensors[0], stream.input_box, stream.facts[node.step]
+    view = _IN2 if facts.swaps_inputs else _IN
     if location.space == SRAM:
-        _use_tensor(operation, _IN, location, box, 0)
+        _use_tensor(operation, view, location, box, 0)
         return
     address, is_fresh = _fill(stream, node, INPUT, box)
     if is_fresh:
-        transfer(stream.load, 1, location, box, address, stream.facts[node.step].layer)
+        transfer(stream.load, 1, location, box, address, facts.layer)
         write_operation(stream, stream.load)
-    _use_buffer(operation, _IN, address, box, location.element_bytes, 0)
+    _use_buffer(operation, view, address, box, location.element_bytes, 0)
 
 
 @routine
@@ -157,6 +158,7 @@ def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOper
     """As `_read_input`, for the second, of which one row or column may serve all."""
     location, box, tile = node.tensors[1], stream.second_box, stream.tile
     facts = stream.facts[node.step]
+    view = _IN if facts.swaps_inputs else _IN2
     down, across = facts.second_has_rows, facts.second_has_columns
     set_box(
         box, tile.row * down, tile.column * across, tile.channel,
@@ -164,7 +166,7 @@ def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOper
     )  # fmt: skip
     if location.space == SRAM:
         address, pixel, line = corner(location, box)
-        _set_view(operation, _IN2, address, pixel * across, line * down)
+        _set_view(operation, view, address, pixel * across, line * down)
         add_box_access(operation, location, box, SRAM, address, 0)
         return
     address, is_fresh = _fill(stream, node, SECOND_INPUT, box)
@@ -173,7 +175,7 @@ def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOper
         write_operation(stream, stream.load)
     pixel = box.channels * location.element_bytes
     line = box.columns * pixel
-    _set_view(operation, _IN2, address, pixel * across, line * down)
+    _set_view(operation, view, address, pixel * across, line * down)
     add_access(operation, SRAM, address, address + box.rows * line, 0)
 
 

@@ -18,12 +18,34 @@ def binary(kind: str, options: Callable[[Maker], dict[str, Any]], same_scale: bo
     def build(make: Maker) -> Graph:
         shape = make.shape(4)
         quantization = make.quantization() if same_scale else None
-        first = make.input(shape, quantization)
-        second = make.input(make.choice(shape, (1, 1, 1, shape[3])), quantization)
+        one, other = _broadcast_pair(make, shape)
+        is_constant = make.number(0, 4) == 0  # as in beta - mean * factor of a normalization
+        first = _constant(make, one, quantization) if is_constant else make.input(one, quantization)
+        second = make.input(other, quantization)
         result = make.tensor("output", shape, quantization or make.quantization())
         return make.graph(kind, [first, second], [result], options(make))
 
     return build
+
+
+def _broadcast_pair(make: Maker, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two shapes that broadcast to this one, an outer product among them."""
+    channels, pixels = (1, 1, 1, shape[3]), (*shape[:3], 1)
+    rows, columns = (1, shape[1], 1, shape[3]), (1, 1, *shape[2:])
+    pair = make.choice(
+        (shape, shape),
+        (shape, channels),
+        (shape, rows),
+        (shape, columns),
+        (shape, pixels),
+        (channels, pixels),
+    )
+    return pair if make.number(0, 1) else pair[::-1]
+
+
+def _constant(make: Maker, shape: tuple[int, ...], quantization: Quantization | None) -> int:
+    data = make.rng.integers(-128, 128, shape, dtype=np.int8)
+    return make.constant("constant", data, quantization or make.quantization())
 
 
 def division(kind: str) -> Callable:

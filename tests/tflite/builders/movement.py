@@ -163,7 +163,7 @@ def resize(kind: str) -> Callable:
         shape = make.shape(4)
         size = (make.number(1, 12), make.number(1, 12))
         if make.choice(False, True):
-            size = (shape[1] * make.number(1, 3), shape[2] * make.number(1, 3))
+            size = (shape[1] * make.choice(1, 2, 3, 4, 8), shape[2] * make.choice(1, 2, 3, 4, 8))
         options = make.choice({}, {"half_pixel_centers": True}, {"align_corners": True})
         source = make.input(shape)
         return make.moved(kind, source, [make.constant("size", size)], (1, *size, shape[3]), options)
@@ -172,10 +172,14 @@ def resize(kind: str) -> Callable:
 
 
 def gather(make: Maker) -> Graph:
-    shape = make.shape(3)
+    """Rows or channels: any, every other one, or all of them as a channel shuffle puts them."""
+    shape, axis = make.shape(3), make.number(1, 2)
+    size = shape[axis]
+    mixed = np.arange(2 * size).reshape(2, size).T.ravel() % size
+    indices = make.choice(make.rng.integers(0, size, 4), np.arange(0, size, 2), mixed)
+    target = (*shape[:axis], len(indices), *shape[axis + 1 :])
     source = make.input(shape)
-    indices = make.constant("indices", make.rng.integers(0, shape[1], 4))
-    return make.moved("GATHER", source, [indices], (1, 4, shape[2]), {"axis": 1})
+    return make.moved("GATHER", source, [make.constant("indices", indices)], target, {"axis": axis})
 
 
 def gather_nd(make: Maker) -> Graph:

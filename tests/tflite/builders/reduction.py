@@ -18,11 +18,14 @@ def mean(make: Maker) -> Graph:
 
 
 def arg_max(make: Maker) -> Graph:
-    shape = make.shape(2)
-    source = make.input(shape)
-    axis = make.constant("axis", np.int32(-1))
-    result = make.tensor("output", shape[:1], None, "int32")
-    return make.graph("ARG_MAX", [source, axis], [result], {"output_type": "int32"})
+    """Along any dimension, which may have more positions than a byte can count."""
+    shape = list(make.shape(make.number(2, 4)))
+    axis = make.number(1, len(shape) - 1)
+    shape[axis] = make.choice(shape[axis], shape[axis], make.number(250, 600))
+    source = make.input(tuple(shape))
+    given = make.constant("axis", np.int32(axis - make.choice(0, len(shape))))
+    result = make.tensor("output", (*shape[:axis], *shape[axis + 1 :]), None, "int32")
+    return make.graph("ARG_MAX", [source, given], [result], {"output_type": "int32"})
 
 
 def reduction(kind: str, dtype: str = "int8") -> Callable:

@@ -1,0 +1,98 @@
+"""Layers that exporters use: bit-exact on both hosts in little and much SRAM, and all of them on the DLA."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dlasim import api
+from dlasim.compiler_shim.compile import load_graph
+from dlasim.compiler_shim.float_tables import find_float_tables
+from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from tests.compiler.test_transformers import check
+from tests.keras_networks import keras_network
+
+EXPORTS = (
+    "mlp_mixer",
+    "prelu_detector",
+    "bilinear_segmenter",
+    "channel_gather",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("swin_block", "conformer", "channel_shuffle")),
+)
+MOST_ON_CPU = 0.05  # of the cycles of the default machine
+
+
+@pytest.fixture(scope="module")
+def keras_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing to convert with")
+    return tmp_path_factory.mktemp("keras")
+
+
+@pytest.mark.filterwarnings("ignore")  # TensorFlow's own
+@pytest.mark.parametrize("name", EXPORTS)
+def test_exported_networks(name: str, keras_folder: Path) -> None:
+    path = keras_network(name, keras_folder)
+    check(path)
+    cycles = api.run(path, timing_only=True).report["cycles"]
+    assert cycles["cpu"] <= MOST_ON_CPU * cycles["total"]
+
+
+def _bytes_as_floats() -> Graph:
+    """How a network of images as bytes begins: CAST, QUANTIZE; what follows must be int8."""
+    tensors = (
+        Tensor("image", (1, 8, 8, 3), "uint8", None),
+        Tensor("real", (1, 8, 8, 3), "float32", None),
+        Tensor("quantized", (1, 8, 8, 3), "int8", Quantization((1.7,), (-100,))),
+        Tensor("limited", (1, 8, 8, 3), "int8", Quantization((1.7,), (-100,))),
+    )
+    options = {"in_data_type": "uint8", "out_data_type": "float32"}
+    operators = (
+        Operator("CAST", (0,), (1,), options, "operator 0"),
+        Operator("QUANTIZE", (1,), (2,), {}, "operator 1"),
+        Operator("RELU", (2,), (3,), {}, "operator 2"),
+    )
+    return Graph("bytes", tensors, operators, (0,), (3,))
+
+
+def test_bytes_as_floats_are_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_tflite(_bytes_as_floats()))
+    assert len(find_float_tables(load_graph(path))) == 1
+    lowered = api.compile(path, place="dla")
+    assert [layer.operator for layer in lowered.network.layers] == ["QUANTIZE", "RELU"]
+    assert not lowered.program.host_calls
+    assert api.verify(path, place="dla").passed
+
+
+def _searches(shape: tuple[int, ...], axis: int, dtype: str) -> Graph:
+    tensors = (
+        Tensor("values", shape, "int8", Quantization((0.1,), (3,))),
+        Tensor("axis", (), "int32", None, np.array(axis, np.int32)),
+        Tensor("found", (*shape[:axis], *shape[axis + 1 :]), dtype, None),
+    )
+    operator = Operator("ARG_MAX", (0, 1), (2,), {"output_type": dtype}, "operator 0")
+    return Graph("searches", tensors, (operator,), (0,), (2,))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((1, 6, 5, 19), 3), ((1, 2304, 17), 1), ((3, 255, 2), 1), ((2, 256), 1), ((1, 4, 1), 2)],
+)
+def test_first_of_the_greatest(shape: tuple[int, ...], axis: int, dtype: str, tmp_path: Path) -> None:
+    """Of elements that are equal, which a few different values ensure, the first; 64 bits on the CPU."""
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_tflite(_searches(shape, axis, dtype)))
+    layers = api.compile(path, place="dla").network.layers
+    assert [layer.target for layer in layers] == ["dla", "cpu"][: 1 + (dtype == "int64")]
+    rng = np.random.default_rng(axis)
+    for low, high in ((-128, 128), (125, 128), (-128, -126), (127, 128)):
+        values = rng.integers(low, high, shape, dtype=np.int8)
+        for host in ("none", "riscv"):
+            found = api.run(path, inputs=values, place="dla", host=host).outputs[0]
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, values.argmax(axis))
+    assert api.verify(path, place="dla").passed
