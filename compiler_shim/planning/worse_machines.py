@@ -8,7 +8,6 @@ from functools import lru_cache
 from math import inf
 
 from dlasim.sim.config import PARAMETERS, DlaConfig
-from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.parameters import Better
 
 # Parameters that are made worse together.
@@ -18,24 +17,11 @@ _WAYS: tuple[tuple[str, ...], ...] = (
     ("sram_bandwidth", "sram_ports", "line_buffer_bytes", "weight_buffer_bytes", "mac_results",
      "vector_requantizations", "vector_divisions"),
 )  # fmt: skip
-_SLOW = (8, 4, 2)  # bytes per cycle
+_UNLIMITED_RATE = 8  # bytes per cycle, half of an unlimited bandwidth
 _DEEP = 16  # cycles to fill or drain a deep pipeline
 # Cycles of latency: with the machine's own, DS-CNN on 16x16 lost 1.8 % from latency 70 to 64.
 _FAR = 128
 _DEFAULT = DlaConfig()
-
-
-@lru_cache(maxsize=256)
-def worse_machines(machine: DlaConfig) -> tuple[DlaConfig, ...]:
-    """Where a machine is better than the default, it with the default instead, one way after the other; and
-    with one memory instead of several, which may be faster or slower."""
-    found = [machine.replace(**worse) for worse in _worse_values(machine)]
-    if machine.memories:
-        serial = [memory.name for memory in memories_of(machine) if memory.outstanding > 1]
-        if serial:
-            found.append(machine.replace(**{f"memories.{name}.outstanding": 1 for name in serial}))
-        found.append(machine.replace(memories="", buses=""))
-    return tuple(found)
 
 
 @lru_cache(maxsize=256)
@@ -58,10 +44,10 @@ def deep_machine(machine: DlaConfig) -> DlaConfig:
 
 
 @lru_cache(maxsize=256)
-def slower_machines(machine: DlaConfig) -> tuple[DlaConfig, ...]:
-    """A machine with half the bandwidth, and with little of it."""
-    rates, most = (machine.dma_bandwidth // 2, *_SLOW), _value(machine, "dma_bandwidth")
-    return tuple([machine.replace(dma_bandwidth=rate) for rate in dict.fromkeys(rates) if 0 < rate < most])
+def slower_machine(machine: DlaConfig) -> DlaConfig | None:
+    """A machine with half the bandwidth, None where it has hardly any."""
+    rate = int(min(_value(machine, "dma_bandwidth"), 2 * _UNLIMITED_RATE)) // 2
+    return machine.replace(dma_bandwidth=rate) if rate else None
 
 
 def _worse_values(machine: DlaConfig) -> Iterator[dict[str, object]]:

@@ -1,0 +1,113 @@
+"""The passes of the planner, in their order.
+
+Each proposes plans and has them timed; the next ones start from what is fastest so far. All networks are
+treated alike: how many plans a pass times depends on nothing but `EFFORT`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from heapq import heappop, heappush
+
+from dlasim.compiler_shim.lowering.tiling import CostAssumption
+from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
+from dlasim.compiler_shim.planning.plan_search import PlanSearch
+from dlasim.compiler_shim.planning.refinement import cut_at_changes_of_unit, use_known_times
+from dlasim.compiler_shim.planning.worse_machines import deep_machine, slower_machine
+from dlasim.dataclass import dataclass
+from dlasim.errors import InputError
+
+# A placement gets all kinds of plans if its fastest so far takes at most so many times the least cycles.
+PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
+# A smaller size of SRAM is tried while the plan for the size before takes at most so many times the least.
+LESS_SRAM_RATIO, MAX_LESS_SRAM = 1.02, 8
+SIZE_STEPS = 4  # of SRAM, between two powers of two, for which plans are tried
+MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
+MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A pass: what it proposes, why, and the most plans that it times."""
+
+    run: Callable[[PlanSearch], None]
+    proposes: str
+    why: str
+    most_plans: str
+
+
+def compare_placements(search: PlanSearch) -> None:
+    """Time each placement by the two kinds of estimates that are best most often."""
+    maker = search.maker
+    kinds = (CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP)
+    for network in search.placements.promising(search.size):
+        for assumption in kinds if search.keeps_tensors else kinds[1:]:
+            search.try_kind(PlanKind(network, maker.machine, maker.options.tiling, assumption))
+
+
+def plan_for_worse_machines(search: PlanSearch) -> None:
+    """Time the plans that worse machines get."""
+    if not search.keeps_tensors:
+        return
+    maker = search.maker
+    deep, slower = deep_machine(maker.machine), slower_machine(maker.machine)
+    kinds = [(deep, CostAssumption.NO_OVERLAP), (deep, CostAssumption.PREFETCHED)]
+    if slower is not None:
+        kinds.append((slower, CostAssumption.PREFETCHED))
+    for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
+        for machine, assumption in kinds:
+            search.try_kind(PlanKind(network, machine, maker.options.tiling, assumption))
+
+
+def avoid_groups(search: PlanSearch) -> None:
+    """Time the fastest plan without chains in groups of channels, whose estimates leave out prefetches."""
+    (best,) = search.best()
+    if best.plan.has_groups:
+        search.try_kind(replace(best.kind, by_groups=False))
+
+
+def tile_simply(search: PlanSearch) -> None:
+    """Time the paper's tiling, for which estimates may be too high where the SRAM is tiny."""
+    if search.maker.options.tiling == "auto":
+        (best,) = search.best()
+        search.try_kind(PlanKind(best.kind.network, search.maker.machine, "output-channel"))
+
+
+def use_less_sram(search: PlanSearch) -> None:
+    """Time plans for less SRAM, next the one whose kind was fastest with the size before."""
+    if not search.keeps_tensors:
+        return
+    waiting = list[tuple[int, int, TimedPlan, Iterator[int]]]()
+    for number, timed in enumerate(search.timed):
+        if timed.candidate.size == search.size and timed.kind.tiling == "auto":
+            heappush(waiting, (timed.cycles, number, timed, _smaller_sizes(search.size)))
+    for _ in range(MAX_LESS_SRAM):
+        if not waiting or waiting[0][0] > LESS_SRAM_RATIO * search.least_cycles:
+            return
+        _, number, timed, sizes = heappop(waiting)
+        for size in sizes:
+            smaller = search.try_kind(timed.kind, size)
+            if smaller is not None and smaller.plan.tasks <= MAX_TASKS:
+                heappush(waiting, (smaller.cycles, number, smaller, sizes))
+            break
+
+
+def _smaller_sizes(size: int) -> Iterator[int]:
+    """Sizes of SRAM below one: the same ones for all machines."""
+    least, power = size // MIN_SRAM_PART, 1 << (size - 1).bit_length() >> 1
+    while power >= least and power:
+        step = max(power // SIZE_STEPS, 1)
+        yield from range((min(size, 2 * power) - 1) // step * step, power - 1, -step)
+        power >>= 1
+
+
+PASSES = (
+    Pass(compare_placements, "", "", ""),
+    Pass(plan_for_worse_machines, "", "", ""),
+    Pass(avoid_groups, "", "", ""),
+    Pass(tile_simply, "", "", ""),
+    Pass(use_less_sram, "", "", ""),
+    Pass(cut_at_changes_of_unit, "", "", ""),
+    Pass(use_known_times, "", "", ""),
+)
