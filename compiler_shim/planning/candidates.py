@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiling import CostAssumption
-from dlasim.compiler_shim.nodes import PlacedNetwork
+from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.dataclass import dataclass
 from dlasim.sim.config import DlaConfig
 
@@ -37,6 +37,12 @@ class PlanCandidate:
     def whole(self) -> SramPlan:
         """The plan before it was cut into smaller tiles."""
         return self.before_cutting or self.plan
+
+    def layer(self, step: int) -> int:
+        """The layer of a step."""
+        node = self.kind.network.nodes[step]
+        assert isinstance(node, DlaNode)
+        return node.layer
 
     def commands(self) -> object:
         """All that decides about the commands. Plans for different machines often have the same, but other

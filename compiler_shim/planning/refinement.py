@@ -79,7 +79,7 @@ def _in_best_parts(
         return None
     ends = {1: _ends(search, search.maker.time(whole))}
     ends |= {parts: _ends(search, each) for parts, each in timed.items() if each is not None}
-    return _time_cut(search, whole, MIXED, _best_parts(whole.plan, sites, ends))
+    return _time_cut(search, whole, MIXED, _best_parts(whole, sites, ends))
 
 
 def _time_cut(
@@ -107,11 +107,11 @@ def _program(search: PlanSearch, timed: TimedPlan) -> Program:
 
 
 def _best_parts(
-    plan: SramPlan, sites: Sequence[Sequence[int]], ends: Mapping[int, NDArray[np.int64]]
+    whole: PlanCandidate, sites: Sequence[Sequence[int]], ends: Mapping[int, NDArray[np.int64]]
 ) -> dict[int, int]:
     """By step in how many parts it takes the least time, if that is more than one."""
-    steps, chosen = sorted(plan.tilings), dict[int, int]()
-    layers = {step: plan.problems[step].node.layer for step in steps}
+    steps, chosen = sorted(whole.plan.tilings), dict[int, int]()
+    layers = {step: whole.layer(step) for step in steps}
     for site in sites:
         before, last = layers[steps[max(steps.index(site[0]) - 1, 0)]], layers[site[-1]]
         times = {parts: end[last] - end[before] for parts, end in ends.items()}
@@ -148,14 +148,11 @@ def _computing(search: PlanSearch, timed: TimedPlan) -> tuple[dict[int, float], 
 
     The cycles of a layer are divided among its steps in proportion to their estimates.
     """
-    maker, plan = search.maker, timed.plan
+    maker, plan, layer = search.maker, timed.plan, timed.candidate.layer
     cycles, least = computation_cycles(_program(search, timed), maker.timed_machine)
     shares, sums = dict[int, int](), defaultdict[int, int](int)
     for step, problem in plan.problems.items():
         shares[step] = problem.on(maker.cost_machine).compute_cycles(plan.tilings[step].tasks)
-        sums[problem.node.layer] += shares[step]
-    computing = {
-        step: int(cycles[problem.node.layer]) * shares[step] / sums[problem.node.layer]
-        for step, problem in plan.problems.items()
-    }
+        sums[layer(step)] += shares[step]
+    computing = {step: int(cycles[layer(step)]) * shares[step] / sums[layer(step)] for step in shares}
     return computing, least
