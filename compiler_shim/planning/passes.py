@@ -14,15 +14,15 @@ from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import cut_at_changes_of_unit, use_known_times
-from dlasim.compiler_shim.planning.worse_machines import deep_machine, slower_machine
+from dlasim.compiler_shim.planning.worse_machines import deep_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
 # A placement gets all kinds of plans if its fastest so far takes at most so many times the least cycles.
 PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
 # A smaller size of SRAM is tried while the plan for the size before takes at most so many times the least.
-LESS_SRAM_RATIO, MAX_LESS_SRAM = 1.02, 8
-SIZE_STEPS = 4  # of SRAM, between two powers of two, for which plans are tried
+LESS_SRAM_RATIO, MAX_LESS_SRAM = 1.02, 10
+SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
 
@@ -46,18 +46,13 @@ def compare_placements(search: PlanSearch) -> None:
             search.try_kind(PlanKind(network, maker.machine, maker.options.tiling, assumption))
 
 
-def plan_for_worse_machines(search: PlanSearch) -> None:
-    """Time the plans that worse machines get."""
+def plan_for_a_deeper_machine(search: PlanSearch) -> None:
+    """Time the plan that a machine gets whose pipelines are deeper and whose memory is farther."""
     if not search.keeps_tensors:
         return
-    maker = search.maker
-    deep, slower = deep_machine(maker.machine), slower_machine(maker.machine)
-    kinds = [(deep, CostAssumption.NO_OVERLAP), (deep, CostAssumption.PREFETCHED)]
-    if slower is not None:
-        kinds.append((slower, CostAssumption.PREFETCHED))
+    machine, tiling = deep_machine(search.maker.machine), search.maker.options.tiling
     for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
-        for machine, assumption in kinds:
-            search.try_kind(PlanKind(network, machine, maker.options.tiling, assumption))
+        search.try_kind(PlanKind(network, machine, tiling))
 
 
 def avoid_groups(search: PlanSearch) -> None:
@@ -104,7 +99,7 @@ def _smaller_sizes(size: int) -> Iterator[int]:
 
 PASSES = (
     Pass(compare_placements, "", "", ""),
-    Pass(plan_for_worse_machines, "", "", ""),
+    Pass(plan_for_a_deeper_machine, "", "", ""),
     Pass(avoid_groups, "", "", ""),
     Pass(tile_simply, "", "", ""),
     Pass(use_less_sram, "", "", ""),

@@ -26,8 +26,8 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 FIRST_PARTS, OTHER_PARTS = 4, (2, 8)
 ALL_PARTS = (2, 4, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
-MAX_CUT = 4  # plans that are tried in smaller tiles
-MAX_BY_TIMES = 2  # plans whose prefetches are planned again
+MAX_CUT = 3  # plans that are tried in smaller tiles
+MAX_BY_TIMES = 1  # plans whose prefetches are planned again
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
 
