@@ -18,6 +18,8 @@ from dlasim.compiler_shim.planning.worse_machines import deep_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
+# Estimates that are best most often: optimistic ones, and cautious ones.
+ESTIMATES = CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP
 # A placement gets all kinds of plans if its fastest so far takes at most so many times the least cycles.
 PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
 # A smaller size of SRAM is tried while the plan for the size before takes at most so many times the least.
@@ -40,9 +42,8 @@ class Pass:
 def compare_placements(search: PlanSearch) -> None:
     """Time each placement by the two kinds of estimates that are best most often."""
     maker = search.maker
-    kinds = (CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP)
     for network in search.placements.promising(search.size):
-        for assumption in kinds if search.keeps_tensors else kinds[1:]:
+        for assumption in ESTIMATES if search.keeps_tensors else ESTIMATES[1:]:
             search.try_kind(PlanKind(network, maker.machine, maker.options.tiling, assumption))
 
 
@@ -52,7 +53,8 @@ def plan_for_a_deeper_machine(search: PlanSearch) -> None:
         return
     machine, tiling = deep_machine(search.maker.machine), search.maker.options.tiling
     for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
-        search.try_kind(PlanKind(network, machine, tiling))
+        for assumption in ESTIMATES:
+            search.try_kind(PlanKind(network, machine, tiling, assumption))
 
 
 def avoid_groups(search: PlanSearch) -> None:
