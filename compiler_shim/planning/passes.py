@@ -6,7 +6,7 @@ treated alike: how many plans a pass times depends on nothing but `EFFORT`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from heapq import heappop, heappush
 
@@ -75,28 +75,27 @@ def use_less_sram(search: PlanSearch) -> None:
     """Time plans for less SRAM, next the one whose kind was fastest with the size before."""
     if not search.keeps_tensors:
         return
-    waiting = list[tuple[int, int, TimedPlan, Iterator[int]]]()
+    waiting = list[tuple[int, int, TimedPlan]]()
     for number, timed in enumerate(search.timed):
         if timed.candidate.size == search.size and timed.kind.tiling == "auto":
-            heappush(waiting, (timed.cycles, number, timed, _smaller_sizes(search.size)))
+            heappush(waiting, (timed.cycles, number, timed))
     for _ in range(MAX_LESS_SRAM):
         if not waiting or waiting[0][0] > LESS_SRAM_RATIO * search.least_cycles:
             return
-        _, number, timed, sizes = heappop(waiting)
-        for size in sizes:
-            smaller = search.try_kind(timed.kind, size)
-            if smaller is not None and smaller.plan.tasks <= MAX_TASKS:
-                heappush(waiting, (smaller.cycles, number, smaller, sizes))
-            break
+        _, number, timed = heappop(waiting)
+        size = _smaller_size(timed, search.size // MIN_SRAM_PART)
+        smaller = search.try_kind(timed.kind, size) if size else None
+        if smaller is not None and smaller.plan.tasks <= MAX_TASKS:
+            heappush(waiting, (smaller.cycles, number, smaller))
 
 
-def _smaller_sizes(size: int) -> Iterator[int]:
-    """Sizes of SRAM below one: the same ones for all machines."""
-    least, power = size // MIN_SRAM_PART, 1 << (size - 1).bit_length() >> 1
-    while power >= least and power:
-        step = max(power // SIZE_STEPS, 1)
-        yield from range((min(size, 2 * power) - 1) // step * step, power - 1, -step)
-        power >>= 1
+def _smaller_size(timed: TimedPlan, least: int) -> int:
+    """The largest of some sizes, the same for all machines, that is smaller than what a plan uses; 0 for
+    none. With sizes between, the plan hardly changes."""
+    used = min(timed.candidate.size, timed.plan.peak_bytes) - 1
+    step = max((1 << used.bit_length()) // (2 * SIZE_STEPS), 1)
+    size = used // step * step
+    return size if size >= max(least, 1) else 0
 
 
 PASSES = (

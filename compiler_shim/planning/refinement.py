@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.worse_machines import deep_machine
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import units_overlap
 from dlasim.sim.duration import computation_cycles, computation_ends
 
@@ -26,7 +28,7 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 FIRST_PARTS, OTHER_PARTS = 4, (2, 8)
 ALL_PARTS = (2, 4, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
-MAX_CUT = 3  # plans that are tried in smaller tiles
+MAX_CUT = 4  # plans that are tried in smaller tiles
 MAX_BY_TIMES = 1  # plans whose prefetches are planned again
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
@@ -55,15 +57,19 @@ def cut_at_changes_of_unit(search: PlanSearch) -> None:
 
 
 def _promising(search: PlanSearch) -> list[PlanCandidate]:
-    """The plans that smaller tiles could make the fastest: of those the fastest as it is, then by estimates,
-    whose order matches that of the times with smaller tiles better."""
+    """Plans that smaller tiles could make the fastest: of those the fastest as it is; then, in turn for each
+    machine that plans are for, by the estimates for it, whose order matches that with smaller tiles better."""
     least, found = search.least_cycles, list[PlanCandidate]()
     for timed in search.best(len(search.timed)):
         hidden = hidden_cycles(timed.plan)
         if hidden and timed.cycles - hidden < least:
             found.append(timed.candidate)
-    others = sorted(found[1:], key=lambda candidate: candidate.plan.estimated_cycles)
-    return [*found[:1], *others[: MAX_CUT - 1]]
+    orders = defaultdict[DlaConfig, list[PlanCandidate]](list)
+    for candidate in sorted(found[1:], key=lambda candidate: candidate.plan.estimated_cycles):
+        if candidate.kind.network is found[0].kind.network:
+            orders[candidate.kind.machine].append(candidate)
+    by_turns = [candidate for turn in zip_longest(*orders.values()) for candidate in turn if candidate]
+    return [*found[:1], *by_turns[: MAX_CUT - 1]]
 
 
 def _in_parts(search: PlanSearch, whole: PlanCandidate, parts: int) -> TimedPlan | None:
