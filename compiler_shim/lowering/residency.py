@@ -37,7 +37,11 @@ class _KnownSegment:
     __slots__ = ("costs", "tilings", "used")
 
     def __init__(self, used: State) -> None:
-        self.used, self.costs, self.tilings = used, dict[tuple[State, int], float](), dict[State, ChainTilings]()
+        self.used, self.costs, self.tilings = (
+            used,
+            dict[tuple[State, int], float](),
+            dict[State, ChainTilings](),
+        )
 
 
 class SramPlanner:

@@ -14,16 +14,19 @@ from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import cut_at_changes_of_unit, use_known_times
-from dlasim.compiler_shim.planning.worse_machines import deep_machine
+from dlasim.compiler_shim.planning.worse_machines import deep_machine, slow_machine, slower_machine
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError
+from dlasim.sim.config import DlaConfig
 
 # Estimates that are best most often: optimistic ones, and cautious ones.
 ESTIMATES = CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP
 # A placement gets all kinds of plans if its fastest so far takes at most so many times the least cycles.
 PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
+# The least number of plans of a pass, and how many layers its plans may have together.
+MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 2, 60
+MIN_LESS_SRAM, LESS_SRAM_LAYERS = 10, 200
 # A smaller size of SRAM is tried while the plan for the size before takes at most so many times the least.
-LESS_SRAM_RATIO, MAX_LESS_SRAM = 1.02, 10
+LESS_SRAM_RATIO = 1.02
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
@@ -47,14 +50,24 @@ def compare_placements(search: PlanSearch) -> None:
             search.try_kind(PlanKind(network, maker.machine, maker.options.tiling, assumption))
 
 
-def plan_for_a_deeper_machine(search: PlanSearch) -> None:
-    """Time the plan that a machine gets whose pipelines are deeper and whose memory is farther."""
+def plan_for_worse_machines(search: PlanSearch) -> None:
+    """Time plans that worse machines get, and that the machine gets by other estimates."""
     if not search.keeps_tensors:
         return
-    machine, tiling = deep_machine(search.maker.machine), search.maker.options.tiling
+    kinds, tiling = _other_kinds(search.maker.machine), search.maker.options.tiling
     for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
-        for assumption in ESTIMATES:
+        for machine, assumption in kinds[: search.share(MIN_OTHER_KINDS, OTHER_KINDS_LAYERS)]:
             search.try_kind(PlanKind(network, machine, tiling, assumption))
+
+
+def _other_kinds(machine: DlaConfig) -> list[tuple[DlaConfig, CostAssumption]]:
+    """Machines and estimates, those first that are best most often: a deeper machine, which has larger tiles;
+    and machines with less bandwidth, which have second buffers for inputs, as smaller tiles need them."""
+    deep = deep_machine(machine)
+    kinds = [(deep, assumption) for assumption in ESTIMATES]
+    slower, slow = slower_machine(machine), slow_machine(deep)
+    kinds += [(each, CostAssumption.PREFETCHED) for each in (slower, slow) if each is not None]
+    return [*kinds, (machine, CostAssumption.OVERLAP)]
 
 
 def avoid_groups(search: PlanSearch) -> None:
@@ -79,7 +92,7 @@ def use_less_sram(search: PlanSearch) -> None:
     for number, timed in enumerate(search.timed):
         if timed.candidate.size == search.size and timed.kind.tiling == "auto":
             heappush(waiting, (timed.cycles, number, timed))
-    for _ in range(MAX_LESS_SRAM):
+    for _ in range(search.share(MIN_LESS_SRAM, LESS_SRAM_LAYERS)):
         if not waiting or waiting[0][0] > LESS_SRAM_RATIO * search.least_cycles:
             return
         _, number, timed = heappop(waiting)
@@ -100,7 +113,7 @@ def _smaller_size(timed: TimedPlan, least: int) -> int:
 
 PASSES = (
     Pass(compare_placements, "", "", ""),
-    Pass(plan_for_a_deeper_machine, "", "", ""),
+    Pass(plan_for_worse_machines, "", "", ""),
     Pass(avoid_groups, "", "", ""),
     Pass(tile_simply, "", "", ""),
     Pass(use_less_sram, "", "", ""),

@@ -39,10 +39,9 @@ class PlanMemory:
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
     # Or why there is none.
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
+    # By the identity of a plan and a number of parts, it in smaller tiles; None where it cannot be cut.
     parted: dict[tuple[int, int], SramPlan | None] = field(default_factory=dict)
-    """By the identity of a plan and a number of parts, the plan in smaller tiles; None where there is none."""
     known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
-    deep_prefetches: dict[int, SramPlan] = field(default_factory=dict)  # likewise, with the deep machine's
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
 

@@ -24,6 +24,12 @@ class PlanSearch:
         """Whether tensors may stay in SRAM, and weights be prefetched."""
         return keeps_tensors(self.maker.options)
 
+    def share(self, least: int, layers: int) -> int:
+        """How many plans a pass times: at least so many, or more if they have so many layers together. So
+        every network gets about the same effort."""
+        (best,) = self.best()
+        return max(least, layers // max(len(best.plan.tilings), 1))
+
     @property
     def least_cycles(self) -> int:
         """The cycles of the fastest plan."""

@@ -1,4 +1,4 @@
-"""Chooses the program: the passes make plans, the simulator's issue stage times them, and the fastest is kept.
+"""Chooses the program: passes make plans, the simulator's issue stage times them, and the fastest is kept.
 
 `passes` lists them; `docs/planner.md` explains the search and what it leaves out.
 """
@@ -60,7 +60,7 @@ class ChosenPlan:
 
 
 def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
-    """The placements of a network; finds them, and the SRAM that suffices, if the memory does not know them."""
+    """The placements of a network; found with the SRAM that suffices, unless the memory has them."""
     memory = maker.memory
     if memory.placements is None:
         policy = maker.policy(maker.config, maker.options.tiling, CostAssumption.NO_OVERLAP)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
-from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, TimedPlan, fastest
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.worse_machines import deep_machine
@@ -28,7 +28,7 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 FIRST_PARTS, OTHER_PARTS = 4, (2, 8)
 ALL_PARTS = (2, 4, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
-MAX_CUT = 4  # plans that are tried in smaller tiles
+MIN_CUT, CUT_LAYERS = 4, 60  # the least number of plans that are tried in smaller tiles, and their layers
 MAX_BY_TIMES = 1  # plans whose prefetches are planned again
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
@@ -57,8 +57,8 @@ def cut_at_changes_of_unit(search: PlanSearch) -> None:
 
 
 def _promising(search: PlanSearch) -> list[PlanCandidate]:
-    """Plans that smaller tiles could make the fastest: of those the fastest as it is; then, in turn for each
-    machine that plans are for, by the estimates for it, whose order matches that with smaller tiles better."""
+    """Plans that smaller tiles could make the fastest: first the fastest of them, then in turn those for each
+    machine by its estimates, whose order matches that of the times with smaller tiles better."""
     least, found = search.least_cycles, list[PlanCandidate]()
     for timed in search.best(len(search.timed)):
         hidden = hidden_cycles(timed.plan)
@@ -69,7 +69,7 @@ def _promising(search: PlanSearch) -> list[PlanCandidate]:
         if candidate.kind.network is found[0].kind.network:
             orders[candidate.kind.machine].append(candidate)
     by_turns = [candidate for turn in zip_longest(*orders.values()) for candidate in turn if candidate]
-    return [*found[:1], *by_turns[: MAX_CUT - 1]]
+    return [*found[:1], *by_turns[: search.share(MIN_CUT, CUT_LAYERS) - 1]]
 
 
 def _in_parts(search: PlanSearch, whole: PlanCandidate, parts: int) -> TimedPlan | None:

@@ -17,7 +17,7 @@ _WAYS: tuple[tuple[str, ...], ...] = (
     ("sram_bandwidth", "sram_ports", "line_buffer_bytes", "weight_buffer_bytes", "mac_results",
      "vector_requantizations", "vector_divisions"),
 )  # fmt: skip
-_UNLIMITED_RATE = 8  # bytes per cycle, half of an unlimited bandwidth
+_MODERATE, _SLOW = 8, 2  # bytes per cycle
 _DEEP = 16  # cycles to fill or drain a deep pipeline
 # Cycles of latency: with the machine's own, DS-CNN on 16x16 lost 1.8 % from latency 70 to 64.
 _FAR = 128
@@ -43,11 +43,19 @@ def deep_machine(machine: DlaConfig) -> DlaConfig:
     )
 
 
-@lru_cache(maxsize=256)
 def slower_machine(machine: DlaConfig) -> DlaConfig | None:
-    """A machine with half the bandwidth, None where it has hardly any."""
-    rate = int(min(_value(machine, "dma_bandwidth"), 2 * _UNLIMITED_RATE)) // 2
-    return machine.replace(dma_bandwidth=rate) if rate else None
+    """A machine with half the bandwidth, 8 bytes per cycle where it is unlimited; None where it has one."""
+    return _with_bandwidth(machine, (machine.dma_bandwidth or 2 * _MODERATE) // 2)
+
+
+def slow_machine(machine: DlaConfig) -> DlaConfig | None:
+    """A machine with very little bandwidth; None where it has no more."""
+    return _with_bandwidth(machine, _SLOW)
+
+
+@lru_cache(maxsize=256)
+def _with_bandwidth(machine: DlaConfig, rate: int) -> DlaConfig | None:
+    return machine.replace(dma_bandwidth=rate) if 0 < rate < _value(machine, "dma_bandwidth") else None
 
 
 def _worse_values(machine: DlaConfig) -> Iterator[dict[str, object]]:
