@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
@@ -26,7 +26,7 @@ PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
 MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 2, 60
 MIN_LESS_SRAM, LESS_SRAM_LAYERS = 10, 200
 # A smaller size of SRAM is tried while the plan for the size before takes at most so many times the least.
-LESS_SRAM_RATIO = 1.02
+LESS_SRAM_RATIO, SIZE_PART = 1.05, 256
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
@@ -85,21 +85,29 @@ def tile_simply(search: PlanSearch) -> None:
 
 
 def use_less_sram(search: PlanSearch) -> None:
-    """Time plans for less SRAM, next the one whose kind was fastest with the size before."""
+    """Time plans for less SRAM: next the one whose kind was fastest with the size before, where each size
+    that was tried counts as a little time, so that other kinds get a turn."""
     if not search.keeps_tensors:
         return
-    waiting = list[tuple[int, int, TimedPlan]]()
-    for number, timed in enumerate(search.timed):
-        if timed.candidate.size == search.size and timed.kind.tiling == "auto":
-            heappush(waiting, (timed.cycles, number, timed))
+    waiting = [
+        (timed.cycles, number, 0, timed)
+        for number, timed in enumerate(search.timed)
+        if _is_first(search, timed)
+    ]
+    heapify(waiting)
     for _ in range(search.share(MIN_LESS_SRAM, LESS_SRAM_LAYERS)):
-        if not waiting or waiting[0][0] > LESS_SRAM_RATIO * search.least_cycles:
+        if not waiting or waiting[0][-1].cycles > LESS_SRAM_RATIO * search.least_cycles:
             return
-        _, number, timed = heappop(waiting)
+        _, number, sizes, timed = heappop(waiting)
         size = _smaller_size(timed, search.size // MIN_SRAM_PART)
         smaller = search.try_kind(timed.kind, size) if size else None
         if smaller is not None and smaller.plan.tasks <= MAX_TASKS:
-            heappush(waiting, (smaller.cycles, number, smaller))
+            rank = smaller.cycles + smaller.cycles * (sizes + 1) // SIZE_PART
+            heappush(waiting, (rank, number, sizes + 1, smaller))
+
+
+def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:
+    return timed.candidate.size == search.size and timed.kind.tiling == "auto"
 
 
 def _smaller_size(timed: TimedPlan, least: int) -> int:
