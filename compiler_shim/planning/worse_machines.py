@@ -3,19 +3,17 @@ so that no better machine gets a slower plan."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from math import inf
 
 from dlasim.sim.config import PARAMETERS, DlaConfig
 from dlasim.sim.parameters import Better
 
-# Parameters that are made worse together.
-_WAYS: tuple[tuple[str, ...], ...] = (
-    ("dma_latency",), ("issue_cycles", "check_cycles"), ("mac_fill", "vector_fill"),
-    ("mac_drain", "vector_drain"), ("dma_bandwidth",), ("vector_lanes",),
-    ("sram_bandwidth", "sram_ports", "line_buffer_bytes", "weight_buffer_bytes", "mac_results",
-     "vector_requantizations", "vector_divisions"),
+# Parameters that only cost time: the worst machine has the default's values where these are worse.
+_WORSE = (
+    "dma_latency", "issue_cycles", "check_cycles", "mac_fill", "vector_fill", "mac_drain", "vector_drain",
+    "dma_bandwidth", "vector_lanes", "sram_bandwidth", "sram_ports", "line_buffer_bytes", "weight_buffer_bytes", "mac_results",
+    "vector_requantizations", "vector_divisions",
 )  # fmt: skip
 _MODERATE, _SLOW = 8, 2  # bytes per cycle
 _DEEP = 16  # cycles to fill or drain a deep pipeline
@@ -27,7 +25,8 @@ _DEFAULT = DlaConfig()
 @lru_cache(maxsize=256)
 def worst_machine(machine: DlaConfig) -> DlaConfig:
     """A machine with the default's values wherever it is better than the default."""
-    worse = {name: value for values in _worse_values(machine) for name, value in values.items()}
+    better = [name for name in _WORSE if _quality(machine, name) > _quality(_DEFAULT, name)]
+    worse = {name: getattr(_DEFAULT, name) for name in better}
     return machine.replace(**worse) if worse else machine
 
 
@@ -56,14 +55,6 @@ def slow_machine(machine: DlaConfig) -> DlaConfig | None:
 @lru_cache(maxsize=256)
 def _with_bandwidth(machine: DlaConfig, rate: int) -> DlaConfig | None:
     return machine.replace(dma_bandwidth=rate) if 0 < rate < _value(machine, "dma_bandwidth") else None
-
-
-def _worse_values(machine: DlaConfig) -> Iterator[dict[str, object]]:
-    """By way, the parameters in which a machine is better than the default, with the default's values."""
-    for names in _WAYS:
-        better = [name for name in names if _quality(machine, name) > _quality(_DEFAULT, name)]
-        if better:
-            yield {name: getattr(_DEFAULT, name) for name in better}
 
 
 def _quality(machine: DlaConfig, name: str) -> float:
