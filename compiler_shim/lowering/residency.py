@@ -83,7 +83,8 @@ class SramPlanner:
         self._budgets.clear()
         if sram_bytes not in self._choices:
             self._choices[sram_bytes] = self._choose()
-        resident, segments = map(list, self._choices[sram_bytes])
+        chosen, segments = self._choices[sram_bytes]
+        resident = list(chosen)
         while True:
             residents = self._assign_addresses(resident, segments)
             stuck = None
