@@ -19,7 +19,12 @@ from dlasim.compiler_shim.planning.refinement import (
     cut_at_changes_of_unit,
     use_known_times,
 )
-from dlasim.compiler_shim.planning.worse_machines import deep_machine, slow_machine, slower_machine
+from dlasim.compiler_shim.planning.worse_machines import (
+    deep_machine,
+    slow_machine,
+    slower_machine,
+    worst_machine,
+)
 from dlasim.dataclass import dataclass
 from dlasim.sim.config import DlaConfig
 
@@ -82,7 +87,8 @@ def _other_kinds(machine: DlaConfig) -> list[tuple[DlaConfig, CostAssumption]]:
     kinds = [(deep, assumption) for assumption in ESTIMATES]
     slower, slow = slower_machine(machine), slow_machine(deep)
     one_memory = machine.replace(memories="", buses="") if machine.memories else None
-    others = [each for each in (one_memory, slower, slow) if each is not None]
+    worst = worst_machine(machine) if worst_machine(machine) != machine else None
+    others = [each for each in (worst, one_memory, slow, slower) if each is not None]
     kinds += [(each, CostAssumption.PREFETCHED) for each in others]
     return [*kinds, (machine, CostAssumption.OVERLAP)]
 

@@ -36,15 +36,15 @@ RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 def cut_at_changes_of_unit(search: PlanSearch) -> None:
     """Time promising plans in smaller tiles, so that the MAC and the VECTOR unit work in parallel.
 
-    First each plan is cut into the same number of parts at all changes of unit, with tensors in bytes that
-    the previous step does not use; the first plan also with its own addresses. Then the best of these is cut
+    First each plan is cut into the same number of parts at all changes of unit, and the same with tensors in
+    bytes that the previous step does not use. Then the best of these is cut
     into other numbers of parts, and into the best number at each change.
     """
     maker, found = search.maker, list[TimedPlan]()
     if not (search.keeps_tensors and units_overlap(maker.config)):
         return
-    for number, candidate in enumerate(_promising(search)):
-        plans = [] if number else [candidate.plan]
+    for candidate in _promising(search):
+        plans = [candidate.plan]
         with suppress(InputError):
             plans.append(maker.plan(candidate.kind, candidate.size, apart=True))
         for plan in plans:
@@ -58,9 +58,10 @@ def cut_at_changes_of_unit(search: PlanSearch) -> None:
 
 def _promising(search: PlanSearch) -> list[PlanCandidate]:
     """Plans that smaller tiles could make the fastest: first the fastest of them, then in turn those for each
-    machine by its estimates, whose order matches that of the times with smaller tiles better."""
+    machine by its estimates, whose order matches that of the times with smaller tiles better. Plans with the
+    same commands get other prefetches when they are cut, each those of its machine."""
     least, found = search.least_cycles, list[PlanCandidate]()
-    for timed in search.best(len(search.timed)):
+    for timed in sorted(search.timed, key=lambda timed: timed.cycles):
         hidden = hidden_cycles(timed.plan)
         if hidden and timed.cycles - hidden < least:
             found.append(timed.candidate)

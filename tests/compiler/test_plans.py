@@ -193,7 +193,7 @@ def test_plans_are_close_to_the_bound(name, size_kib, most, tmp_path):
 
 
 def test_a_large_network_in_little_sram_is_close_to_the_bound(tmp_path):
-    # The plan for half the bandwidth: 1.0964.
+    # The plan for the deep machine with 2 bytes per cycle: 1.0964.
     network, config = built_in(tmp_path, "mobilenet_v2"), DlaConfig().replace(sram_bytes=64 * KIB)
     program = lower_for(network, config, CompileOptions(), False).program
     assert program_cycles(program, config) <= 1.10 * find_bound(config, program.work).cycles
