@@ -81,8 +81,9 @@ def plan_for_worse_machines(search: PlanSearch) -> None:
 
 def _other_kinds(machine: DlaConfig) -> list[tuple[DlaConfig, CostAssumption]]:
     """Machines and estimates, those first that are best most often: a deeper machine, which has larger tiles;
-    one memory instead of several; and machines with less bandwidth, which have second buffers for inputs, as
-    smaller tiles need them."""
+    the worst, whose prefetches are also right for machines that are better in latency; one memory instead of
+    several; and machines with less bandwidth, which have second buffers for inputs, as smaller tiles need
+    them."""
     deep = deep_machine(machine)
     kinds = [(deep, assumption) for assumption in ESTIMATES]
     slower, slow = slower_machine(machine), slow_machine(deep)
@@ -152,11 +153,11 @@ PASSES = (
     ),
     Pass(
         plan_for_worse_machines,
-        "the best placements for the deep machine by both estimates, as for one memory, for half the"
-        " bandwidth, for the deep machine with 2 bytes per cycle, and by estimates in which tiles overlap"
-        " perfectly",
+        "the best placements for the deep machine by both estimates; for the machine that is worst in every way,"
+        " with one memory, for the deep machine with 2 bytes per cycle, and for half the bandwidth; and by"
+        " estimates in which tiles overlap perfectly",
         "a better machine must not be slower; plans for slow memories have second buffers for inputs",
-        f"{MIN_OTHER_KINDS} to 6 for each placement, {OTHER_KINDS_LAYERS} layers",
+        f"{MIN_OTHER_KINDS} to 7 for each placement, {OTHER_KINDS_LAYERS} layers",
     ),
     Pass(
         avoid_groups,
@@ -182,7 +183,7 @@ PASSES = (
         "promising plans in smaller tiles at changes between MAC and VECTOR: in 4 parts, the best in 2 and 8,"
         " then in the best number at each change",
         "both units work side by side",
-        f"{MIN_CUT}, or {CUT_LAYERS} layers; 4 more",
+        f"{MIN_CUT}, or {CUT_LAYERS} layers, each twice; 3 more",
     ),
     Pass(
         use_known_times,
