@@ -153,9 +153,9 @@ PASSES = (
     ),
     Pass(
         plan_for_worse_machines,
-        "the best placements for the deep machine by both estimates; for the machine that is worst in every way,"
-        " with one memory, for the deep machine with 2 bytes per cycle, and for half the bandwidth; and by"
-        " estimates in which tiles overlap perfectly",
+        "the best placements for the deep machine by both estimates; for the machine that is worst in every"
+        " way, with one memory, for the deep machine with 2 bytes per cycle, and for half the bandwidth; and"
+        " by estimates in which tiles overlap perfectly",
         "a better machine must not be slower; plans for slow memories have second buffers for inputs",
         f"{MIN_OTHER_KINDS} to 7 for each placement, {OTHER_KINDS_LAYERS} layers",
     ),
