@@ -95,10 +95,11 @@ def _other_kinds(machine: DlaConfig) -> list[tuple[DlaConfig, CostAssumption]]:
 
 
 def avoid_groups(search: PlanSearch) -> None:
-    """Time the fastest plan without chains in groups of channels, whose estimates leave out prefetches."""
-    (best,) = search.best()
-    if best.plan.has_groups:
-        search.try_kind(replace(best.kind, by_groups=False))
+    """Time the fastest plan, and those for the machine itself, without chains in groups of channels, whose
+    estimates leave out prefetches."""
+    own = [timed for timed in search.timed if timed.kind.machine == search.maker.machine]
+    for kind in dict.fromkeys([timed.kind for timed in (*search.best(), *own) if timed.plan.has_groups]):
+        search.try_kind(replace(kind, by_groups=False))
 
 
 def tile_simply(search: PlanSearch) -> None:
@@ -161,9 +162,9 @@ PASSES = (
     ),
     Pass(
         avoid_groups,
-        "the fastest plan without chains in groups of channels",
+        "the fastest plan, and those for the machine itself, without chains in groups of channels",
         "estimates of such chains leave out prefetches",
-        "1",
+        "up to 4",
     ),
     Pass(
         tile_simply,
