@@ -12,8 +12,8 @@ from dlasim.sim.parameters import Better
 # Parameters that only cost time: the worst machine has the default's values where these are worse.
 _WORSE = (
     "dma_latency", "issue_cycles", "check_cycles", "mac_fill", "vector_fill", "mac_drain", "vector_drain",
-    "dma_bandwidth", "vector_lanes", "sram_bandwidth", "sram_ports", "line_buffer_bytes", "weight_buffer_bytes", "mac_results",
-    "vector_requantizations", "vector_divisions",
+    "dma_bandwidth", "vector_lanes", "sram_bandwidth", "sram_ports", "line_buffer_bytes",
+    "weight_buffer_bytes", "mac_results", "vector_requantizations", "vector_divisions",
 )  # fmt: skip
 _MODERATE, _SLOW = 8, 2  # bytes per cycle
 _DEEP = 16  # cycles to fill or drain a deep pipeline
