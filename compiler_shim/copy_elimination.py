@@ -94,7 +94,6 @@ class _CopyElimination:
         self._writers[base] = self._writers[base] - {step} | self._writers[root] - {step}
         return True
 
-
     def _reads_around_its_output(self, node: DlaNode) -> bool:
         """Whether it reads other pixels than it writes, of one tensor. A tile of its input then begins in
         another row or column than that of its output, and the two are no slices of the same pixels."""

@@ -35,9 +35,7 @@ class Placements:
 
     def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
         self._network, self._policy = network, policy
-        self._problems = [
-            [TilingProblems(node, policy.machine) for node in item.dla] for item in network.items
-        ]
+        self._problems = [[policy.machine.problems(node) for node in item.dla] for item in network.items]
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
         self._cpu_cycles = [
             sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)

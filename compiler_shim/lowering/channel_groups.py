@@ -9,7 +9,7 @@ each is used once. A buffer between two nodes holds two groups: the first node i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.chains import ChainLayout, ChainTiling
@@ -33,29 +33,36 @@ class ChannelTilings:
 
     def __init__(self, problems: Sequence[TilingProblem]) -> None:
         self._problems = problems
-        self._known: list[ChainTiling] | None = None
+        self._known: dict[int, ChainTiling] = {}  # by channels of a group
 
     def best(self, budget: int) -> ChainTiling | None:
         """The cheapest that fits."""
-        if self._known is None:
-            is_useful = _may_gain(self._problems) and _are_groupable(self._problems)
-            self._known = self._find() if is_useful else []
-        if not self._known:
-            return None
-        fitting = [tiling for tiling in self._known if tiling.sram_bytes <= budget]
+        sizes = [size for size in self._sizes if self._layouts[size].sram_bytes <= budget]
+        fitting = [self._tiling(size) for size in sizes]
         return min(fitting, key=lambda tiling: tiling.cycles, default=None)
 
-    def _find(self) -> list[ChainTiling]:
-        problems = self._problems
-        channels = problems[0].channels
-        lanes = max([problem.machine_costs.unit.output_lanes for problem in problems])
-        layouts = _layouts(tuple([problem.geometry for problem in problems]))
-        found = []
+    @cached_property
+    def _layouts(self) -> _GroupLayouts:
+        return _layouts(tuple([problem.geometry for problem in self._problems]))
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """The sizes of a group that are worth trying."""
+        found = list[int]()
+        if not (_may_gain(self._problems) and _are_groupable(self._problems)):
+            return found
+        lanes = max([problem.machine_costs.unit.output_lanes for problem in self._problems])
+        channels = self._problems[0].channels
         size, parts = smaller_group(channels, 1, lanes, channels, 1)
         while size >= lanes:  # smaller groups waste work
-            found.append(_estimate(problems, layouts, size))
+            found.append(size)
             size, parts = smaller_group(channels, 1, lanes, size, parts)
         return found
+
+    def _tiling(self, size: int) -> ChainTiling:
+        if size not in self._known:
+            self._known[size] = _estimate(self._problems, self._layouts, size)
+        return self._known[size]
 
 
 def _may_gain(problems: Sequence[TilingProblem]) -> bool:

@@ -163,10 +163,10 @@ class Geometries(dict[InSram, Geometry]):
 
     def __init__(self, shape: NodeShape) -> None:
         super().__init__()
-        self._shape = shape
+        self.shape = shape
 
     def __missing__(self, in_sram: InSram) -> Geometry:
-        made = self[in_sram] = Geometry(self._shape, in_sram)
+        made = self[in_sram] = Geometry(self.shape, in_sram)
         return made
 
 

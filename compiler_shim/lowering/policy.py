@@ -38,14 +38,15 @@ class Policy:
     first_machine: MachineModel = field(init=False)
     _finder: Finder = field(init=False)
     _stripes: StripeFinder = field(init=False)
-    _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
-    _of_problem: dict[TilingProblem, _Known] = field(default_factory=dict)  # so that no kind is hashed
-    _chains: dict[object, ChainTilings] = field(default_factory=dict)
+    _known: dict[TilingProblem, _Known] = field(default_factory=dict)
+    _chains: dict[tuple[TilingProblem, ...], ChainTilings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.machine = MachineModel(self.config, self.assumption)
         # Nothing comes before the first node.
-        self.first_machine = MachineModel(self.config, min(self.assumption, CostAssumption.OVERLAP))
+        self.first_machine = self.machine
+        if self.assumption is CostAssumption.PREFETCHED:
+            self.first_machine = MachineModel(self.config, CostAssumption.OVERLAP)
         self._finder = Finder(by_channels=self.options.tiling != "auto")
         self._stripes = StripeFinder(self.machine)
 
@@ -60,27 +61,23 @@ class Policy:
         What is best within the next larger power of two, and fits, is taken. So the answer does not depend on
         what has been asked before.
         """
-        known = self._of_problem.get(problem)
-        if known is None:
-            known = self._known.get(problem.kind) or self._find_most(problem)
-            self._of_problem[problem] = known
-        return self._within(problem, known, budget)
+        return self._within(problem, self._known.get(problem) or self._find_most(problem), budget)
 
     def chain_tilings(self, problems: Sequence[TilingProblem]) -> ChainTilings:
         """The tilings of a chain of these nodes."""
-        kinds = tuple([(problem.kind, problem.link) for problem in problems])
-        found = self._chains.get(kinds)
+        nodes = tuple(problems)
+        found = self._chains.get(nodes)
         if found is None:
-            found = self._chains[kinds] = ChainTilings(problems, self._stripes, self.by_groups)
+            found = self._chains[nodes] = ChainTilings(problems, self._stripes, self.by_groups)
         return found
 
     def sufficient_bytes(self, problem: TilingProblem) -> int:
         """The budget above which a node's tiling is always the same."""
-        return (self._known.get(problem.kind) or self._find_most(problem)).sufficient_bytes
+        return (self._known.get(problem) or self._find_most(problem)).sufficient_bytes
 
     def _find_most(self, problem: TilingProblem) -> _Known:
         most, sufficient = self._finder.find(problem, INFINITE - 1)
-        known = self._known[problem.kind] = _Known(sufficient, most)
+        known = self._known[problem] = _Known(sufficient, most)
         return known
 
     def _within(self, problem: TilingProblem, known: _Known, budget: int) -> Tiling | None:

@@ -23,20 +23,25 @@ from dlasim.compiler_shim.lowering.search import MAX_OVERHEAD_PART
 from dlasim.compiler_shim.lowering.sram_plan import Residents, SramPlan
 from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch, state_of, values_of
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
-from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
+from dlasim.compiler_shim.lowering.tiling import TilingProblem
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.errors import InputError
 
 TRAFFIC_WEIGHT = 1 / 1024  # cycles that a byte over the bus counts for besides its time
 
 
-class _KnownChain:
-    """The values that a chain reads or writes, and its tilings by which of them are in SRAM."""
+class _KnownSegment:
+    """The values that a node or a chain reads or writes, by which of them are in SRAM its cost within a
+    budget, and a chain's tilings."""
 
-    __slots__ = ("tilings", "used")
+    __slots__ = ("costs", "tilings", "used")
 
     def __init__(self, used: State) -> None:
-        self.used, self.tilings = used, dict[State, ChainTilings]()
+        self.used, self.costs, self.tilings = (
+            used,
+            dict[tuple[State, int], float](),
+            dict[State, ChainTilings](),
+        )
 
 
 class SramPlanner:
@@ -64,18 +69,22 @@ class SramPlanner:
         self._known_problems: dict[int, dict[State, TilingProblem]] = {step: {} for step in self._nodes}
         self._budgets: dict[State, int] = {}
         self._problems = {
-            step: TilingProblems(node, policy.first_machine if number == 0 else policy.machine)
+            step: (policy.first_machine if number == 0 else policy.machine).problems(node)
             for number, (step, node) in enumerate(self._nodes.items())
         }
         self._links = frozenset(step for step in self._nodes if self._find_link(step))
-        self._chains: dict[Segment, _KnownChain] = {}
+        self._known_segments: dict[Segment, _KnownSegment] = {}
+        self._choices: dict[int, tuple[list[int], list[Segment]]] = {}  # by size of the SRAM
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
         """Plan the SRAM for a size. With `apart`, tensors are written, as far as there is room, to bytes that
         the previous step does not use, so that both steps can run in parallel."""
         self._limit, self._apart = sram_bytes, apart
         self._budgets.clear()
-        resident, segments = self._choose()
+        if sram_bytes not in self._choices:
+            self._choices[sram_bytes] = self._choose()
+        chosen, segments = self._choices[sram_bytes]
+        resident = list(chosen)
         while True:
             residents = self._assign_addresses(resident, segments)
             stuck = None
@@ -282,6 +291,14 @@ class SramPlanner:
         """Cycles of these steps, plus a little for each byte over the bus, which costs energy."""
         if budget <= 0:
             return inf
+        known = self._segment(steps)
+        key = known.used & resident, budget
+        cost = known.costs.get(key)
+        if cost is None:
+            cost = known.costs[key] = self._find_cost(steps, resident, budget)
+        return cost
+
+    def _find_cost(self, steps: Segment, resident: State, budget: int) -> float:
         if len(steps) == 1:
             problem = self._problem(steps[0], resident)
             tiling = self._policy.tiling(problem, budget)
@@ -295,15 +312,19 @@ class SramPlanner:
 
     def _chain_tilings(self, steps: Segment, resident: State) -> ChainTilings:
         """The tilings of a chain if these of the values that it reads or writes are in SRAM."""
-        chain = self._chains.get(steps)
-        if chain is None:
-            chain = self._chains[steps] = _KnownChain(self._values_used(steps))
+        chain = self._segment(steps)
         touched = chain.used & resident
         found = chain.tilings.get(touched)
         if found is None:
             problems = self._chain_problems(steps, touched)
             found = chain.tilings[touched] = self._policy.chain_tilings(problems)
         return found
+
+    def _segment(self, steps: Segment) -> _KnownSegment:
+        known = self._known_segments.get(steps)
+        if known is None:
+            known = self._known_segments[steps] = _KnownSegment(self._values_used(steps))
+        return known
 
     def _chain_problems(self, steps: Segment, resident: State) -> list[TilingProblem]:
         """The nodes of a chain: the input of each comes from the node before, its output goes to the next."""

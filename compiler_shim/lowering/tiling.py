@@ -87,6 +87,7 @@ class MachineModel:
         self.check_cycles = cost.check_cycles(self._timed)
         self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
         self._costs: dict[tuple[str, bool, int], MachineCosts] = {}
+        self._problems: dict[object, TilingProblems] = {}
         ports = 4 if self.copier.port_rate else 1  # operands that may cross the SRAM's ports
         memories = self.bus, self.constants
         dearest_byte = max(
@@ -96,10 +97,19 @@ class MachineModel:
 
     def costs(self, node: DlaNode) -> MachineCosts:
         """What the routines read of it for nodes like this."""
-        kind = (node.mnemonic, node.is_channel_by_channel, node.fields.get("mode", 0))
+        kind = _costs_kind(node)
         found = self._costs.get(kind)
         if found is None:
             found = self._costs[kind] = self._costs_of(node)
+        return found
+
+    def problems(self, node: DlaNode) -> TilingProblems:
+        """A node on this machine. Nodes that are alike share one, and so all that is found for it."""
+        geometries = geometries_of(node)
+        kind = (geometries.shape, *_costs_kind(node), node.pad[0])
+        found = self._problems.get(kind)
+        if found is None:
+            found = self._problems[kind] = TilingProblems(node, self)
         return found
 
     def load_cycles(self, size_bytes: int) -> int:
@@ -142,27 +152,24 @@ class MachineModel:
         )
 
 
+def _costs_kind(node: DlaNode) -> tuple[str, bool, int]:
+    """What the costs of a node depend on, besides its geometry."""
+    return node.mnemonic, node.is_channel_by_channel, node.fields.get("mode", 0)
+
+
 class TilingProblem:
-    """One node on one machine, with its tensors in SRAM or in memory."""
+    """Nodes that are alike on one machine, with their tensors in SRAM or in memory; `node` is one of them."""
 
     def __init__(self, node: DlaNode, machine: MachineModel, costs: MachineCosts, geometry: Geometry) -> None:
         self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self.kind = (
-            geometry,
-            node.mnemonic,
-            node.is_channel_by_channel,
-            node.fields.get("mode", 0),
-            machine.assumption,
-        )
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
-        self._elsewhere: TilingProblem | None = None
         self._tensor_cycles = dict[tuple[TileShape, MachineModel], int]()
 
     @cached_property
     def work_cycles(self) -> int:
-        """Cycles of pure work."""
+        """Cycles of pure work, wherever the tensors are."""
         sizes, machine = self.geometry.sizes, self.machine_costs
         return tile_costs.work_cycles(sizes, machine, self.channels, self.depth)
 
@@ -260,13 +267,10 @@ class TilingProblem:
         return tile_costs.least_cycles(self.geometry.sizes, self.machine_costs)
 
     def on(self, machine: MachineModel) -> TilingProblem:
-        """The same on another machine; the last one that was asked for is kept."""
-        if self._elsewhere is not None and self._elsewhere.machine is machine:
-            return self._elsewhere
+        """The same on another machine."""
         if machine.config is self.machine.config or machine.config == self.machine.config:
             return self
-        self._elsewhere = TilingProblem(self.node, machine, machine.costs(self.node), self.geometry)
-        return self._elsewhere
+        return machine.problems(self.node)[self.in_sram]
 
     def _groups(self, tiling: Tiling) -> int:
         return -(-self.channels // tiling.tile_shape.channels)

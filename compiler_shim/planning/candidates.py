@@ -1,8 +1,8 @@
-"""What plans are made with, and the plans that are compared."""
+"""The plans that are compared, and what they were made with."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterable
 
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
@@ -10,8 +10,6 @@ from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.dataclass import dataclass
 from dlasim.sim.config import DlaConfig
-
-SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +26,23 @@ class PlanKind:
 
 @dataclass(frozen=True, slots=True)
 class PlanCandidate:
-    """A plan, and what it was made with."""
+    """A plan, and what it was made with; where it is one in smaller tiles, also the plan before that."""
 
     kind: PlanKind
     plan: SramPlan
     size: int
+    before_cutting: SramPlan | None = None
 
-    def key(self) -> object:
-        """Of plans with the same key, one is timed. Small networks hardly take other time with other
-        addresses."""
-        plan, network = self.plan, self.kind.network
-        same = network, plan.addresses.keys(), plan.tilings, plan.chains, plan.prefetches.loads
-        if node_count(network) <= SMALLER:
-            return same
-        return *same, plan.addresses, plan.buffers, plan.prefetches.addresses
+    @property
+    def whole(self) -> SramPlan:
+        """The plan before it was cut into smaller tiles."""
+        return self.before_cutting or self.plan
+
+    def layer(self, step: int) -> int:
+        """The layer of a step."""
+        node = self.kind.network.nodes[step]
+        assert isinstance(node, DlaNode)
+        return node.layer
 
     def commands(self) -> object:
         """All that decides about the commands. Plans for different machines often have the same, but other
@@ -58,24 +59,30 @@ class PlanCandidate:
         )
 
 
-Timed = tuple[int, PlanCandidate, Lowered | None]  # its cycles, and the program if it was made for that
+@dataclass(frozen=True, slots=True)
+class TimedPlan:
+    """A plan, its cycles, and the program if it was made for that."""
+
+    cycles: int
+    candidate: PlanCandidate
+    lowered: Lowered | None
+
+    @property
+    def plan(self) -> SramPlan:
+        """The plan that was timed."""
+        return self.candidate.plan
+
+    @property
+    def kind(self) -> PlanKind:
+        """What it was made with."""
+        return self.candidate.kind
 
 
-def node_count(network: PlacedNetwork) -> int:
-    """How many nodes run on the DLA."""
-    return sum(isinstance(node, DlaNode) for node in network.nodes)
-
-
-class ProgramDeduplicator:
-    """Tells candidates that give the same program as one before."""
-
-    def __init__(self) -> None:
-        self._keys = defaultdict[int, list[object]](list)  # by the estimate, which equal keys share
-
-    def is_new(self, candidate: PlanCandidate) -> bool:
-        """Whether it is the first of its program."""
-        key, known = candidate.key(), self._keys[candidate.plan.estimated_cycles]
-        if key in known:
-            return False
-        known.append(key)
-        return True
+def fastest(timed: Iterable[TimedPlan], count: int) -> list[TimedPlan]:
+    """The `count` fastest, each with different commands."""
+    found = dict[object, TimedPlan]()
+    for each in sorted(timed, key=lambda each: each.cycles):
+        if len(found) == count:
+            break
+        found.setdefault(each.candidate.commands(), each)
+    return list(found.values())

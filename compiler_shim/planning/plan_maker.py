@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
@@ -14,7 +14,7 @@ from dlasim.compiler_shim.lowering.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiling import CostAssumption, MachineModel
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
-from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, Timed
+from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.worse_machines import worst_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
@@ -23,14 +23,6 @@ from dlasim.sim.cost import fully_timed
 from dlasim.sim.duration import program_cycles
 
 MAX_SRAM = 1 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class PartedPlan:
-    """A plan, and by the number of parts the same in smaller tiles, None where it cannot be cut."""
-
-    whole: SramPlan
-    smaller: dict[int, SramPlan | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -47,9 +39,9 @@ class PlanMemory:
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
     # Or why there is none.
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
-    parted: dict[int, PartedPlan] = field(default_factory=dict)  # by identity, a plan in smaller tiles
+    # By the identity of a plan and a number of parts, it in smaller tiles; None where it cannot be cut.
+    parted: dict[tuple[int, int], SramPlan | None] = field(default_factory=dict)
     known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
-    deep_prefetches: dict[int, SramPlan] = field(default_factory=dict)  # likewise, with the deep machine's
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
 
@@ -131,30 +123,18 @@ class PlanMaker:
             known[key] = Policy(machine, options, assumption, by_groups)
         return known[key]
 
-    def time_all(self, candidates: Iterable[PlanCandidate]) -> tuple[list[Timed], list[InputError]]:
-        """The times of the candidates for which a program can be made, and why the others have none."""
-        timed: list[Timed] = []
-        refusals: list[InputError] = []
-        for candidate in candidates:
-            try:
-                cycles, lowered = self._time(candidate)
-            except InputError as error:  # too many tiles or operations
-                refusals.append(error.with_traceback(None))  # which would keep this list alive
-            else:
-                timed.append((cycles, candidate, lowered))
-        return timed, refusals
-
-    def _time(self, candidate: PlanCandidate) -> tuple[int, Lowered | None]:
+    def time(self, candidate: PlanCandidate) -> TimedPlan:
+        """A candidate with its cycles; an InputError where it has too many tiles or operations."""
         memory, plan = self.memory, id(candidate.plan)
         if plan in memory.cycles:
-            return memory.cycles[plan], None
+            return TimedPlan(memory.cycles[plan], candidate, None)
         commands, lowered = candidate.commands(), None
         cycles = memory.timed.get(commands)
         if cycles is None:
             lowered = self.emit(candidate, False)
             cycles = memory.timed[commands] = program_cycles(lowered.program, self.timed_machine)
         memory.cycles[plan] = cycles
-        return cycles, lowered
+        return TimedPlan(cycles, candidate, lowered)
 
     def emit(self, candidate: PlanCandidate, with_constants: bool) -> Lowered:
         """The program of a candidate."""

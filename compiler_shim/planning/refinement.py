@@ -1,10 +1,10 @@
-"""Changes the best plans: smaller tiles, so that both units work side by side, and other prefetches, by the
-times that the computations were found to take."""
+"""Passes that change the fastest plans: smaller tiles, so that both units work side by side, and other
+prefetches, by the times that the computations were found to take."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import zip_longest
@@ -12,239 +12,115 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.packed_segments import PackedPlan
-from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
-from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, SramPlan
-from dlasim.compiler_shim.planning.candidates import (
-    SMALL,
-    SMALLER,
-    PlanCandidate,
-    PlanKind,
-    Timed,
-    node_count,
-)
-from dlasim.compiler_shim.planning.plan_maker import PartedPlan, PlanMaker
+from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES
+from dlasim.compiler_shim.planning.candidates import PlanCandidate, TimedPlan, fastest
+from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.worse_machines import deep_machine
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import units_overlap
 from dlasim.sim.duration import computation_cycles, computation_ends
 
 # In which rows are computed where that lets both units work side by side.
-FIRST_PARTS, OTHER_PARTS = (4,), (2, 8)
-ALL_PARTS = tuple(sorted(FIRST_PARTS + OTHER_PARTS))
+FIRST_PARTS, OTHER_PARTS = 4, (2, 8)
+ALL_PARTS = (2, 4, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
-MAX_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
-MAX_IN_OTHERS = 2  # of these, tried in other numbers of parts
-MAX_MIXED = 2  # plans of networks that are not large in which each change of unit has a number of its own
-MAX_BY_TIMES = 3  # plans whose prefetches are planned again
+MIN_CUT, CUT_LAYERS = 4, 60  # the least number of plans that are tried in smaller tiles, and their layers
+MAX_BY_TIMES = 1  # plans whose prefetches are planned again
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
 
-class Refinement:
-    """Makes candidates from plans that have been timed. Plans of some kinds are extra: they are not cut
-    further."""
+def cut_at_changes_of_unit(search: PlanSearch) -> None:
+    """Time promising plans in smaller tiles, so that the MAC and the VECTOR unit work in parallel.
 
-    def __init__(self, maker: PlanMaker, is_extra: Callable[[PlanKind], bool]) -> None:
-        self._maker, self._is_extra = maker, is_extra
-        self._deep = deep_machine(maker.machine)
-        self._may_split = keeps_tensors(maker.options) and units_overlap(maker.config)
+    First each plan is cut into the same number of parts at all changes of unit, and the same with tensors in
+    bytes that the previous step does not use. Then the best of these is cut
+    into other numbers of parts, and into the best number at each change.
+    """
+    maker, found = search.maker, list[TimedPlan]()
+    if not (search.keeps_tensors and units_overlap(maker.config)):
+        return
+    for candidate in _promising(search):
+        plans = [candidate.plan]
+        with suppress(InputError):
+            plans.append(maker.plan(candidate.kind, candidate.size, apart=True))
+        for plan in plans:
+            cut = _in_parts(search, replace(candidate, plan=plan), FIRST_PARTS)
+            found += [cut] if cut is not None else []
+    for best in fastest(found, 1):
+        whole = replace(best.candidate, plan=best.candidate.whole, before_cutting=None)
+        others = {parts: _in_parts(search, whole, parts) for parts in OTHER_PARTS}
+        _in_best_parts(search, whole, {FIRST_PARTS: best, **others})
 
-    def run(self, timed: Sequence[Timed]) -> Timed:
-        """The fastest of plans, or of what they become."""
-        found = sorted(timed, key=_cycles)
-        found += self._split_promising(found)
-        found += self._maker.time_all(self._mixed(found))[0]
-        found += self._with_known_times(found)
-        return min(found, key=_cycles)
 
-    def hidden_cycles(self, plan: SramPlan) -> int:
-        """What smaller tiles could hide."""
-        return hidden_cycles(plan) if self._may_split else 0
+def _promising(search: PlanSearch) -> list[PlanCandidate]:
+    """Plans that smaller tiles could make the fastest: first the fastest of them, then in turn those for each
+    machine by its estimates, whose order matches that of the times with smaller tiles better. Plans with the
+    same commands get other prefetches when they are cut, each those of its machine."""
+    least, found = search.least_cycles, list[PlanCandidate]()
+    for timed in sorted(search.timed, key=lambda timed: timed.cycles):
+        hidden = hidden_cycles(timed.plan)
+        if hidden and timed.cycles - hidden < least:
+            found.append(timed.candidate)
+    orders = defaultdict[DlaConfig, list[PlanCandidate]](list)
+    for candidate in sorted(found[1:], key=lambda candidate: candidate.plan.estimated_cycles):
+        if candidate.kind.network is found[0].kind.network:
+            orders[candidate.kind.machine].append(candidate)
+    by_turns = [candidate for turn in zip_longest(*orders.values()) for candidate in turn if candidate]
+    return [*found[:1], *by_turns[: search.share(MIN_CUT, CUT_LAYERS) - 1]]
 
-    def _split_promising(self, timed: Sequence[Timed]) -> list[Timed]:
-        """Promising plans in smaller tiles, so that the MAC and the VECTOR unit work in parallel.
 
-        First each plan is cut into the same number of parts at all changes of unit, with tensors in bytes
-        that the previous step does not use; the first plan also with its own addresses. Then the best of
-        these are also cut into other numbers of parts.
-        """
-        firsts = list[PlanCandidate]()
-        for number, candidate in enumerate(self._promising(timed)):
-            plans = [] if number else [candidate.plan]
-            with suppress(InputError):
-                plans.append(self._maker.plan(candidate.kind, candidate.size, apart=True))
-            for plan in plans:
-                firsts += self._in_parts(candidate, plan, FIRST_PARTS)
-        found = self._maker.time_all(firsts)[0]
-        others = list[PlanCandidate]()
-        for _, candidate, _ in _fastest(found, MAX_IN_OTHERS):
-            whole = self._origin(candidate.plan).whole
-            others += self._in_parts(candidate, whole, OTHER_PARTS)
-        return found + self._maker.time_all(others)[0]
+def _in_parts(search: PlanSearch, whole: PlanCandidate, parts: int) -> TimedPlan | None:
+    """Time a plan with all nodes at changes of unit in this many parts; None where none can be cut."""
+    steps = [step for site in changes_of_unit(whole.plan) for step in site]
+    return _time_cut(search, whole, parts, dict.fromkeys(steps, parts))
 
-    def _promising(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
-        """The plans that smaller tiles could make the fastest.
 
-        Of a large network only some: taken in turn from the list sorted by time and from those sorted by each
-        machine's estimates, because that order often matches the times with smaller tiles.
-        """
-        least, fastest, _ = timed[0]
-        found = list[PlanCandidate]()
-        for cycles, candidate, _ in timed:
-            hidden = self.hidden_cycles(candidate.plan)
-            if hidden and cycles - hidden < least:
-                found.append(candidate)
-        if node_count(fastest.kind.network) <= SMALLER:
-            return found
-        found = [candidate for candidate in found if not self._is_extra(candidate.kind)]
-        orders = [found]
-        for machine in dict.fromkeys([candidate.kind.machine for candidate in found]):
-            same = [candidate for candidate in found if candidate.kind.machine == machine]
-            orders.append(sorted(same, key=lambda candidate: candidate.plan.estimated_cycles))
-        by_turns = [candidate for turn in zip_longest(*orders) for candidate in turn if candidate is not None]
-        return list({id(candidate): candidate for candidate in by_turns}.values())[:MAX_IF_LARGE]
+def _in_best_parts(
+    search: PlanSearch, whole: PlanCandidate, timed: Mapping[int, TimedPlan | None]
+) -> TimedPlan | None:
+    """Time a plan with each change of unit in the number of parts that is best there."""
+    sites = changes_of_unit(whole.plan)
+    if len(sites) < 2:
+        return None
+    ends = {1: _ends(search, search.maker.time(whole))}
+    ends |= {parts: _ends(search, each) for parts, each in timed.items() if each is not None}
+    return _time_cut(search, whole, MIXED, _best_parts(whole, sites, ends))
 
-    def _in_parts(
-        self, candidate: PlanCandidate, plan: SramPlan, counts: Sequence[int]
-    ) -> Iterator[PlanCandidate]:
-        """A plan of a candidate's kind and size in smaller tiles, in several numbers of parts."""
-        for parts in counts:
-            if (smaller := self._smaller(candidate.kind, plan, parts)) is not None:
-                yield replace(candidate, plan=smaller)
 
-    def _smaller(self, kind: PlanKind, plan: SramPlan, parts: int) -> SramPlan | None:
-        """A kind's plan with all nodes at changes of unit in this many parts; None where none can be cut."""
-        known = self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan)).smaller
-        if parts not in known:
-            steps = [step for site in changes_of_unit(plan) for step in site]
-            known[parts] = self._cut(kind, plan, dict.fromkeys(steps, parts))
-        return known[parts]
-
-    def _origin(self, plan: SramPlan) -> PartedPlan:
-        """The plan that one in smaller tiles was made of; another is its own."""
-        for parted in self._maker.memory.parted.values():
-            if any(plan is each for each in parted.smaller.values()):
-                return parted
-        return self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan))
-
-    def _cut(self, kind: PlanKind, plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
-        """The plan with some nodes cut into the given numbers of parts, and prefetches as for its kind."""
+def _time_cut(
+    search: PlanSearch, whole: PlanCandidate, key: int, parts: Mapping[int, int]
+) -> TimedPlan | None:
+    """Time a plan with some nodes cut into the given numbers of parts, and prefetches as for its kind."""
+    known, plan = search.maker.memory.parted, whole.plan
+    if (id(plan), key) not in known:
         smaller = split_rows(plan, parts)
-        if smaller is None or not plan.prefetches.loads:
-            return smaller
-        return self._maker.with_prefetches(kind, smaller)
-
-    def _mixed(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
-        """The best plans in smaller tiles, each change of unit in the number of parts that is best there."""
-        count = MAX_MIXED if node_count(timed[0][1].kind.network) <= SMALL else 1
-        best = dict[int, PlanCandidate]()  # by identity of the plan before it was cut
-        for _, candidate, _ in sorted(timed, key=_cycles):
-            best.setdefault(id(self._origin(candidate.plan)), candidate)
-            if len(best) == count:
-                break
-        programs = {id(candidate.plan): lowered for _, candidate, lowered in timed}
-        mixed = [(candidate, self._in_best_parts(candidate, programs)) for candidate in best.values()]
-        return [replace(candidate, plan=plan) for candidate, plan in mixed if plan is not None]
-
-    def _in_best_parts(
-        self, candidate: PlanCandidate, programs: Mapping[int, Lowered | None]
-    ) -> SramPlan | None:
-        """A candidate's plan with each change of unit in its best number of parts, None where it has no two.
-        `programs` are those that were made for timing, by identity of the plan."""
-        parted = self._origin(candidate.plan)
-        sites = changes_of_unit(parted.whole)
-        if self._is_extra(candidate.kind) or not self.hidden_cycles(parted.whole) or len(sites) < 2:
-            return None
-        if MIXED not in parted.smaller:
-            kind, whole = candidate.kind, parted.whole
-            plans = {1: whole} | {parts: self._smaller(kind, whole, parts) for parts in ALL_PARTS}
-            ends = dict[int, NDArray[np.int64]]()
-            for parts, plan in plans.items():
-                if plan is not None:
-                    with suppress(InputError):  # too many tiles or operations
-                        ends[parts] = self._ends(replace(candidate, plan=plan), programs.get(id(plan)))
-            parted.smaller[MIXED] = self._cut(kind, whole, _best_parts(whole, sites, ends))
-        return parted.smaller[MIXED]
-
-    def _ends(self, candidate: PlanCandidate, lowered: Lowered | None) -> NDArray[np.int64]:
-        """When the computations of each layer end."""
-        program = self._program(candidate, lowered)
-        return computation_ends(program, self._maker.timed_machine)
-
-    def _program(self, candidate: PlanCandidate, lowered: Lowered | None) -> Program:
-        """A candidate's program, if it was made for timing, else made now."""
-        return (lowered or self._maker.emit(candidate, False)).program
-
-    def _with_known_times(self, timed: Sequence[Timed]) -> list[Timed]:
-        """The best plans, their prefetches by the times that computations were found to take; without any;
-        and the best by the estimates of the deep machine."""
-        found, known = list[Timed](), self._maker.memory.known_times
-        promising = _fastest(timed, MAX_BY_TIMES)
-        for _, candidate, lowered in promising:
-            plan, identity = candidate.plan, id(candidate.plan)
-            if identity not in known and plan.prefetches.loads:
-                computing, least = self._computing(candidate, self._program(candidate, lowered))
-                if least >= min(promising[:1] + found, key=_cycles)[0]:
-                    continue  # no other loads make it the fastest
-                packed = PackedPlan(plan)
-                known[identity] = [
-                    *self._maker.prefetching(packed, self._maker.machine, computing, RESERVES),
-                    replace(plan, prefetches=NO_PREFETCHES),
-                ]
-            others = list(known.get(identity, ()))
-            if others and candidate is promising[0][1]:
-                others.append(self._with_deep_prefetches(plan))
-            found += self._maker.time_all([replace(candidate, plan=other) for other in others])[0]
-        return found
-
-    def _with_deep_prefetches(self, plan: SramPlan) -> SramPlan:
-        """A plan with prefetches by the estimates of the deep machine."""
-        known, identity = self._maker.memory.deep_prefetches, id(plan)
-        if identity not in known:
-            (known[identity],) = self._maker.prefetching(PackedPlan(plan), self._deep)
-        return known[identity]
-
-    def _computing(self, candidate: PlanCandidate, program: Program) -> tuple[dict[int, float], int]:
-        """The cycles of the computations of each step, and the least that the program takes.
-
-        The cycles of a layer are divided among its steps in proportion to their estimates.
-        """
-        machine, plan = self._maker.cost_machine, candidate.plan
-        cycles, least = computation_cycles(program, self._maker.timed_machine)
-        shares, sums = dict[int, int](), defaultdict[int, int](int)
-        for step, problem in plan.problems.items():
-            shares[step] = problem.on(machine).compute_cycles(plan.tilings[step].tasks)
-            sums[problem.node.layer] += shares[step]
-        computing = {
-            step: int(cycles[problem.node.layer]) * shares[step] / sums[problem.node.layer]
-            for step, problem in plan.problems.items()
-        }
-        return computing, least
+        if smaller is not None and plan.prefetches.loads:
+            smaller = search.maker.with_prefetches(whole.kind, smaller)
+        known[id(plan), key] = smaller
+    smaller = known[id(plan), key]
+    return search.time(replace(whole, plan=smaller, before_cutting=plan)) if smaller is not None else None
 
 
-def _cycles(timed: Timed) -> int:
-    return timed[0]
+def _ends(search: PlanSearch, timed: TimedPlan) -> NDArray[np.int64]:
+    """When the computations of each layer end."""
+    return computation_ends(_program(search, timed), search.maker.timed_machine)
 
 
-def _fastest(timed: Sequence[Timed], count: int) -> list[Timed]:
-    """The `count` fastest, each with different commands."""
-    found = dict[object, Timed]()
-    for each in sorted(timed, key=_cycles):
-        if len(found) == count:
-            break
-        found.setdefault(each[1].commands(), each)
-    return list(found.values())
+def _program(search: PlanSearch, timed: TimedPlan) -> Program:
+    """A plan's program, if it was made for timing, else made now."""
+    return (timed.lowered or search.maker.emit(timed.candidate, False)).program
 
 
 def _best_parts(
-    plan: SramPlan, sites: Sequence[Sequence[int]], ends: Mapping[int, NDArray[np.int64]]
+    whole: PlanCandidate, sites: Sequence[Sequence[int]], ends: Mapping[int, NDArray[np.int64]]
 ) -> dict[int, int]:
     """By step in how many parts it takes the least time, if that is more than one."""
-    steps, chosen = sorted(plan.tilings), dict[int, int]()
-    layers = {step: plan.problems[step].node.layer for step in steps}
+    steps, chosen = sorted(whole.plan.tilings), dict[int, int]()
+    layers = {step: whole.layer(step) for step in steps}
     for site in sites:
         before, last = layers[steps[max(steps.index(site[0]) - 1, 0)]], layers[site[-1]]
         times = {parts: end[last] - end[before] for parts, end in ends.items()}
@@ -252,3 +128,40 @@ def _best_parts(
         if parts > 1:
             chosen |= dict.fromkeys(site, parts)
     return chosen
+
+
+def use_known_times(search: PlanSearch) -> None:
+    """Time the fastest plans with prefetches by the times that computations were found to take; without any;
+    and the fastest with those by the estimates of the deep machine."""
+    maker, known = search.maker, search.maker.memory.known_times
+    for number, timed in enumerate(search.best(MAX_BY_TIMES)):
+        plan, identity = timed.plan, id(timed.plan)
+        if not plan.prefetches.loads:
+            continue
+        if identity not in known:
+            computing, least = _computing(search, timed)
+            if least >= search.least_cycles:
+                continue  # no other loads make it the fastest
+            packed = PackedPlan(plan)
+            known[identity] = [
+                *maker.prefetching(packed, maker.machine, computing, RESERVES),
+                replace(plan, prefetches=NO_PREFETCHES),
+                *maker.prefetching(packed, deep_machine(maker.machine)),
+            ]
+        for other in known[identity][: None if number == 0 else -1]:
+            search.time(replace(timed.candidate, plan=other))
+
+
+def _computing(search: PlanSearch, timed: TimedPlan) -> tuple[dict[int, float], int]:
+    """The cycles of the computations of each step, and the least that the program takes.
+
+    The cycles of a layer are divided among its steps in proportion to their estimates.
+    """
+    maker, plan, layer = search.maker, timed.plan, timed.candidate.layer
+    cycles, least = computation_cycles(_program(search, timed), maker.timed_machine)
+    shares, sums = dict[int, int](), defaultdict[int, int](int)
+    for step, problem in plan.problems.items():
+        shares[step] = problem.on(maker.cost_machine).compute_cycles(plan.tilings[step].tasks)
+        sums[layer(step)] += shares[step]
+    computing = {step: int(cycles[layer(step)]) * shares[step] / sums[layer(step)] for step in shares}
+    return computing, least

@@ -3,22 +3,19 @@ so that no better machine gets a slower plan."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from math import inf
 
 from dlasim.sim.config import PARAMETERS, DlaConfig
-from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.parameters import Better
 
-# Parameters that are made worse together.
-_WAYS: tuple[tuple[str, ...], ...] = (
-    ("dma_latency",), ("issue_cycles", "check_cycles"), ("mac_fill", "vector_fill"),
-    ("mac_drain", "vector_drain"), ("dma_bandwidth",), ("vector_lanes",),
-    ("sram_bandwidth", "sram_ports", "line_buffer_bytes", "weight_buffer_bytes", "mac_results",
-     "vector_requantizations", "vector_divisions"),
+# Parameters that only cost time: the worst machine has the default's values where these are worse.
+_WORSE = (
+    "dma_latency", "issue_cycles", "check_cycles", "mac_fill", "vector_fill", "mac_drain", "vector_drain",
+    "dma_bandwidth", "vector_lanes", "sram_bandwidth", "sram_ports", "line_buffer_bytes",
+    "weight_buffer_bytes", "mac_results", "vector_requantizations", "vector_divisions",
 )  # fmt: skip
-_SLOW = (8, 4, 2)  # bytes per cycle
+_MODERATE, _SLOW = 8, 2  # bytes per cycle
 _DEEP = 16  # cycles to fill or drain a deep pipeline
 # Cycles of latency: with the machine's own, DS-CNN on 16x16 lost 1.8 % from latency 70 to 64.
 _FAR = 128
@@ -26,22 +23,10 @@ _DEFAULT = DlaConfig()
 
 
 @lru_cache(maxsize=256)
-def worse_machines(machine: DlaConfig) -> tuple[DlaConfig, ...]:
-    """Where a machine is better than the default, it with the default instead, one way after the other; and
-    with one memory instead of several, which may be faster or slower."""
-    found = [machine.replace(**worse) for worse in _worse_values(machine)]
-    if machine.memories:
-        serial = [memory.name for memory in memories_of(machine) if memory.outstanding > 1]
-        if serial:
-            found.append(machine.replace(**{f"memories.{name}.outstanding": 1 for name in serial}))
-        found.append(machine.replace(memories="", buses=""))
-    return tuple(found)
-
-
-@lru_cache(maxsize=256)
 def worst_machine(machine: DlaConfig) -> DlaConfig:
     """A machine with the default's values wherever it is better than the default."""
-    worse = {name: value for values in _worse_values(machine) for name, value in values.items()}
+    better = [name for name in _WORSE if _quality(machine, name) > _quality(_DEFAULT, name)]
+    worse = {name: getattr(_DEFAULT, name) for name in better}
     return machine.replace(**worse) if worse else machine
 
 
@@ -57,19 +42,19 @@ def deep_machine(machine: DlaConfig) -> DlaConfig:
     )
 
 
+def slower_machine(machine: DlaConfig) -> DlaConfig | None:
+    """A machine with half the bandwidth, 8 bytes per cycle where it is unlimited; None where it has one."""
+    return _with_bandwidth(machine, (machine.dma_bandwidth or 2 * _MODERATE) // 2)
+
+
+def slow_machine(machine: DlaConfig) -> DlaConfig | None:
+    """A machine with very little bandwidth; None where it has no more."""
+    return _with_bandwidth(machine, _SLOW)
+
+
 @lru_cache(maxsize=256)
-def slower_machines(machine: DlaConfig) -> tuple[DlaConfig, ...]:
-    """A machine with half the bandwidth, and with little of it."""
-    rates, most = (machine.dma_bandwidth // 2, *_SLOW), _value(machine, "dma_bandwidth")
-    return tuple([machine.replace(dma_bandwidth=rate) for rate in dict.fromkeys(rates) if 0 < rate < most])
-
-
-def _worse_values(machine: DlaConfig) -> Iterator[dict[str, object]]:
-    """By way, the parameters in which a machine is better than the default, with the default's values."""
-    for names in _WAYS:
-        better = [name for name in names if _quality(machine, name) > _quality(_DEFAULT, name)]
-        if better:
-            yield {name: getattr(_DEFAULT, name) for name in better}
+def _with_bandwidth(machine: DlaConfig, rate: int) -> DlaConfig | None:
+    return machine.replace(dma_bandwidth=rate) if 0 < rate < _value(machine, "dma_bandwidth") else None
 
 
 def _quality(machine: DlaConfig, name: str) -> float:

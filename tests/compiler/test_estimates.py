@@ -216,7 +216,7 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
             checked["groups" if chain.groups else "stripes"] += 1
         if chain.groups and not last.geometry.sizes.is_dense:
             stored = chain.groups * last.store_beats(planned.tilings[chain.steps[-1]].tile_shape)
-            assert stored == found[last.node.layer][4]
+            assert stored == found[network.nodes[chain.steps[-1]].layer][4]
     assert checked["stripes"] > 4
     assert checked["groups"] > 0
 

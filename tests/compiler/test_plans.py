@@ -193,10 +193,10 @@ def test_plans_are_close_to_the_bound(name, size_kib, most, tmp_path):
 
 
 def test_a_large_network_in_little_sram_is_close_to_the_bound(tmp_path):
-    # The plan for half the bandwidth: 1.1015. An output stage that counts blocks of pixels costs 0.5 %.
+    # The plan for the deep machine with 2 bytes per cycle: 1.0964.
     network, config = built_in(tmp_path, "mobilenet_v2"), DlaConfig().replace(sram_bytes=64 * KIB)
     program = lower_for(network, config, CompileOptions(), False).program
-    assert program_cycles(program, config) <= 1.102 * find_bound(config, program.work).cycles
+    assert program_cycles(program, config) <= 1.10 * find_bound(config, program.work).cycles
 
 
 def test_a_plan_with_too_many_operations_is_no_candidate(tmp_path, monkeypatch):

@@ -1,0 +1,196 @@
+"""The passes of the planner, in their order.
+
+Each proposes plans and has them timed; the next ones start from what is fastest so far. All networks are
+treated alike: the plans of a pass have so many layers together, and there are at least a few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+
+from dlasim.compiler_shim.lowering.tiling import CostAssumption
+from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
+from dlasim.compiler_shim.planning.plan_search import PlanSearch
+from dlasim.compiler_shim.planning.refinement import (
+    CUT_LAYERS,
+    MIN_CUT,
+    cut_at_changes_of_unit,
+    use_known_times,
+)
+from dlasim.compiler_shim.planning.worse_machines import (
+    deep_machine,
+    slow_machine,
+    slower_machine,
+    worst_machine,
+)
+from dlasim.dataclass import dataclass
+from dlasim.sim.config import DlaConfig
+
+# Estimates that are best most often: optimistic ones, and cautious ones.
+ESTIMATES = CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP
+# What follows was measured on 12 random machines for each of 9 built-in networks.
+# A placement gets all kinds of plans if its fastest so far takes at most so many times the least cycles.
+PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
+# The least number of plans of a pass, and how many layers its plans may have together. Without less SRAM,
+# DS-CNN lost up to 1.9 %, and vit 2.7 %; without the deep machine's optimistic plans, DS-CNN 1.2 %; without
+# those for slow memories, mnist 1.8 %, and MobileNetV2 with 64 KiB 0.4 %.
+MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 3, 60
+MIN_LESS_SRAM, LESS_SRAM_LAYERS = 10, 200
+# A smaller size of SRAM is tried while the plan for the size before takes at most so many times the least;
+# each size counts 1/256 of the cycles: without that, MobileNetV2 lost 0.6 % on a machine.
+LESS_SRAM_RATIO, SIZE_PART = 1.05, 256
+SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
+MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
+MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A pass: what it proposes, why, and the most plans that it times, as `docs/planner.md` says them."""
+
+    run: Callable[[PlanSearch], None]
+    proposes: str
+    why: str
+    plans: str
+
+    @property
+    def row(self) -> str:
+        """Its row in the table of the page."""
+        return f"| `{self.run.__name__}` | {self.proposes} | {self.why} | {self.plans} |"
+
+
+def compare_placements(search: PlanSearch) -> None:
+    """Time each placement by the two kinds of estimates that are best most often."""
+    maker = search.maker
+    for network in search.placements.promising(search.size):
+        for assumption in ESTIMATES if search.keeps_tensors else ESTIMATES[1:]:
+            search.try_kind(PlanKind(network, maker.machine, maker.options.tiling, assumption))
+
+
+def plan_for_worse_machines(search: PlanSearch) -> None:
+    """Time plans that worse machines get, and that the machine gets by other estimates."""
+    if not search.keeps_tensors:
+        return
+    kinds, tiling = _other_kinds(search.maker.machine), search.maker.options.tiling
+    for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
+        for machine, assumption in kinds[: search.share(MIN_OTHER_KINDS, OTHER_KINDS_LAYERS)]:
+            search.try_kind(PlanKind(network, machine, tiling, assumption))
+
+
+def _other_kinds(machine: DlaConfig) -> list[tuple[DlaConfig, CostAssumption]]:
+    """Machines and estimates, those first that are best most often: a deeper machine, which has larger tiles;
+    the worst, whose prefetches are also right for machines that are better in latency; one memory instead of
+    several; and machines with less bandwidth, which have second buffers for inputs, as smaller tiles need
+    them."""
+    deep = deep_machine(machine)
+    kinds = [(deep, assumption) for assumption in ESTIMATES]
+    slower, slow = slower_machine(machine), slow_machine(deep)
+    one_memory = machine.replace(memories="", buses="") if machine.memories else None
+    worst = worst_machine(machine) if worst_machine(machine) != machine else None
+    others = [each for each in (worst, one_memory, slow, slower) if each is not None]
+    kinds += [(each, CostAssumption.PREFETCHED) for each in others]
+    return [*kinds, (machine, CostAssumption.OVERLAP)]
+
+
+def avoid_groups(search: PlanSearch) -> None:
+    """Time the fastest plan, and those for the machine itself, without chains in groups of channels, whose
+    estimates leave out prefetches."""
+    own = [timed for timed in search.timed if timed.kind.machine == search.maker.machine]
+    for kind in dict.fromkeys([timed.kind for timed in (*search.best(), *own) if timed.plan.has_groups]):
+        search.try_kind(replace(kind, by_groups=False))
+
+
+def tile_simply(search: PlanSearch) -> None:
+    """Time the paper's tiling, for which estimates may be too high where the SRAM is tiny."""
+    if search.maker.options.tiling == "auto":
+        (best,) = search.best()
+        search.try_kind(PlanKind(best.kind.network, search.maker.machine, "output-channel"))
+
+
+def use_less_sram(search: PlanSearch) -> None:
+    """Time plans for less SRAM: next the one whose kind was fastest with the size before, where each size
+    that was tried counts as a little time, so that other kinds get a turn."""
+    if not search.keeps_tensors:
+        return
+    waiting = [
+        (timed.cycles, number, 0, timed)
+        for number, timed in enumerate(search.timed)
+        if _is_first(search, timed)
+    ]
+    heapify(waiting)
+    for _ in range(search.share(MIN_LESS_SRAM, LESS_SRAM_LAYERS)):
+        if not waiting or waiting[0][-1].cycles > LESS_SRAM_RATIO * search.least_cycles:
+            return
+        _, number, sizes, timed = heappop(waiting)
+        size = _smaller_size(timed, search.size // MIN_SRAM_PART)
+        smaller = search.try_kind(timed.kind, size) if size else None
+        if smaller is not None and smaller.plan.tasks <= MAX_TASKS:
+            rank = smaller.cycles + smaller.cycles * (sizes + 1) // SIZE_PART
+            heappush(waiting, (rank, number, sizes + 1, smaller))
+
+
+def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:
+    return timed.candidate.size == search.size and timed.kind.tiling == "auto"
+
+
+def _smaller_size(timed: TimedPlan, least: int) -> int:
+    """The largest of some sizes, the same for all machines, that is smaller than what a plan uses; 0 for
+    none. With sizes between, the plan hardly changes."""
+    used = min(timed.candidate.size, timed.plan.peak_bytes) - 1
+    step = max((1 << used.bit_length()) // (2 * SIZE_STEPS), 1)
+    size = used // step * step
+    return size if size >= max(least, 1) else 0
+
+
+PASSES = (
+    Pass(
+        compare_placements,
+        "each placement, by estimates in which a quarter of the SRAM holds prefetched weights, and by"
+        " cautious ones",
+        "the two kinds of estimates whose plans are the fastest most often",
+        "2 for each placement",
+    ),
+    Pass(
+        plan_for_worse_machines,
+        "the best placements for the deep machine by both estimates; for the machine that is worst in every"
+        " way, with one memory, for the deep machine with 2 bytes per cycle, and for half the bandwidth; and"
+        " by estimates in which tiles overlap perfectly",
+        "a better machine must not be slower; plans for slow memories have second buffers for inputs",
+        f"{MIN_OTHER_KINDS} to 7 for each placement, {OTHER_KINDS_LAYERS} layers",
+    ),
+    Pass(
+        avoid_groups,
+        "the fastest plan, and those for the machine itself, without chains in groups of channels",
+        "estimates of such chains leave out prefetches",
+        "up to 4",
+    ),
+    Pass(
+        tile_simply,
+        "the paper's tiling",
+        "estimates are too high where the SRAM is tiny",
+        "1",
+    ),
+    Pass(
+        use_less_sram,
+        "smaller sizes of SRAM, the same for all machines, as long as plans take at most 5 % longer than the"
+        " fastest",
+        "more SRAM must not cost time",
+        f"{MIN_LESS_SRAM}, or {LESS_SRAM_LAYERS} layers",
+    ),
+    Pass(
+        cut_at_changes_of_unit,
+        "promising plans in smaller tiles at changes between MAC and VECTOR: in 4 parts, the best in 2 and 8,"
+        " then in the best number at each change",
+        "both units work side by side",
+        f"{MIN_CUT}, or {CUT_LAYERS} layers, each twice; 3 more",
+    ),
+    Pass(
+        use_known_times,
+        "the fastest plan with prefetches by measured times, for the backlog and for twice as much; without"
+        " prefetches; and with those of the deep machine",
+        "estimates of what is computed while loads run are wrong by some percent",
+        "4",
+    ),
+)

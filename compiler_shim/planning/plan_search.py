@@ -1,0 +1,69 @@
+"""What the passes of the planner work on: the plans that have been timed for one machine."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.policy import keeps_tensors
+from dlasim.compiler_shim.lowering.tile_records import INFINITE
+from dlasim.compiler_shim.nodes import PlacedNetwork
+from dlasim.compiler_shim.placement import Placements
+from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan, fastest
+from dlasim.compiler_shim.planning.plan_maker import PlanMaker
+from dlasim.errors import InputError
+
+
+class PlanSearch:
+    """The plans of a network on a machine that have been timed, and why others could not be."""
+
+    def __init__(self, placements: Placements, maker: PlanMaker, size: int) -> None:
+        self.placements, self.maker, self.size = placements, maker, size
+        self.timed: list[TimedPlan] = []
+        self.refusals: list[InputError] = []
+
+    @property
+    def keeps_tensors(self) -> bool:
+        """Whether tensors may stay in SRAM, and weights be prefetched."""
+        return keeps_tensors(self.maker.options)
+
+    def share(self, least: int, layers: int) -> int:
+        """How many plans a pass times: at least so many, or more if they have so many layers together. So
+        every network gets about the same effort."""
+        (best,) = self.best()
+        return max(least, layers // max(len(best.plan.tilings), 1))
+
+    @property
+    def least_cycles(self) -> int:
+        """The cycles of the fastest plan."""
+        return min((each.cycles for each in self.timed), default=INFINITE)
+
+    def best(self, count: int = 1) -> list[TimedPlan]:
+        """The fastest plans, each with different commands."""
+        return fastest(self.timed, count)
+
+    def placed(self, ratio: float, count: int) -> list[PlacedNetwork]:
+        """The placements of the fastest plans, as long as they take at most `ratio` times the least."""
+        most = ratio * self.least_cycles
+        ordered = sorted(self.timed, key=lambda each: each.cycles)
+        return list(dict.fromkeys([each.kind.network for each in ordered if each.cycles <= most]))[:count]
+
+    def try_kind(self, kind: PlanKind, size: int | None = None) -> TimedPlan | None:
+        """Time the plan of a kind for a size of SRAM, without one for the machine's; None where there is
+        none."""
+        size = size or self.size
+        try:
+            return self.time(PlanCandidate(kind, self.maker.plan(kind, size), size))
+        except InputError as error:
+            self._refuse(error)
+            return None
+
+    def time(self, candidate: PlanCandidate) -> TimedPlan | None:
+        """Time a plan; None where it has too many tiles or operations."""
+        try:
+            timed = self.maker.time(candidate)
+        except InputError as error:
+            self._refuse(error)
+            return None
+        self.timed.append(timed)
+        return timed
+
+    def _refuse(self, error: InputError) -> None:
+        self.refusals.append(error.with_traceback(None))  # which would keep everything here alive
