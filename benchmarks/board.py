@@ -23,9 +23,9 @@ from dlasim import api
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.inputs import noise
-from dlasim.sim.executor import make_executor
-from dlasim.sim.runner import config_of
-from dlasim.vp.host import Prototype
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.execution.runner import config_of
+from dlasim.vp.system.host import Prototype
 
 DLASIM = shutil.which("dlasim", path=str(Path(sys.executable).parent)) or "dlasim"
 PAPER = {"resnet": (57_300_000, 0.68), "vww": (41_200_000, 1.33), "aww": (14_300_000, 0.54)}

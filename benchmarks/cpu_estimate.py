@@ -25,10 +25,10 @@ from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import make_executor
-from dlasim.sim.host_estimate import call_cycles
-from dlasim.vp.host import Prototype
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.host_time.host_estimate import call_cycles
+from dlasim.vp.system.host import Prototype
 
 MAX_ERROR = 0.1  # of a network
 MAX_SINGLE_ERROR = 0.15

@@ -15,16 +15,16 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.isa import codec
 from dlasim.isa.instructions import Init, Out, Quant
 from dlasim.isa.registers import BY_NAME
-from dlasim.sim.kernels import Engine
-from dlasim.sim.kernels.loader import best_kind
-from dlasim.sim.operation import reset_file
-from dlasim.sim.reference import execute as execute_reference
-from dlasim.sim.stream import DecodedStream, decode_stream
+from dlasim.sim.fast_engine import Engine
+from dlasim.sim.fast_engine.loader import best_kind
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.stream import DecodedStream, decode_stream
+from dlasim.sim.readable_engine import execute as execute_reference
 
 ROUNDS = 12
 ROUND_SECONDS = 0.02

@@ -100,7 +100,7 @@ def hide_avx512() -> None:
             raise OSError("this CPU cannot let CPUID fail")
     from dlasim.native import levels
     from dlasim.native.host_system import LinuxCpu, this_cpu
-    from dlasim.sim.kernels import loader
+    from dlasim.sim.fast_engine import loader
 
     cpu = this_cpu()
     if cpu is not None:

@@ -78,7 +78,7 @@ def measure(is_free: bool) -> Found:
     from dlasim.compiler_shim.options import CompileOptions
     from dlasim.compiler_shim.tflite.writer import write_tflite
     from dlasim.compiler_shim.topologies import build_topology
-    from dlasim.sim.config import DlaConfig
+    from dlasim.sim.configuration.config import DlaConfig
 
     config = DlaConfig(sram_bytes=SRAM_BYTES, **dict.fromkeys(LIMITS if is_free else (), 0))
     options = CompileOptions(tiling="auto", fusion="full")
@@ -94,9 +94,9 @@ def measure(is_free: bool) -> Found:
 def least(program: object) -> tuple[int, float]:
     """The operations of a program's streams, and the least CPU time of their plans."""
     from dlasim.isa.registers import REGION_COUNT
-    from dlasim.sim.operation import reset_file
-    from dlasim.sim.plan import plan_stream
-    from dlasim.sim.runner import config_of
+    from dlasim.sim.execution.runner import config_of
+    from dlasim.sim.programs.operation import reset_file
+    from dlasim.sim.timing.plan import plan_stream
 
     config = config_of(program)
     regions = dict.fromkeys(range(REGION_COUNT), 1 << 30)

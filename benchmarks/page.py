@@ -21,8 +21,8 @@ import numpy as np
 from compared.common import table
 
 from dlasim import api
-from dlasim.sweeps.csv_table import read_csv, write_csv
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.results.csv_table import read_csv, write_csv
+from dlasim.sweeps.results.sweep_result import SweepResult
 
 POINTS = 10_000
 ROUNDS = 9

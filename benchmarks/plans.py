@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 from compared.common import Networks
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.options import FUSIONS, PLACES, TILINGS, CompileOptions
-from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.topologies import topology_names
 from dlasim.errors import InputError
@@ -27,10 +27,10 @@ from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program
 from dlasim.isa.registers import Region
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.lower_bound import find_bound, program_bound
-from dlasim.sim.runner import Simulation
-from dlasim.sim.sizes import KIB
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import KIB
+from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.timing.lower_bound import find_bound, program_bound
 
 Timed = tuple[int, int, int] | None  # cycles, their bound, and that with this SRAM
 LIMIT = 1.005

@@ -27,8 +27,8 @@ from compared.common import Networks, table
 
 from dlasim import api
 from dlasim.inputs import noise
-from dlasim.sim.runner import Simulation, config_of
-from dlasim.sweeps.prototype_page import PAPER, saved_fraction
+from dlasim.sim.execution.runner import Simulation, config_of
+from dlasim.sweeps.pages.prototype_page import PAPER, saved_fraction
 
 RUNS = 5
 EMULATION_SECONDS, PROCESS_SECONDS = 0.1, 2.5  # at most, with the DLA
@@ -102,7 +102,7 @@ def print_runs(path: Path) -> int:
     config, inputs, executor = config_of(program), noise(program.inputs, 0), api.make_executor("auto")
     Simulation(program, config, executor).run(inputs)
     began = time.process_time()
-    from dlasim.vp.host import Prototype
+    from dlasim.vp.system.host import Prototype
 
     prototype = Prototype(program, config, executor)
     prototype.run(inputs)

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from plans import LIMIT, Loss, Timer, networks
 
-from dlasim.sim.config import PARAMETERS as ROWS
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.parameters import Better
-from dlasim.sim.sizes import KIB
+from dlasim.sim.configuration.config import PARAMETERS as ROWS
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.parameters import Better
+from dlasim.sim.configuration.sizes import KIB
 
 Draw = Callable[[np.random.Generator], Any]
 QUICK = ("autoencoder", "ds_cnn", "mnist", "mobilenet_v1", "mobilenet_v2", "resnet8")

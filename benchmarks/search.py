@@ -17,10 +17,10 @@ from itertools import product
 
 from dlasim.errors import InputError
 from dlasim.sweeps.charts.data import varying
-from dlasim.sweeps.machine_search import BATCH, MAX_FRUITLESS
-from dlasim.sweeps.samplers import Answer, Place, SearchAxis, make_sampler
-from dlasim.sweeps.study import WORKLOAD
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.definition.study import WORKLOAD
+from dlasim.sweeps.results.sweep_result import SweepResult
+from dlasim.sweeps.search.machine_search import BATCH, MAX_FRUITLESS
+from dlasim.sweeps.search.samplers import Answer, Place, SearchAxis, make_sampler
 
 SEEDS = range(10)
 OBJECTIVES = ("energy_nj", "area_kge")

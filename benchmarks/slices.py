@@ -20,31 +20,31 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.compile import load_model
-from dlasim.compiler_shim.graph import Quantization
-from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
-from dlasim.compiler_shim.lowering.chains import ChainTiling
-from dlasim.compiler_shim.lowering.geometry import TileShape, total_bytes
+from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.segments.chain_tilings import ChainTilings
+from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
+from dlasim.compiler_shim.lowering.segments.stripes import StripeFinder, StripeTilings
 from dlasim.compiler_shim.lowering.states import Segment
-from dlasim.compiler_shim.lowering.stripes import StripeFinder, StripeTilings
-from dlasim.compiler_shim.lowering.tile_buffers import SINGLE
-from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
-from dlasim.compiler_shim.nodes import PlacedNetwork
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, total_bytes
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import SINGLE
+from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
+from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
 from dlasim.errors import InputError
 from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.lower_bound import layer_bounds
-from dlasim.sim.runner import Simulation
-from dlasim.sim.sizes import KIB
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import KIB
+from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.timing.lower_bound import layer_bounds
 
 FREE_MEMORY = DlaConfig().replace(sram_bytes=8192 * KIB, dma_bandwidth="unlimited", dma_latency=0)
 MACHINES = {"64 PEs": FREE_MEMORY, "4x64 PEs": FREE_MEMORY.replace(parallel="4x64")}

@@ -31,12 +31,12 @@ from dlasim.isa import codec, container
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.program import Program
 from dlasim.isa.registers import REGION_COUNT
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import make_executor
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import plan_stream
-from dlasim.sim.runner import Simulation, config_of
-from dlasim.sim.sizes import MIB
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import MIB
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.execution.runner import Simulation, config_of
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing.plan import plan_stream
 
 CONFIG = DlaConfig(sram_bytes=MIB)
 MICROSECONDS_PER_OPERATION = 5.0

@@ -60,8 +60,8 @@ def write_networks(folder: Path, files: dict[str, str]) -> None:
     from dlasim.compiler_shim.tflite.writer import write_tflite
     from dlasim.compiler_shim.topologies import build_topology
     from dlasim.isa import container
-    from dlasim.sim.config import DlaConfig
-    from dlasim.sim.sizes import MIB
+    from dlasim.sim.configuration.config import DlaConfig
+    from dlasim.sim.configuration.sizes import MIB
 
     for name in {**NETWORKS, **files}:
         path = folder / f"{name}.tflite"
@@ -97,7 +97,7 @@ def measure(cpu: str, folder: Path) -> int:
         lesser_cpu.deny_tiles()
     if cpu == "AVX2":
         lesser_cpu.hide_avx512()
-    from dlasim.sim.kernels.loader import best_kind
+    from dlasim.sim.fast_engine.loader import best_kind
 
     if best_kind() != CPUS[cpu]:
         print(f"the kernels for this CPU are {best_kind()}", file=sys.stderr)
@@ -112,8 +112,8 @@ def medians(path: Path) -> list[float]:
 
     from dlasim.inputs import noise
     from dlasim.isa import container
-    from dlasim.sim.executor import make_executor
-    from dlasim.sim.runner import Simulation, config_of
+    from dlasim.sim.execution.executor import make_executor
+    from dlasim.sim.execution.runner import Simulation, config_of
 
     program = container.read(path.read_bytes())
     inputs = noise(program.inputs, 0)

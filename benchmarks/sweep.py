@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 if TYPE_CHECKING:
-    from dlasim.compiler_shim.partition import UnplacedNetwork
+    from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 
 POINTS = ["--pes", "16..320:8", "--sram", "64KiB..256MiB", "--parallel", "input,output"]
 SIZES_KIB = (64, 256, 512, 1 << 10, 256 << 10)
@@ -115,8 +115,8 @@ def point_seconds(network: UnplacedNetwork, sram_kib: int, fewest_pes: int = 16)
     """CPU time of lowering and timing one machine, on average over some."""
     from dlasim.compiler_shim.compile import lower_for
     from dlasim.compiler_shim.options import CompileOptions
-    from dlasim.sim.config import DlaConfig
-    from dlasim.sim.runner import Simulation
+    from dlasim.sim.configuration.config import DlaConfig
+    from dlasim.sim.execution.runner import Simulation
 
     machines = list(product(range(fewest_pes, 321, 74), ("input", "output")))
     began = time.process_time()
@@ -146,7 +146,7 @@ def cpu_seconds() -> float:
 def check(model: Path, out: Path) -> bool:
     """Whether some rows equal a run for their machine alone."""
     from dlasim import api
-    from dlasim.sweeps.sweep_result import open_results
+    from dlasim.sweeps.results.sweep_result import open_results
 
     rows = list(open_results(out))
     different = 0
@@ -161,8 +161,8 @@ def check(model: Path, out: Path) -> bool:
 
 def write_and_read(path: Path) -> None:
     """Rows as wide as a sweep's."""
-    from dlasim.sweeps.csv_table import read_csv, write_csv
-    from dlasim.sweeps.sweep_tables import columns
+    from dlasim.sweeps.results.csv_table import read_csv, write_csv
+    from dlasim.sweeps.results.sweep_tables import columns
 
     head = columns()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

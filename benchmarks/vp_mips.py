@@ -22,9 +22,9 @@ import numpy as np
 import unicorn
 from unicorn import riscv_const
 
-from dlasim.vp import memory_map
-from dlasim.vp.board import Board
-from dlasim.vp.elf import Firmware, read_elf
+from dlasim.vp.devices import memory_map
+from dlasim.vp.programs.elf import Firmware, read_elf
+from dlasim.vp.system.board import Board
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dlasim.compiler_shim.assumed_scales import marked, with_assumed_scales
 from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model, tflite_of
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
-from dlasim.compiler_shim.graph import Graph
-from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.input_file import AnyInput, InputFile, InputKind, open_input
+from dlasim.compiler_shim.files.assumed_scales import marked, with_assumed_scales
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.files.input_file import AnyInput, InputFile, InputKind, open_input
+from dlasim.compiler_shim.forms.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.lowering.lower import Lowered
+from dlasim.compiler_shim.network.graph import Graph
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.errors import InputError
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 
 def load_model(given: AnyInput, assumes_int8: bool = False) -> UnplacedNetwork:

@@ -6,13 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from dlasim.compiler_shim.copy_elimination import eliminate_copies
-from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.tile_records import INFINITE
-from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
-from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
-from dlasim.compiler_shim.partition import Item, UnplacedNetwork
-from dlasim.compiler_shim.requantization import (
+from dlasim.compiler_shim.calls.copy_elimination import eliminate_copies
+from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
+from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
+from dlasim.compiler_shim.forms.requantization import (
     requantized_on_cpu,
     requantized_on_dla,
     requantizes,
@@ -20,11 +17,14 @@ from dlasim.compiler_shim.requantization import (
     storing_sums,
     sums_of,
 )
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
+from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem, TilingProblems
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.program import HostCall
-from dlasim.sim.host_estimate import DOORBELL_CYCLES, operator_cycles
+from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, operator_cycles
 
 MAX_PLACEMENT_COST_RATIO = 4  # placements whose estimates differ by more are not compared by their programs
 LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for it

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
     from dlasim.confirmation import confirm
     from dlasim.errors import InputError, RunError
-    from dlasim.quantizing import quantize
+    from dlasim.quantization.quantizing import quantize
+    from dlasim.quantization.torch_export import from_torch
     from dlasim.result import RunResult
-    from dlasim.sim.config import DlaConfig
-    from dlasim.sweeps.explorer import Explorer, MachineResult
-    from dlasim.sweeps.sweep_result import SweepResult
-    from dlasim.torch_export import from_torch
+    from dlasim.sim.configuration.config import DlaConfig
+    from dlasim.sweeps.evaluation.explorer import Explorer, MachineResult
+    from dlasim.sweeps.results.sweep_result import SweepResult
 
 __version__ = "0.1.0"
 __all__ = [
@@ -46,17 +46,17 @@ __all__ = [
 ]
 
 _MODULES = {
-    "DlaConfig": "dlasim.sim.config",
+    "DlaConfig": "dlasim.sim.configuration.config",
     "confirm": "dlasim.confirmation",
-    "Explorer": "dlasim.sweeps.explorer",
+    "Explorer": "dlasim.sweeps.evaluation.explorer",
     "GraphBuilder": "dlasim.compiler_shim.dlag.graph_builder",
     "InputError": "dlasim.errors",
-    "MachineResult": "dlasim.sweeps.explorer",
+    "MachineResult": "dlasim.sweeps.evaluation.explorer",
     "RunError": "dlasim.errors",
     "RunResult": "dlasim.result",
-    "SweepResult": "dlasim.sweeps.sweep_result",
-    "from_torch": "dlasim.torch_export",
-    "quantize": "dlasim.quantizing",
+    "SweepResult": "dlasim.sweeps.results.sweep_result",
+    "from_torch": "dlasim.quantization.torch_export",
+    "quantize": "dlasim.quantization.quantizing",
 }
 
 

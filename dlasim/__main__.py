@@ -15,7 +15,7 @@ def main() -> None:
     try:
         gc.set_threshold(400_000, 50, 50)  # a command makes hardly any reference cycles
         atexit.register(gc.freeze)  # so that Python does not look for them when it ends
-        from dlasim import interrupts  # not above: the current folder may contain a signal.py, too
+        from dlasim.system import interrupts
 
         interrupts.listen()
         _fill_closed_streams()
@@ -30,7 +30,7 @@ def main() -> None:
         sys.stderr.write("dlasim: interrupted\n")
         sys.exit(130)
     finally:
-        from dlasim import interrupts
+        from dlasim.system import interrupts
 
         interrupts.close()
 

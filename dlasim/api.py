@@ -3,8 +3,8 @@
 Keywords are parameters of the machine (DlaConfig) and options of the compiler (CompileOptions);
 `dlasim.choices` lists them. A machine is a DlaConfig, the name of a preset or a TOML file; without one it is
 the default machine. A model is a .tflite, .onnx or .dlag file, or the name of a built-in network such as
-`resnet8` or `mobilenet_v1:alpha=0.5`. `dlasim.compiler_shim.input_file.open_input` reads a file for several
-calls of `compile` and `run`.
+`resnet8` or `mobilenet_v1:alpha=0.5`. `dlasim.compiler_shim.files.input_file.open_input` reads a file for
+several calls of `compile` and `run`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from dlasim.choices import Axes, Choices, HostChoices
-from dlasim.compiler_shim.assumed_scales import ESTIMATE
-from dlasim.compiler_shim.input_file import InputFile
+from dlasim.compiler_shim.files.assumed_scales import ESTIMATE
+from dlasim.compiler_shim.files.input_file import InputFile
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError, RunError
 from dlasim.isa.program import Program
@@ -31,24 +31,24 @@ from dlasim.loading import (
     split_choices,
 )
 from dlasim.result import RunResult
-from dlasim.sim.executor import Executor, make_executor
-from dlasim.sim.runner import Simulation
+from dlasim.sim.execution.executor import Executor, make_executor
+from dlasim.sim.execution.runner import Simulation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dlasim.checking.onnx_comparison import OnnxComparison
+    from dlasim.checking.verification import Verification
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.evaluation import Evaluation
     from dlasim.evaluation.many_inputs import Metric
     from dlasim.evaluation.samples import Labels
     from dlasim.explanation import Explanation
     from dlasim.inputs import Inputs
-    from dlasim.onnx_comparison import OnnxComparison
-    from dlasim.sim.report_types import Report
-    from dlasim.sweeps.samplers import Sampler
-    from dlasim.sweeps.sweep import Outcome
-    from dlasim.sweeps.sweep_result import SweepResult
-    from dlasim.verification import Verification
+    from dlasim.sim.reports.report_types import Report
+    from dlasim.sweeps.evaluation.sweep import Outcome
+    from dlasim.sweeps.results.sweep_result import SweepResult
+    from dlasim.sweeps.search.samplers import Sampler
 
 
 def model(
@@ -70,8 +70,8 @@ def model(
     >>> dlasim.model("mnist", "digits.tflite").name
     'digits.tflite'
     """
-    from dlasim.fileio import atomic_write, read_file
-    from dlasim.sweeps.models import topology_file
+    from dlasim.sweeps.definition.models import topology_file
+    from dlasim.system.fileio import atomic_write, read_file
 
     given = {"alpha": alpha, "resolution": resolution, "classes": classes, "seed": seed or None}
     chosen = {key: value for key, value in given.items() if value is not None}
@@ -121,8 +121,8 @@ def verify(
     >>> dlasim.verify("mnist", sram="16KiB").passed
     True
     """
-    from dlasim.compiler_shim.input_file import InputKind
-    from dlasim.verification import verify as check
+    from dlasim.checking.verification import verify as check
+    from dlasim.compiler_shim.files.input_file import InputKind
 
     file = open_located(model)
     lowered = compile(file, config, **choices)
@@ -132,7 +132,7 @@ def verify(
     if file.kind is InputKind.ONNX:
         if choices.get("io", "model") != "model":
             raise InputError(f"io must be model to compare with onnxruntime (got {choices['io']!r})")
-        from dlasim.onnx_comparison import verify_onnx
+        from dlasim.checking.onnx_comparison import verify_onnx
 
         return verify_onnx(file, lowered, chosen, runs, seed, engine, host, given)
     return check(file, lowered, chosen, runs, seed, engine, host=host, host_options=given)
@@ -211,7 +211,7 @@ def run(
     >>> dlasim.run("mnist", "ethos-u55-128", timing_only=True).outputs
     []
     """
-    from dlasim.sim.report import report
+    from dlasim.sim.reports.report import report
 
     if assume_int8 and not timing_only:
         raise InputError("assume_int8 needs timing_only: the outputs would mean nothing")
@@ -244,7 +244,7 @@ def run(
 
 def _result(result: RunResult, warnings: list[str]) -> RunResult:
     """Add all warnings to the result and its report."""
-    from dlasim.sim.unwritten import unwritten_outputs
+    from dlasim.sim.execution.unwritten import unwritten_outputs
 
     result.unwritten = unwritten_outputs(result.loaded.program, result.inference)
     lowered = result.loaded.lowered
@@ -281,7 +281,7 @@ def inspect(model: str | Path) -> dict[str, Any]:
     >>> dlasim.inspect("mnist")["inputs"][0]["shape"]
     [1, 28, 28, 1]
     """
-    from dlasim.compiler_shim.inspection import inspect_model
+    from dlasim.compiler_shim.files.inspection import inspect_model
 
     return inspect_model(open_located(model))
 
@@ -338,9 +338,9 @@ def sweep(
     >>> [(row["pes"], row["sram_bytes"]) for row in found]
     [(64, 32768), (64, 65536), (128, 32768), (128, 65536)]
     """
-    from dlasim.sweeps.goals import as_texts, read_goals
-    from dlasim.sweeps.study_builder import build_study
-    from dlasim.sweeps.sweep import Settings, run_study
+    from dlasim.sweeps.definition.goals import as_texts, read_goals
+    from dlasim.sweeps.definition.study_builder import build_study
+    from dlasim.sweeps.evaluation.sweep import Settings, run_study
 
     def run(folder: Path) -> Outcome:
         settings = Settings(
@@ -373,17 +373,17 @@ def search(
     """Find the machines that take least of what `minimize` names and keep to the limits, in a space too large
     to sweep: keywords are parameters with their values.
 
-    A `sampler` of your own has `ask` and `tell`, as `dlasim.sweeps.samplers.Sampler` describes them.
+    A `sampler` of your own has `ask` and `tell`, as `dlasim.sweeps.search.samplers.Sampler` describes them.
 
     >>> import dlasim
     >>> found = dlasim.search("mnist", minimize="energy", pes=[8, 16, 32], sram="16KiB..64KiB", jobs=1)
     >>> found.decide().winner["sram_bytes"]
     32768
     """
-    from dlasim.sweeps.goals import as_texts, read_goals
-    from dlasim.sweeps.machine_search import SearchOrder, run_search
-    from dlasim.sweeps.study_builder import build_search
-    from dlasim.sweeps.sweep import Settings
+    from dlasim.sweeps.definition.goals import as_texts, read_goals
+    from dlasim.sweeps.definition.study_builder import build_search
+    from dlasim.sweeps.evaluation.sweep import Settings
+    from dlasim.sweeps.search.machine_search import SearchOrder, run_search
 
     if evaluations < 1:
         raise InputError(f"evaluations must be at least 1 (got {evaluations})")

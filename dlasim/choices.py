@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from dlasim.vp.board import Progress
+    from dlasim.vp.system.board import Progress
 
 Line = Callable[[str], None]
 

@@ -12,18 +12,18 @@ import numpy as np
 from dlasim import api
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError, InputError
-from dlasim.fileio import read_file
-from dlasim.row_table import RowTable
-from dlasim.sim.config import DlaConfig
+from dlasim.rows.row_table import RowTable
+from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sweeps.charts.data import Row
-from dlasim.sweeps.confirmed import add_confirmed
-from dlasim.sweeps.decision import Decision
-from dlasim.sweeps.goals import as_texts, read_goals
-from dlasim.sweeps.models import Source
-from dlasim.sweeps.parameters import catalogue, names_in, resolve
-from dlasim.sweeps.result_files import ABOUT
-from dlasim.sweeps.study import WORKLOAD
-from dlasim.sweeps.sweep_result import SweepResult, open_results
+from dlasim.sweeps.definition.axes import catalogue, names_in, resolve
+from dlasim.sweeps.definition.goals import as_texts, read_goals
+from dlasim.sweeps.definition.models import Source
+from dlasim.sweeps.definition.study import WORKLOAD
+from dlasim.sweeps.results.confirmed import add_confirmed
+from dlasim.sweeps.results.decision import Decision
+from dlasim.sweeps.results.result_files import ABOUT
+from dlasim.sweeps.results.sweep_result import SweepResult, open_results
+from dlasim.system.fileio import read_file
 
 EQUAL = "equal"
 _COMPILE = ("fusion", "requant", "depthwise", "tiling", "place", "dla_ops")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dlasim.row_table import RowTable
-from dlasim.sim import losses
-from dlasim.sim.losses import Losses, find_losses
+from dlasim.rows.row_table import RowTable
+from dlasim.sim.reports import losses
+from dlasim.sim.reports.losses import Losses, find_losses
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
-    from dlasim.compiler_shim.lowering.tiling import Tiling
-    from dlasim.sim.config import DlaConfig
-    from dlasim.sim.runner import Inference
+    from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
+    from dlasim.sim.configuration.config import DlaConfig
+    from dlasim.sim.execution.runner import Inference
 
 _NEGLIGIBLE = 0.01  # of a layer's compulsory cycles
 
@@ -28,7 +28,7 @@ class Explanation(RowTable[dict[str, Any]]):
 
 def explain_layers(lowered: Lowered, config: DlaConfig, inference: Inference) -> Explanation:
     """What the compiler did with each layer, and what that costs."""
-    from dlasim.sim.report import report
+    from dlasim.sim.reports.report import report
 
     whole = report(lowered.program, config, inference)
     whole["left_out"] = list(lowered.network.left_out)

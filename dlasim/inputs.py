@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError, printable, unknown
-from dlasim.fileio import read_file
 from dlasim.isa.program import TensorDescriptor
 from dlasim.media import AUTO, InputRange, is_media, parse_range, read_media
+from dlasim.system.fileio import read_file
 
 Given = str | Path | NDArray[Any]
 Inputs = Given | Sequence[Given] | Mapping[str, Given]  # one input, all in the model's order, or by name

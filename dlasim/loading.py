@@ -10,21 +10,21 @@ from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlasim.compiler_shim.input_file import AnyInput, InputFile, InputKind, open_input
+from dlasim.compiler_shim.files.input_file import AnyInput, InputFile, InputKind, open_input
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import container
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig, GridMismatchError
-from dlasim.sim.machine_files import load_file, preset
-from dlasim.sim.runner import check_config, config_of
-from dlasim.sim.technology import technology
+from dlasim.sim.configuration.config import DlaConfig, GridMismatchError
+from dlasim.sim.configuration.machine_files import load_file, preset
+from dlasim.sim.execution.runner import check_config, config_of
+from dlasim.sim.physical.technology import technology
 
 if TYPE_CHECKING:
+    from dlasim.compiler_shim.forms.partition import UnplacedNetwork
     from dlasim.compiler_shim.lowering.lower import Lowered
-    from dlasim.compiler_shim.partition import UnplacedNetwork
-    from dlasim.vp.elf import Firmware
+    from dlasim.vp.programs.elf import Firmware
 
 Machine = DlaConfig | str | Path  # a configuration, the name of a preset, or a TOML file
 _NETWORK = re.compile(r"[A-Za-z]\w*(:\w+=[\w.]+(,\w+=[\w.]+)*)?")  # a built-in network, with arguments
@@ -49,7 +49,7 @@ def locate(file: str | Path) -> str | Path:
     text = str(file)
     if os.path.exists(text) or not _NETWORK.fullmatch(text):
         return file
-    from dlasim.sweeps.models import source
+    from dlasim.sweeps.definition.models import source
 
     return source(text, Path(), "model").file()
 
@@ -172,8 +172,8 @@ def is_application(file: InputFile) -> bool:
 
 def _application(file: InputFile) -> tuple[Program | None, Firmware]:
     """The program in an application made by `dlasim compile`, None in any other ELF; and what runs it."""
-    from dlasim.vp import elf_image
-    from dlasim.vp.elf import parse_elf
+    from dlasim.vp.programs import elf_image
+    from dlasim.vp.programs.elf import parse_elf
 
     firmware = parse_elf(file.data, file.path)
     return elf_image.find_program(firmware) if elf_image.is_application(firmware) else None, firmware

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
-from dlasim.compiler_shim.lowering.load_schedule import LOADS
-from dlasim.compiler_shim.lowering.search import SEARCH
-from dlasim.compiler_shim.lowering.stripe_search import STRIPES
+from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
+from dlasim.compiler_shim.lowering.segments.stripe_search import STRIPES
+from dlasim.compiler_shim.lowering.tiles.search import SEARCH
 from dlasim.native.unit import CodeUnit
-from dlasim.sim.compiled_columns import READ
-from dlasim.sim.compiled_costs import COSTS
-from dlasim.sim.issue import WALK
-from dlasim.sim.kernels.loader import best_kind, host_unit, level_units
-from dlasim.vp.native_hooks import HOOKS, hook_unit
+from dlasim.sim.fast_engine.loader import best_kind, host_unit, level_units
+from dlasim.sim.timing.compiled_columns import READ
+from dlasim.sim.timing.compiled_costs import COSTS
+from dlasim.sim.timing.issue import WALK
+from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
 ROUTINES = (SEARCH, STRIPES, LOADS, EMIT, COSTS, READ, WALK)
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
-from dlasim.fileio import read_file
 from dlasim.installation import extra_command
 from dlasim.isa.program import TensorDescriptor
+from dlasim.system.fileio import read_file
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
 SOUNDS = (".wav",)

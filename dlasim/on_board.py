@@ -7,27 +7,28 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlasim.compiler_shim.input_file import AnyInput, open_input
+from dlasim.compiler_shim.files.input_file import AnyInput, open_input
 from dlasim.errors import InputError, one_of, printable, unknown
 from dlasim.isa import container
 from dlasim.isa.program import Program
 from dlasim.loading import Loaded, Machine, choose_machine
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.runner import config_of
-from dlasim.vp import HOSTS, elf_image
-from dlasim.vp.bare_metal import BareMetal, run_bare_metal
-from dlasim.vp.elf import Firmware, parse_elf
-from dlasim.vp.host import HostOptions, Prototype, Prototyped, shipped_firmware
-from dlasim.vp.host_report import report, rtl_warnings
-from dlasim.vp.kernel_support import refuse_missing_kernels
-from dlasim.vp.launch import Completion, Submission
-from dlasim.vp.layout import plan_memory
-from dlasim.vp.run_control import RunControl
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import config_of
+from dlasim.vp import HOSTS
+from dlasim.vp.programs import elf_image
+from dlasim.vp.programs.elf import Firmware, parse_elf
+from dlasim.vp.programs.kernel_support import refuse_missing_kernels
+from dlasim.vp.programs.launch import Completion, Submission
+from dlasim.vp.programs.layout import plan_memory
+from dlasim.vp.system.bare_metal import BareMetal, run_bare_metal
+from dlasim.vp.system.host import HostOptions, Prototype, Prototyped, shipped_firmware
+from dlasim.vp.system.host_report import report, rtl_warnings
+from dlasim.vp.system.run_control import RunControl
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dlasim.sim.executor import Executor
+    from dlasim.sim.execution.executor import Executor
 
 __all__ = ["rtl_warnings"]
 _C_BYTES_PER_LINE = 16

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError, printable
-from dlasim.fileio import read_file
 from dlasim.isa.program import TensorDescriptor
+from dlasim.system.fileio import read_file
 
 _MAX_LABEL_LENGTH = 60
 

@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dlasim.dataclass import dataclass
-from dlasim.row_table import RowTable, html_table
-from dlasim.sim.figures import LAYER_FIGURES, cells, columns
-from dlasim.tables import duration, percent, size
+from dlasim.rows.row_table import RowTable, html_table
+from dlasim.rows.tables import duration, percent, size
+from dlasim.sim.reports.figures import LAYER_FIGURES, cells, columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dlasim.loading import Loaded
-    from dlasim.sim.report_types import LayerRow, Report
-    from dlasim.sim.runner import Inference
-    from dlasim.sim.unwritten import UnwrittenOutput
+    from dlasim.sim.execution.runner import Inference
+    from dlasim.sim.execution.unwritten import UnwrittenOutput
+    from dlasim.sim.reports.report_types import LayerRow, Report
     from dlasim.sweeps.charts import Chart
     from dlasim.sweeps.charts.report_table import ReportTable
-    from dlasim.vp.host import Prototyped
+    from dlasim.vp.system.host import Prototyped
 
 
 @dataclass(slots=True, repr=False)
@@ -91,7 +91,7 @@ class RunResult:
 
         With `before` it is the difference of two runs, layer by layer.
         """
-        from dlasim.fileio import atomic_write
+        from dlasim.system.fileio import atomic_write
 
         atomic_write(path, self._page() if before is None else self._comparison(before))
         return Path(path)
@@ -109,7 +109,7 @@ class RunResult:
 
     def trace(self, path: str | Path) -> Path:
         """Write a timeline for Perfetto (ui.perfetto.dev); returns its path."""
-        from dlasim.fileio import atomic_write
+        from dlasim.system.fileio import atomic_write
 
         atomic_write(path, json.dumps(self.trace_events()) + "\n")
         return Path(path)
@@ -118,10 +118,10 @@ class RunResult:
         """The timeline as Chrome trace events."""
         loaded = self.loaded
         if self.prototyped is not None:
-            from dlasim.vp.host_report import trace
+            from dlasim.vp.system.host_report import trace
 
             return trace(loaded.program, loaded.config, self.prototyped)
-        from dlasim.sim.trace import trace_events
+        from dlasim.sim.reports.trace import trace_events
 
         return trace_events(loaded.program, loaded.config, self.inference)
 

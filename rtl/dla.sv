@@ -1,5 +1,5 @@
 // The accelerator: register window, issue stage, four units with their queues, the SRAM, and the bus of system
-// memory. docs/rtl.md has the picture. The parameters are those of the machine's configuration (sim/config.py);
+// memory. docs/rtl.md has the picture. The parameters are those of the machine's configuration (sim/configuration/config.py);
 // bandwidths are in bytes per cycle, and FINGERPRINT is what a program is lowered for.
 
 module dla

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.reference_kernels import LITERT, MICRO, infer
+from dlasim.checking.interpreters import LITERT, MICRO, infer
 
 Array = NDArray[np.generic]
 

@@ -16,11 +16,13 @@ import port_page
 import report_types_module
 
 from dlasim.cli import choices_module, manual
-from dlasim.compiler_shim import operators_page
 from dlasim.compiler_shim.dlag import graph_page
+from dlasim.compiler_shim.forms import operators_page
 from dlasim.isa.documents import c_entry, pages, sv_package
-from dlasim.sim import figures_page, parameters_page
-from dlasim.vp import board_files, launch
+from dlasim.sim.configuration import parameters_page
+from dlasim.sim.reports import figures_page
+from dlasim.vp.devices import board_files
+from dlasim.vp.programs import launch
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN_LINES = 20
@@ -36,7 +38,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/graph-format.md": graph_page.page,
     "docs/cli.md": manual.page,
     "dlasim/choices.py": choices_module.module,
-    "sim/report_types.py": report_types_module.module,
+    "sim/reports/report_types.py": report_types_module.module,
     "docs/api.md": api_page.page,
     "docs/figures.md": figures_page.page,
     "docs/parameters.md": parameters_page.page,

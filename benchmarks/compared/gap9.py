@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from compared.common import Networks, Report, cycles_of, percent, table
 from compared.ethos_u55 import network_file
-from dlasim.sim.machine_files import preset
+from dlasim.sim.configuration.machine_files import preset
 
 # mlcommons/tiny_results_v1.0, 370 MHz: cycles = clock / throughput.
 PUBLISHED = {"autoencoder": 65_008, "ResNet8": 228_001, "DS-CNN": 175_922, "VWW": 416_175}

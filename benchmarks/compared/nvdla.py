@@ -9,9 +9,9 @@ from pathlib import Path
 
 from compared.common import Networks, Report, cycles_of, millions, table
 from dlasim.compiler_shim.topologies import build_topology
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.machine_files import preset
-from dlasim.sim.sizes import KIB, UNLIMITED
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_files import preset
+from dlasim.sim.configuration.sizes import KIB, UNLIMITED
 
 CLOCK_HZ = 1e9
 WINOGRAD_GAIN = 2.25

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compared.common import Networks, Report, cycles_of, millions, percent, table
-from dlasim.sim.machine_files import preset
-from dlasim.sim.sizes import KIB, MIB
+from dlasim.sim.configuration.machine_files import preset
+from dlasim.sim.configuration.sizes import KIB, MIB
 
 PES = (64, 128)
 SRAM = {"256M": 256 * MIB, "1M": MIB, "512K": 512 * KIB}

@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 from compared.common import Networks, cycles_of
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 KEPT = Path(__file__).parent / "queue_depths.csv"
 NETWORKS = {"mobilenet_v2": "MobileNetV2", "resnet8": "ResNet8", "ds_cnn": "ds_cnn", "mnist": "mnist"}

@@ -9,7 +9,7 @@ from typing import Any
 
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import float_word
-from dlasim.sim.float_steps import float_steps
+from dlasim.sim.arithmetic.float_steps import float_steps
 
 Shape = tuple[int, ...]
 _FLOAT_LIMITS = {"clamp_min": float_word(-3.4028235e38), "clamp_max": float_word(3.4028235e38)}

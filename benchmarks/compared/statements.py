@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from compared.queue_depths import NETWORKS
-from dlasim.sim.area import areas, slot_bits
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.physical.area import areas, slot_bits
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

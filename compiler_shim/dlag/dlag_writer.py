@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.dlag.dlag_layout import HEAD, MAGIC, VERSION
-from dlasim.compiler_shim.graph import Graph, Operator, Tensor
-from dlasim.compiler_shim.partition import Item, UnplacedNetwork
-from dlasim.compiler_shim.unsigned import to_unsigned
+from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
+from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.network.unsigned import to_unsigned
 
 
 def write_graph(graph: Graph, partitioned: UnplacedNetwork | None = None) -> bytes:

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, MAX_SCALE, ROUNDINGS
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
-from dlasim.compiler_shim.graph import MAX_DIMENSIONS, Graph, Operator, Quantization, Tensor, label
+from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, Graph, Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.host_calls import bind, infer_shapes
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.errors import InputError, one_of, unknown
-from dlasim.fileio import atomic_write
+from dlasim.system.fileio import atomic_write
 
 Numbers = float | Sequence[float]
 

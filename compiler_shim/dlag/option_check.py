@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Option
+from dlasim.compiler_shim.network.graph import Option
 from dlasim.compiler_shim.operators.fields import SCALARS, SchemaField, enum_numbers
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.errors import one_of, unknown

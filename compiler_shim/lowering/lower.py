@@ -7,12 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.constants import ConstantPool
-from dlasim.compiler_shim.lowering.emission.allocated_node import NO_LOCATION, AllocatedNode, Location
-from dlasim.compiler_shim.lowering.emission.emitter import Emitter
-from dlasim.compiler_shim.lowering.emission.network_nodes import NodeOperand, network_nodes
-from dlasim.compiler_shim.lowering.emission.records import SRAM
-from dlasim.compiler_shim.lowering.memory import (
+from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
+from dlasim.compiler_shim.lowering.addresses.memory import (
     SystemPlan,
     extend_live_ranges,
     find_live_ranges,
@@ -22,18 +19,21 @@ from dlasim.compiler_shim.lowering.memory import (
     resolve_alias,
     variables,
 )
-from dlasim.compiler_shim.lowering.sram_plan import Prefetch, SramPlan
-from dlasim.compiler_shim.lowering.tiling import Tiling
-from dlasim.compiler_shim.lowering.work import list_work
-from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch, SramPlan
+from dlasim.compiler_shim.lowering.emission.allocated_node import NO_LOCATION, AllocatedNode, Location
+from dlasim.compiler_shim.lowering.emission.emitter import Emitter
+from dlasim.compiler_shim.lowering.emission.network_nodes import NodeOperand, network_nodes
+from dlasim.compiler_shim.lowering.emission.records import SRAM
+from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
+from dlasim.compiler_shim.lowering.tiles.work import list_work
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.fileio import MAX_FILE_BYTES
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.system.fileio import MAX_FILE_BYTES
 
 MAX_TILES = 1 << 20
 _Footprint = tuple[frozenset[int], frozenset[int]]  # values that are read, and that are written

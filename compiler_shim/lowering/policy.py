@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
-from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
-from dlasim.compiler_shim.lowering.geometry import TileShape, total_bytes
-from dlasim.compiler_shim.lowering.search import half
-from dlasim.compiler_shim.lowering.stripes import StripeFinder
-from dlasim.compiler_shim.lowering.tile_records import INFINITE
-from dlasim.compiler_shim.lowering.tiling import CostAssumption, Finder, MachineModel, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.segments.chain_tilings import ChainTilings
+from dlasim.compiler_shim.lowering.segments.stripes import StripeFinder
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, total_bytes
+from dlasim.compiler_shim.lowering.tiles.search import half
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
+from dlasim.compiler_shim.lowering.tiles.tiling import (
+    CostAssumption,
+    Finder,
+    MachineModel,
+    Tiling,
+    TilingProblem,
+)
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 
 @dataclass(slots=True)

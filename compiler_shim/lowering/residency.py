@@ -8,23 +8,23 @@ from functools import cached_property
 from itertools import pairwise
 from math import inf
 
-from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.buffer_packing import BufferPacker
-from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
-from dlasim.compiler_shim.lowering.chains import Chain, best_segments
-from dlasim.compiler_shim.lowering.geometry import InSram
-from dlasim.compiler_shim.lowering.memory import (
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses import allocation
+from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker
+from dlasim.compiler_shim.lowering.addresses.memory import (
     extend_live_ranges,
     resolve_alias,
     sram_candidates,
 )
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, SramPlan
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.search import MAX_OVERHEAD_PART
-from dlasim.compiler_shim.lowering.sram_plan import Residents, SramPlan
+from dlasim.compiler_shim.lowering.segments.chain_tilings import ChainTilings
+from dlasim.compiler_shim.lowering.segments.chains import Chain, best_segments
 from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch, state_of, values_of
-from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
-from dlasim.compiler_shim.lowering.tiling import TilingProblem
-from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.tiles.geometry import InSram
+from dlasim.compiler_shim.lowering.tiles.search import MAX_OVERHEAD_PART
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
+from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem
 from dlasim.errors import InputError
 
 TRAFFIC_WEIGHT = 1 / 1024  # cycles that a byte over the bus counts for besides its time

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, SramPlan
-from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
+from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 
 MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Protocol
 
-from dlasim.compiler_shim.lowering.allocation import LiveRange
-from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
+from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
+from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.dataclass import dataclass
 
 MAX_STATES = 6  # that are followed from one place

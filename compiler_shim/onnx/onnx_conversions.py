@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Quantization
+from dlasim.compiler_shim.network.graph import UNSIGNED_OFFSET, Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (

@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
-from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Graph, Quantization, label
-from dlasim.compiler_shim.npu_compilers import refuse_compiled
+from dlasim.compiler_shim.files.npu_compilers import refuse_compiled
+from dlasim.compiler_shim.files.recipes import ONNX, as_page_shows
+from dlasim.compiler_shim.network.graph import UNSIGNED_OFFSET, Graph, Quantization, label
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter
 from dlasim.compiler_shim.onnx.onnx_folding import fold_node
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port
@@ -38,7 +39,6 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 )
 from dlasim.compiler_shim.onnx.onnx_versions import in_opset_13
 from dlasim.compiler_shim.onnx.qlinear_form import as_qdq
-from dlasim.compiler_shim.recipes import ONNX, as_page_shows
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 

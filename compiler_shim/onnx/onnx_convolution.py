@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_conversions import weights_of
 from dlasim.compiler_shim.onnx.onnx_converter import Converter, ResultScale
 from dlasim.compiler_shim.onnx.onnx_linear import bias_constant, bias_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
-from dlasim.compiler_shim.graph import Quantization, label
+from dlasim.compiler_shim.network.graph import Quantization, label
 from dlasim.compiler_shim.onnx.onnx_values import (
     NO_SCALE,
     Array,

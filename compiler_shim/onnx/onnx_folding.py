@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES
 from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxConstant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.input_file import AnyInput
+from dlasim.compiler_shim.files.input_file import AnyInput
 from dlasim.compiler_shim.onnx.onnx_arithmetic import ARITHMETIC
 from dlasim.compiler_shim.onnx.onnx_assumed import with_assumed_scales
 from dlasim.compiler_shim.onnx.onnx_conversions import CONVERSIONS

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Quantization
+from dlasim.compiler_shim.network.graph import UNSIGNED_OFFSET, Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_pieces import (
     axis_of,

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (

@@ -7,9 +7,9 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from dlasim.compiler_shim.constant_budget import ConstantBudget
-from dlasim.compiler_shim.graph import MAX_DIMENSIONS, label
-from dlasim.compiler_shim.input_file import AnyInput, open_input
+from dlasim.compiler_shim.files.constant_budget import ConstantBudget
+from dlasim.compiler_shim.files.input_file import AnyInput, open_input
+from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, label
 from dlasim.compiler_shim.onnx.onnx_schema import MESSAGES
 from dlasim.compiler_shim.onnx.onnx_tensors import Array, OnnxTensorReader, dtype_name
 from dlasim.compiler_shim.onnx.protobuf_wire import Message, WireReader

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import label
+from dlasim.compiler_shim.network.graph import label
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter
 from dlasim.compiler_shim.onnx.onnx_values import Array, RefusedError, Shape
 

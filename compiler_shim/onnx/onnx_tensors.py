@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.constant_budget import ConstantBudget
-from dlasim.compiler_shim.graph import MAX_DIMENSIONS, label
+from dlasim.compiler_shim.files.constant_budget import ConstantBudget
+from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, label
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES, EXTERNAL, HALF_BYTES, OTHER_TYPES
 from dlasim.compiler_shim.onnx.protobuf_wire import Message
 from dlasim.errors import InputError, printable
-from dlasim.fileio import MAX_FILE_BYTES
+from dlasim.system.fileio import MAX_FILE_BYTES
 
 Array = NDArray[Any]
 _LISTS = {

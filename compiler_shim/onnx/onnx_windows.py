@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Quantization, label
+from dlasim.compiler_shim.network.graph import Quantization, label
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import OnnxActivation, RefusedError, channels_last

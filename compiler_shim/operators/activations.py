@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, INT32_MAX, INT32_MIN
+from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, INT32_MAX, INT32_MIN
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 # The real numbers that each activation is limited to; None: no limit.

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from itertools import accumulate
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.calls.views import View, dense, sliced
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.movement import pad_call
 from dlasim.compiler_shim.operators.strided import copy_call
-from dlasim.compiler_shim.views import View, dense, sliced
 
 _MAX_BLOCK = 1 << 16
 

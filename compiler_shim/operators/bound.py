@@ -10,13 +10,17 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Operator, Quantization, Tensor, label
+from dlasim.compiler_shim.network.graph import Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, one_of
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import encode_attributes
-from dlasim.sim.numerics import quantize_multiplier, quantize_multipliers, single_rounding_multiplier
+from dlasim.sim.arithmetic.numerics import (
+    quantize_multiplier,
+    quantize_multipliers,
+    single_rounding_multiplier,
+)
 
 Shape = tuple[int, ...]
 # Some messages show values of the file, which may be many.

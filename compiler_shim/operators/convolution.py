@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators import int16
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.windows import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_attributes import float_word
 

@@ -6,15 +6,23 @@ from math import prod
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators import int16, lookup
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, float_range, integer_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.errors import InputError
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
-from dlasim.sim.float_steps import float_steps
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quantize_multiplier, quotient, requant
+from dlasim.sim.arithmetic.float_steps import float_steps
+from dlasim.sim.arithmetic.numerics import (
+    INT8_MAX,
+    INT8_MIN,
+    Integers,
+    limit,
+    quantize_multiplier,
+    quotient,
+    requant,
+)
 
 _WORTH_A_TABLE = 512  # elements
 

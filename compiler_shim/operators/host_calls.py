@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.errors import InputError

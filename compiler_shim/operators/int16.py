@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.activations import quantized_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
 from dlasim.compiler_shim.operators.windows import transposed_attributes, window_attributes
@@ -20,7 +20,7 @@ from dlasim.isa.host_ops import (
     UnaryFunction,
     WideFunction,
 )
-from dlasim.sim.interpolation import (
+from dlasim.sim.arithmetic.interpolation import (
     EXPONENTIALS,
     INT16_MAX,
     INT16_MIN,
@@ -29,7 +29,7 @@ from dlasim.sim.interpolation import (
     sigmoid_scale,
     table513,
 )
-from dlasim.sim.numerics import mean_multiplier
+from dlasim.sim.arithmetic.numerics import mean_multiplier
 
 _MAX_INT64_SHIFT = 7  # of TensorFlow's 64-bit requantization
 _OUTPUT_SCALE = 1 / 32768  # of SOFTMAX, LOGISTIC and TANH

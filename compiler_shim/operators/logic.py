@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.calls.views import dense
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.strided import copy_call
-from dlasim.compiler_shim.views import dense
 from dlasim.errors import InputError
 from dlasim.isa.host_ops import BinaryFunction, CompareFunction
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.calls.views import dense
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.strided import copy_call
-from dlasim.compiler_shim.views import dense
-from dlasim.sim.interpolation import SIGMOID_TABLE, sigmoid_scale
+from dlasim.sim.arithmetic.interpolation import SIGMOID_TABLE, sigmoid_scale
 
 _INPUT_WEIGHTS = (1, 2, 3, 4)  # of the gates for input, forgetting, cell and output
 _RECURRENT_WEIGHTS = (5, 6, 7, 8)

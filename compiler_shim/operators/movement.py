@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import RESIZE_FRACTION_BITS

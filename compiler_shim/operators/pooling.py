@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators import int16
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.windows import window_attributes, window_grid
-from dlasim.sim.numerics import mean_multiplier, single_rounding_multiplier, softmax_table
+from dlasim.sim.arithmetic.numerics import mean_multiplier, single_rounding_multiplier, softmax_table
 
 _SCALE_TOLERANCE = 0.001  # TensorFlow's, for int16: its converter writes 1/65535
 

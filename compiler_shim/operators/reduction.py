@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_ops import SUM_LEFT_SHIFT, ReduceFunction
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.calls.views import View, dense, merged, sliced
+from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.slicing import MASKS, sliced_ranges
-from dlasim.compiler_shim.views import View, dense, merged, sliced
 from dlasim.isa.limits import MAX_RANK
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from dlasim.compiler_shim.dla_forms import DLA_FORMS
+from dlasim.compiler_shim.forms.dla_forms import DLA_FORMS
 from dlasim.compiler_shim.operators import elementwise_rows, lookup_rows, movement_rows, reducing_rows
 from dlasim.compiler_shim.operators.definition import CLASSES, OperatorDefinition, Trait
 from dlasim.isa import host_ops

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.lower import Lowered
-from dlasim.compiler_shim.lowering.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiling import CostAssumption
-from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.dataclass import dataclass
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 
 @dataclass(frozen=True, slots=True)

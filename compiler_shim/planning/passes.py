@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from dlasim.compiler_shim.lowering.tiling import CostAssumption
+from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import (
@@ -26,7 +26,7 @@ from dlasim.compiler_shim.planning.worse_machines import (
     worst_machine,
 )
 from dlasim.dataclass import dataclass
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 # Estimates that are best most often: optimistic ones, and cautious ones.
 ESTIMATES = CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
+from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
-from dlasim.compiler_shim.lowering.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
-from dlasim.compiler_shim.lowering.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
-from dlasim.compiler_shim.lowering.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiling import CostAssumption, MachineModel
+from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption, MachineModel
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.worse_machines import worst_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import fully_timed
-from dlasim.sim.duration import program_cycles
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.timing.cost import fully_timed
+from dlasim.sim.timing.duration import program_cycles
 
 MAX_SRAM = 1 << 30
 

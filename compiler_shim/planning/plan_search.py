@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
-from dlasim.compiler_shim.lowering.tile_records import INFINITE
-from dlasim.compiler_shim.nodes import PlacedNetwork
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan, fastest
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker

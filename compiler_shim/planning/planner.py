@@ -5,19 +5,19 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.edges import cut_edges
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
+from dlasim.compiler_shim.forms.partition import UnplacedNetwork
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.lower import Lowered
-from dlasim.compiler_shim.lowering.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiling import CostAssumption
-from dlasim.compiler_shim.nodes import PlacedNetwork
+from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
+from dlasim.compiler_shim.network.edges import cut_edges
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.passes import PASSES
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 
 def fastest_plan(

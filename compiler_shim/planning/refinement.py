@@ -12,17 +12,17 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.packed_segments import PackedPlan
+from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan
+from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
-from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, TimedPlan, fastest
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.worse_machines import deep_machine
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import units_overlap
-from dlasim.sim.duration import computation_cycles, computation_ends
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.timing.cost import units_overlap
+from dlasim.sim.timing.duration import computation_cycles, computation_ends
 
 # In which rows are computed where that lets both units work side by side.
 FIRST_PARTS, OTHER_PARTS = 4, (2, 8)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Option, label
+from dlasim.compiler_shim.network.graph import Option, label
 from dlasim.compiler_shim.operators.definition import NO_OPTIONS, Options
 from dlasim.compiler_shim.operators.fields import SchemaField, absent, enum_names
 from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS

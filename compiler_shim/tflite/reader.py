@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dlasim.compiler_shim.graph import Graph, Operator, label
-from dlasim.compiler_shim.input_file import AnyInput, open_input
-from dlasim.compiler_shim.npu_compilers import refuse_compiled
+from dlasim.compiler_shim.files.input_file import AnyInput, open_input
+from dlasim.compiler_shim.files.npu_compilers import refuse_compiled
+from dlasim.compiler_shim.network.graph import Graph, Operator, label
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
 from dlasim.compiler_shim.tflite.operator_options import kind_of, options_of

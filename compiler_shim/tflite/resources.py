@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import label
+from dlasim.compiler_shim.network.graph import label
 from dlasim.compiler_shim.operators.fields import enum_numbers
 from dlasim.compiler_shim.tflite.decoding import Values
 from dlasim.compiler_shim.tflite.operator_options import kind_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.constant_budget import ConstantBudget
-from dlasim.compiler_shim.graph import MAX_DIMENSIONS, Graph, Quantization, Tensor, label
+from dlasim.compiler_shim.files.constant_budget import ConstantBudget
+from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, Graph, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.fields import enum_names
 from dlasim.compiler_shim.tflite.decoding import Values
 from dlasim.errors import InputError, printable

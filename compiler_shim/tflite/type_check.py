@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from dlasim.compiler_shim.graph import Graph, Operator, Tensor, label
+from dlasim.compiler_shim.files.recipes import KERAS, PYTORCH, as_page_shows
+from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor, label
 from dlasim.compiler_shim.operators.definition import CLASSES, Trait
 from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
-from dlasim.compiler_shim.recipes import KERAS, PYTORCH, as_page_shows
 from dlasim.errors import InputError
 from dlasim.isa.file_records import DataType
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Option, Quantization, Tensor
+from dlasim.compiler_shim.network.unsigned import to_unsigned
 from dlasim.compiler_shim.operators.definition import Options
 from dlasim.compiler_shim.operators.fields import SchemaField, enum_numbers
 from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS
 from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.flexible import write_numbers
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
-from dlasim.compiler_shim.unsigned import to_unsigned
 
 # The schema's first field for an operator's code is a byte; larger codes leave this mark in it.
 _LARGE_CODE_MARK = 127

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dlasim.compiler_shim.graph import Graph, Quantization
+from dlasim.compiler_shim.network.graph import Graph, Quantization
 from dlasim.errors import InputError, unknown
 
 _MIN_RESOLUTION, _MAX_RESOLUTION = 32, 512

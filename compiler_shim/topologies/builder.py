@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Option, Quantization, Tensor
 from dlasim.compiler_shim.topologies.arithmetic import (
     FloatArray,
     convolve,

@@ -34,9 +34,9 @@ def command(file: str, output: str | None, as_json: bool) -> None:
         if file == "-":
             raise click.UsageError("-o FILE is required when the source is standard input")
         output = os.path.splitext(file)[0] + ".bin"
-    from dlasim.fileio import atomic_write, keep_apart
     from dlasim.isa.assembly.source_file import assemble_file
     from dlasim.isa.container import write
+    from dlasim.system.fileio import atomic_write, keep_apart
 
     keep_apart(("/dev/stdin" if file == "-" else file,), (output,))
     program = assemble_file(file)

@@ -18,10 +18,10 @@ import click
 from dlasim.cli.config_options import COMPILE, DLA_OPS_TEXT, MACHINE
 from dlasim.cli.host_options import DEBUGGING, FIRMWARE
 from dlasim.on_board import host_options
-from dlasim.sim.config import ALIASES, PARAMETERS, TABLES
-from dlasim.sim.sizes import UNLIMITED
-from dlasim.sweeps.parameters import Parameter, catalogue
-from dlasim.vp.run_control import RunControl
+from dlasim.sim.configuration.config import ALIASES, PARAMETERS, TABLES
+from dlasim.sim.configuration.sizes import UNLIMITED
+from dlasim.sweeps.definition.axes import Parameter, catalogue
+from dlasim.vp.system.run_control import RunControl
 
 _HEAD = '''\
 """The keywords of `run`, `compile`, `verify`, `explain` and `sweep`, with their types.
@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from dlasim.vp.board import Progress
+    from dlasim.vp.system.board import Progress
 
 Line = Callable[[str], None]
 '''

@@ -9,7 +9,7 @@ from dlasim.cli.terminal import say
 from dlasim.errors import RunError, counted
 
 if TYPE_CHECKING:
-    from dlasim.onnx_comparison import OnnxComparison
+    from dlasim.checking.onnx_comparison import OnnxComparison
 
 
 def print_comparison(model: str, result: OnnxComparison, as_json: bool) -> None:

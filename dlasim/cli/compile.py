@@ -44,7 +44,7 @@ def command(model: str, output: str, as_json: bool, **given: Any) -> None:
 
     With -o FILE.dlag, the file is the network itself, for any machine; every command accepts it as a model.
     """
-    from dlasim.fileio import atomic_write, keep_apart
+    from dlasim.system.fileio import atomic_write, keep_apart
 
     keep_apart((model, *input_files(given)), (output,))
     base, machine = take_machine(given)
@@ -75,8 +75,8 @@ def command(model: str, output: str, as_json: bool, **given: Any) -> None:
 def _write_graph(model: str, output: str, as_json: bool) -> None:
     """Write the network as a `.dlag` file."""
     from dlasim.compiler_shim import compile as shim
-    from dlasim.fileio import atomic_write
     from dlasim.loading import open_located
+    from dlasim.system.fileio import atomic_write
 
     graph = shim.load_graph(open_located(model))
     data = shim.save_graph(graph)

@@ -68,7 +68,7 @@ def _networks() -> Iterable[str]:
 
 
 def _presets() -> Iterable[str]:
-    from dlasim.sim.machine_files import preset_names
+    from dlasim.sim.configuration.machine_files import preset_names
 
     return preset_names()
 

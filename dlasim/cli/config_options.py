@@ -11,8 +11,8 @@ import click
 from dlasim.cli.help_sections import SharedOption
 from dlasim.cli.option_types import GRID, REAL, SIZE, TEXT, WHOLE, Choice
 from dlasim.cli.terminal import say
-from dlasim.sim.config import PARAMETERS
-from dlasim.sim.parameters import Form, MachineParameter
+from dlasim.sim.configuration.config import PARAMETERS
+from dlasim.sim.configuration.parameters import Form, MachineParameter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -155,16 +155,16 @@ class _PresetOption(SharedOption):
 def _presets_json() -> str:
     import json
 
-    from dlasim.sim.machine_files import preset, preset_names, preset_summary
+    from dlasim.sim.configuration.machine_files import preset, preset_names, preset_summary
 
     rows = [{**preset(name).as_dict(), "summary": preset_summary(name)} for name in preset_names()]
     return json.dumps(rows, indent=2)
 
 
 def _presets_table() -> str:
-    from dlasim.sim.machine_files import preset, preset_names, preset_summary
-    from dlasim.sim.sizes import UNLIMITED
-    from dlasim.tables import size, table
+    from dlasim.rows.tables import size, table
+    from dlasim.sim.configuration.machine_files import preset, preset_names, preset_summary
+    from dlasim.sim.configuration.sizes import UNLIMITED
 
     lines = [["preset", "PEs", "parallel", "SRAM", "DMA B/cycle", "clock", "description"]]
     for known in preset_names():
@@ -194,7 +194,7 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     Removes what it reads from `given`.
     """
     from dlasim.errors import InputError
-    from dlasim.sim import machine_files
+    from dlasim.sim.configuration import machine_files
 
     path, name = given.pop("config_file"), given.pop("preset")
     changes = {parameter: given.pop(parameter) for _, parameter, _, _ in MACHINE}
@@ -214,7 +214,7 @@ def _take_more(items: tuple[str, ...], changes: dict[str, Any]) -> None:
 
     if not items:
         return
-    from dlasim.sim import config
+    from dlasim.sim.configuration import config
 
     for item in items:
         name, sign, text = (part.strip() for part in item.partition("="))

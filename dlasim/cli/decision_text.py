@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dlasim.cli.terminal import say
-from dlasim.sweeps.decision import broken_limits
-from dlasim.tables import table
+from dlasim.rows.tables import table
+from dlasim.sweeps.results.decision import broken_limits
 
 if TYPE_CHECKING:
     from dlasim.sweeps.charts.data import Row
-    from dlasim.sweeps.decision import Decision
+    from dlasim.sweeps.results.decision import Decision
 
 SHOWN_MACHINES = 20
 

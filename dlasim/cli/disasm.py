@@ -20,9 +20,9 @@ Examples:
 @click.option("-o", "--output", metavar="FILE", help="The text to write.  [default: standard output]")
 def command(file: str, annotate: bool, output: str | None) -> None:
     """Disassemble FILE.bin into text that `dlasim asm` assembles to the same bytes."""
-    from dlasim.fileio import atomic_write, keep_apart
     from dlasim.isa.assembly import disassemble
     from dlasim.isa.container import read_file
+    from dlasim.system.fileio import atomic_write, keep_apart
 
     keep_apart((file,), (output,))
     text = disassemble(read_file(file), annotate)

@@ -99,7 +99,7 @@ def command(
 
 def _text(result: Evaluation) -> str:
     from dlasim.errors import counted
-    from dlasim.tables import table
+    from dlasim.rows.tables import table
 
     count = counted(len(result.rows), "input")
     known = len(result.rows) - result.evaluated

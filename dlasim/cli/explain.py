@@ -56,7 +56,7 @@ def command(model: str, as_json: bool, assume_int8: bool, **given: Any) -> None:
         say(json.dumps(rows, indent=2))
         return
     from dlasim.cli.summary import left_out_lines, operator_line
-    from dlasim.tables import fitted_table, short, size, wrapped
+    from dlasim.rows.tables import fitted_table, short, size, wrapped
 
     head = [
         "layer",

@@ -7,9 +7,9 @@ import sys
 
 import click
 
-from dlasim import interrupts
 from dlasim.cli.terminal import say
 from dlasim.errors import WRONG_PATH, DlasimError, is_interrupt, printable
+from dlasim.system import interrupts
 
 RUN_FAILED = 1
 BAD_INPUT = 2

@@ -13,11 +13,11 @@ from importlib import metadata
 from pathlib import Path
 
 from dlasim import __version__
-from dlasim.cache import cache_folder
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.installation import FROM_CHECKOUT, extra_command
-from dlasim.processes import start
+from dlasim.system.cache import cache_folder
+from dlasim.system.processes import start
 
 DISTRIBUTION = "dlasim"
 # What each is needed for.

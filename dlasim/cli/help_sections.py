@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from dlasim.sim.config import PARAMETERS
+from dlasim.sim.configuration.config import PARAMETERS
 
 # At most ten options of a command.
 _MOST_USED = (

@@ -15,7 +15,7 @@ def input_files(given: Mapping[str, Any]) -> Iterator[str]:
     if (given.get("cpu") or "").endswith(".toml"):
         yield given["cpu"]
     if (given.get("technology") or "").endswith(".toml"):
-        from dlasim.sim.technology import technology_files
+        from dlasim.sim.physical.technology import technology_files
 
         yield from technology_files(given["technology"])
     for device in given.get("devices", ()):

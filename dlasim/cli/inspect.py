@@ -31,7 +31,7 @@ def command(model: str, as_json: bool) -> None:
     if as_json:
         say(json.dumps(found, indent=2))
         return
-    from dlasim.tables import size, table
+    from dlasim.rows.tables import size, table
 
     say(table([["", "name", "type", "shape", "scale", "zero point"], *_interface_rows(found)], "llllrr"))
     say()

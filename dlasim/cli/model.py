@@ -100,7 +100,7 @@ def _show_list(as_json: bool) -> None:
         ]
         say(json.dumps(rows, indent=2))
         return
-    from dlasim.tables import table
+    from dlasim.rows.tables import table
 
     lines = [["network", "input", "what it is", "options"]]
     for name, topology in sorted(TOPOLOGIES.items()):

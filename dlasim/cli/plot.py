@@ -12,7 +12,7 @@ import click
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.study_options import limit_option
 from dlasim.cli.terminal import say
-from dlasim.sweeps.chart_settings import KINDS, parse_settings
+from dlasim.sweeps.results.chart_settings import KINDS, parse_settings
 
 _EPILOG = """\b
 Examples:
@@ -71,10 +71,10 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
             raise click.UsageError(f"--set must be NAME=VALUE (got {item!r})")
         settings[name.strip()] = text
     settings = parse_settings(settings)
-    from dlasim.fileio import keep_apart
     from dlasim.sweeps.charts import draw, fitting_kind
-    from dlasim.sweeps.open_table import open_table
-    from dlasim.sweeps.result_files import ABOUT, LAYERS
+    from dlasim.sweeps.results.open_table import open_table
+    from dlasim.sweeps.results.result_files import ABOUT, LAYERS
+    from dlasim.system.fileio import keep_apart
 
     table = open_table(results)
     inputs = (table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT)))

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dlasim.cli.terminal import say
-from dlasim.tables import size, table
+from dlasim.rows.tables import size, table
 
 if TYPE_CHECKING:
-    from dlasim.sweeps.sweep_result import SweepResult
+    from dlasim.sweeps.results.sweep_result import SweepResult
 
 SHOWN_POINTS = 20
 MIN_OF_A_MODEL = 3  # however many models

@@ -9,7 +9,7 @@ import click
 from dlasim.cli.terminal import say
 
 if TYPE_CHECKING:
-    from dlasim.quantizing import Quantized
+    from dlasim.quantization.quantizing import Quantized
 
 _EPILOG = """\b
 Examples:
@@ -40,8 +40,8 @@ def command(model: str, calibrate: str, output: str, labels: str | None, as_json
     """
     import json
 
-    from dlasim.fileio import keep_apart
-    from dlasim.quantizing import quantize
+    from dlasim.quantization.quantizing import quantize
+    from dlasim.system.fileio import keep_apart
 
     keep_apart((model, calibrate, *([labels] if labels else [])), (output,))
     found = quantize(model, calibrate, output, labels)
@@ -53,7 +53,7 @@ def command(model: str, calibrate: str, output: str, labels: str | None, as_json
 
 def _print(found: Quantized) -> None:
     from dlasim.errors import printable
-    from dlasim.tables import table
+    from dlasim.rows.tables import table
 
     worst = sorted(found.layers, key=lambda layer: -layer.noise)[:_MAX_LAYERS]
     rows = [[printable(layer.name), f"{100 * layer.noise:.2f} %"] for layer in (*worst, *found.outputs)]

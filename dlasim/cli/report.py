@@ -40,9 +40,9 @@ def command(sources: tuple[str, ...], output: str, where: str | None, as_json: b
     import json
     from pathlib import Path
 
-    from dlasim.fileio import atomic_write, keep_apart
     from dlasim.sweeps.page.sources import page_of
-    from dlasim.sweeps.result_files import ABOUT, LAYERS, RESULTS
+    from dlasim.sweeps.results.result_files import ABOUT, LAYERS, RESULTS
+    from dlasim.system.fileio import atomic_write, keep_apart
 
     tables = [Path(source) / name for source in sources for name in (RESULTS, LAYERS, ABOUT)]
     keep_apart((*sources, *tables), (output,))

@@ -90,14 +90,14 @@ def command(file: str, **given: Any) -> None:
     A model is compiled first, assembly is assembled; an ELF file runs on the board. Prints where the cycles
     went. Inputs that are not given are random; floats are quantized, pictures are scaled to the model's size.
     """
-    from dlasim.fileio import keep_apart
+    from dlasim.system.fileio import keep_apart
 
     sources = (file, *input_files(given))
     keep_apart(sources, (given["report"], given["html"], given["trace"], given["output"], given["vcd"]))
     base, machine = take_machine(given)
     from dlasim import api, loading, outputs
     from dlasim.cli import run_outputs
-    from dlasim.compiler_shim.input_file import InputKind
+    from dlasim.compiler_shim.files.input_file import InputKind
 
     opened = loading.open_located(file)
     is_elf = opened.kind is InputKind.ELF
@@ -167,7 +167,7 @@ def _print(result: RunResult, classes: list[dict[str, Any]], as_json: bool) -> N
         say()
     print_summary(result.report)
     if classes:
-        from dlasim.row_table import RowTable
+        from dlasim.rows.row_table import RowTable
 
         say()
         say(str(RowTable(classes)))

@@ -10,7 +10,7 @@ import click
 from dlasim.cli.terminal import say
 
 if TYPE_CHECKING:
-    from dlasim.compiler_shim.input_file import InputFile
+    from dlasim.compiler_shim.files.input_file import InputFile
 
 _NOT_FOR_ELF = (
     ("inputs", "--input"),
@@ -33,8 +33,8 @@ def run(
 ) -> None:
     """Run it, write the requested files, print where the cycles went; fails if the guest fails."""
     from dlasim import on_board
-    from dlasim.fileio import atomic_write
-    from dlasim.sim.executor import make_executor
+    from dlasim.sim.execution.executor import make_executor
+    from dlasim.system.fileio import atomic_write
 
     if options:
         raise click.UsageError(
@@ -52,7 +52,7 @@ def run(
     if given["report"]:
         atomic_write(given["report"], json.dumps(report, indent=2) + "\n")
     if given["trace"]:
-        from dlasim.vp.host_report import bare_metal_trace
+        from dlasim.vp.system.host_report import bare_metal_trace
 
         atomic_write(given["trace"], json.dumps(bare_metal_trace(done)) + "\n")
     for warning in report["warnings"]:
@@ -70,7 +70,7 @@ def _flag(name: str) -> str:
 
 def _print(report: dict[str, Any]) -> None:
     from dlasim.cli.summary import function_rows
-    from dlasim.tables import table
+    from dlasim.rows.tables import table
 
     cycles, cpu = report["cycles"], report["cpu"]
     say()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.cli.terminal import say
 from dlasim.errors import InputError
-from dlasim.fileio import atomic_write, keep_apart
+from dlasim.system.fileio import atomic_write, keep_apart
 
 if TYPE_CHECKING:
     from dlasim.result import RunResult
@@ -50,7 +50,7 @@ def _write_outputs(result: RunResult, paths: list[Path], as_real: bool) -> None:
 
 def _write_report(result: RunResult, path: str) -> None:
     if path.endswith(".csv"):
-        from dlasim.sweeps.csv_table import write_csv
+        from dlasim.sweeps.results.csv_table import write_csv
 
         layers = result.layers
         write_csv(Path(path), layers.columns, (list(layer.values()) for layer in layers))

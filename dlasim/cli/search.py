@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from dlasim import interrupts
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.study_options import (
@@ -19,6 +18,7 @@ from dlasim.cli.study_options import (
     space_options,
 )
 from dlasim.cli.terminal import say
+from dlasim.system import interrupts
 
 SAMPLERS = ("auto", "walk", "nsga2", "tpe", "random")
 _EPILOG = """\b
@@ -70,9 +70,9 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     """
     from dlasim.cli.decision_text import print_decision, print_explanation, print_sensitivity
     from dlasim.errors import RunError, counted
-    from dlasim.sweeps.decision import Decision
-    from dlasim.sweeps.machine_search import SearchOrder, run_search, space_size
-    from dlasim.sweeps.study_builder import build_search
+    from dlasim.sweeps.definition.study_builder import build_search
+    from dlasim.sweeps.results.decision import Decision
+    from dlasim.sweeps.search.machine_search import SearchOrder, run_search, space_size
 
     study = build_search(targets, given_axes(given), given["where"], goals_of(given))
     settings = settings_of(given, f"{folder_name(study.name)}-search")

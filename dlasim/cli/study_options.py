@@ -14,8 +14,8 @@ from dlasim.cli.option_types import Number
 from dlasim.errors import printable
 
 if TYPE_CHECKING:
-    from dlasim.sweeps.goals import Goals
-    from dlasim.sweeps.sweep import Settings
+    from dlasim.sweeps.definition.goals import Goals
+    from dlasim.sweeps.evaluation.sweep import Settings
 
 Function = Callable[..., Any]
 _MAX_NAME_LENGTH = 100  # of a folder, in characters
@@ -131,7 +131,7 @@ def flags_of(axes: dict[str, Any], config_file: str | None) -> dict[str, str]:
 
 def goals_of(given: dict[str, Any]) -> Goals:
     """The goals that --limit and --minimize give."""
-    from dlasim.sweeps.goals import read_goals
+    from dlasim.sweeps.definition.goals import read_goals
 
     return read_goals(
         given["limits"], given.get("minimize", ()), "--limit" if given["limits"] else "--minimize"
@@ -141,7 +141,7 @@ def goals_of(given: dict[str, Any]) -> Goals:
 def settings_of(given: dict[str, Any], out: str) -> Settings:
     """How to run, with this folder if none is given."""
     from dlasim.cli.invocation import invocation
-    from dlasim.sweeps.sweep import Settings
+    from dlasim.sweeps.evaluation.sweep import Settings
 
     return Settings(
         out=Path(given["out"] or out),

@@ -8,8 +8,8 @@ from typing import Any
 
 from dlasim.cli.terminal import say
 from dlasim.errors import printable
-from dlasim.sim.figures import LAYER_FIGURES, UNIT_FIGURES, Figure
-from dlasim.tables import duration, energy, percent, short, size, table
+from dlasim.rows.tables import duration, energy, percent, short, size, table
+from dlasim.sim.reports.figures import LAYER_FIGURES, UNIT_FIGURES, Figure
 
 _FUNCTIONS_SHOWN = 12
 _ENERGY_PARTS_SHOWN = 4

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dlasim import interrupts
 from dlasim.cli.config_options import assume_option
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.study_options import (
@@ -22,10 +21,11 @@ from dlasim.cli.study_options import (
 )
 from dlasim.cli.terminal import say
 from dlasim.errors import counted
+from dlasim.system import interrupts
 
 if TYPE_CHECKING:
-    from dlasim.sweeps.study import Study
-    from dlasim.sweeps.sweep import Outcome
+    from dlasim.sweeps.definition.study import Study
+    from dlasim.sweeps.evaluation.sweep import Outcome
 
 _EPILOG = """\b
 Examples:
@@ -69,17 +69,17 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     from dlasim.cli.decision_text import print_decision
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
-    from dlasim.sweeps.contradictions import find_contradictions
-    from dlasim.sweeps.decision import Decision
-    from dlasim.sweeps.study_builder import build_study
-    from dlasim.sweeps.study_outputs import write_outputs
-    from dlasim.sweeps.sweep import run_study
+    from dlasim.sweeps.definition.contradictions import find_contradictions
+    from dlasim.sweeps.definition.study_builder import build_study
+    from dlasim.sweeps.evaluation.sweep import run_study
+    from dlasim.sweeps.results.decision import Decision
+    from dlasim.sweeps.results.study_outputs import write_outputs
 
     flags = flags_of(axes, given["config_file"])
     goals = goals_of(given)
     study = build_study(targets, axes, given["where"], given["layers"], flags, goals)
     if given["assume_int8"]:
-        from dlasim.compiler_shim.assumed_scales import ESTIMATE
+        from dlasim.compiler_shim.files.assumed_scales import ESTIMATE
 
         study = replace(study, models=tuple(model.assumed() for model in study.models))
         say(f"dlasim: warning: {ESTIMATE}", err=True)
@@ -108,8 +108,8 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
 
 
 def _list_studies(as_json: bool) -> None:
-    from dlasim.sweeps.studyfile import shipped_names, shipped_study
-    from dlasim.tables import table
+    from dlasim.rows.tables import table
+    from dlasim.sweeps.definition.studyfile import shipped_names, shipped_study
 
     studies = [(name, shipped_study(name)) for name in shipped_names()]
     if as_json:

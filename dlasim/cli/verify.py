@@ -60,9 +60,9 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
     base, machine = take_machine(given)
     host, chosen = take_host(given)
     from dlasim import api
+    from dlasim.checking.verification import Verification
     from dlasim.cli.comparison_text import print_comparison
     from dlasim.errors import RunError, counted
-    from dlasim.verification import Verification
 
     choices = {**machine, **take_compile(given), "host": host, "host_options": chosen}
     result = api.verify(model, base, runs=runs, seed=seed, engine=engine, **choices)

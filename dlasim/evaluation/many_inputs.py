@@ -19,10 +19,10 @@ from dlasim.errors import DlasimError, InputError, RunError
 from dlasim.evaluation.outcome import COLUMNS, Evaluation, Row, row_of
 from dlasim.evaluation.predictor import EvaluationTask, Found, Predictor
 from dlasim.evaluation.samples import Labels, Sample, collect
-from dlasim.fileio import keep_apart, read_file
 from dlasim.media import AUTO
-from dlasim.processes import clean_environment, interrupts_held, start
-from dlasim.sweeps.csv_table import write_csv
+from dlasim.sweeps.results.csv_table import write_csv
+from dlasim.system.fileio import keep_apart, read_file
+from dlasim.system.processes import clean_environment, interrupts_held, start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,18 +9,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.checking.interpreters import quiet
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, printable
 from dlasim.evaluation.outcome import Prediction, predict
 from dlasim.evaluation.samples import Sample
-from dlasim.fileio import read_file
 from dlasim.inputs import prepare_inputs
 from dlasim.installation import extra_command
 from dlasim.isa import container
 from dlasim.outputs import dequantize
-from dlasim.reference_kernels import quiet
-from dlasim.sim.executor import make_executor
-from dlasim.sim.runner import Simulation, config_of
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.execution.runner import Simulation, config_of
+from dlasim.system.fileio import read_file
 
 Array = NDArray[Any]
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, counted, printable
-from dlasim.fileio import file_stamp, read_file
 from dlasim.inputs import Given, Inputs, load_npy
 from dlasim.media import PICTURES, SOUNDS
+from dlasim.system.fileio import file_stamp, read_file
 
 SUFFIXES = (*PICTURES, *SOUNDS, ".npy")
 Labels = str | Path | Sequence[int] | NDArray[Any]

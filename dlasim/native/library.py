@@ -10,14 +10,14 @@ import sys
 from collections.abc import Iterator
 from typing import IO, Any
 
-from dlasim.cache import open_cache
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.native.digests import digest_of, source_files
 from dlasim.native.object_file import unseal
 from dlasim.native.shipped import find_shipped, find_symbol, shipped_meaning
 from dlasim.native.unit import STARTED, CodeUnit
-from dlasim.processes import clean_environment, start
+from dlasim.system.cache import open_cache
+from dlasim.system.processes import clean_environment, start
 
 _engines: list[Any] = []  # which keep the code alive that was loaded from the cache
 _reasons: list[str] = []  # why there is no machine code, which is said once

@@ -1,4 +1,4 @@
-/* The board's memory map. Generated from dlasim/vp/memory_map.py; edit that, not this. */
+/* The board's memory map. Generated from dlasim/vp/devices/memory_map.py; edit that, not this. */
 #ifndef DLASIM_BOARD_H
 #define DLASIM_BOARD_H
 

@@ -1,4 +1,4 @@
-/* What the loader tells the firmware. Generated from dlasim/vp/launch.py; edit that. */
+/* What the loader tells the firmware. Generated from vp/programs/launch.py; edit that. */
 #ifndef DLASIM_LAUNCH_H
 #define DLASIM_LAUNCH_H
 

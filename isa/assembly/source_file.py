@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from dlasim.errors import InputError
-from dlasim.fileio import read_file
 from dlasim.isa.assembly.assembler import assemble
 from dlasim.isa.program import Program
+from dlasim.system.fileio import read_file
 
 
 def assemble_file(path: str | Path) -> Program:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.fileio import read_file as read_bytes
 from dlasim.isa import host_ops
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
@@ -24,6 +23,7 @@ from dlasim.isa.file_records import (
 from dlasim.isa.limits import MAX_LANES, MAX_RANK, MAX_SRAM_BYTES
 from dlasim.isa.registers import REGION_COUNT, Region
 from dlasim.isa.source_lines import SourceLines
+from dlasim.system.fileio import read_file as read_bytes
 
 MAX_LINE = 0xFFFF_FFFF
 

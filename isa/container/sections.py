@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
-from dlasim.fileio import MAX_FILE_BYTES
 from dlasim.isa import program as p
 from dlasim.isa.file_records import (
     FIRST_OPTIONAL_SECTION,
@@ -25,6 +24,7 @@ from dlasim.isa.file_records import (
     Section,
 )
 from dlasim.isa.instructions import WORD_BYTES
+from dlasim.system.fileio import MAX_FILE_BYTES
 
 MAX_MESSAGE_CHARACTERS = 200
 MAX_SECTIONS = 256

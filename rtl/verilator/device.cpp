@@ -1,5 +1,5 @@
 // The RTL, built by Verilator, as a library for dlasim: the accelerator of the virtual prototype. The board's memories
-// are those of the caller; the RTL reads and writes them in place. `vp/rtl_device.py` is the other side.
+// are those of the caller; the RTL reads and writes them in place. `vp/system/rtl_device.py` is the other side.
 //
 // Built with -DTRACER=VerilatedVcdC or VerilatedFstC (and TRACER_HEADER), it can write waveforms.
 

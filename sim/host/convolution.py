@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.windows import Axis, TapSpan, pairs
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 
 # float32 holds every integer up to here, so sums below it are exact in any order.
 _EXACT_FLOAT32 = 1 << 24

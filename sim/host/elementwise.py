@@ -15,10 +15,10 @@ from dlasim.isa.host_ops import (
     CompareFunction,
     UnaryFunction,
 )
-from dlasim.sim.float_steps import FloatSteps, look_up, rounded_steps
+from dlasim.sim.arithmetic.float_steps import FloatSteps, look_up, rounded_steps
+from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, limit, quotient, requant, wrap32
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.exponentials import elu, exponential, logistic
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quotient, requant, wrap32
 
 
 def lut(call: Call) -> list[Array]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.isa.host_ops import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunction, WideFunction
+from dlasim.sim.arithmetic.interpolation import INT16_MAX, limited16, logistic16, lookup513, tanh16
+from dlasim.sim.arithmetic.numerics import quotient, requant, requant_int64, rounded_average, wrap32
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.convolution import convolved, exact_product, transposed_sums
 from dlasim.sim.host.pooling import pooled_maxima, window_sums
-from dlasim.sim.interpolation import INT16_MAX, limited16, logistic16, lookup513, tanh16
-from dlasim.sim.numerics import quotient, requant, requant_int64, rounded_average, wrap32
 
 
 def conv_2d(call: Call) -> list[Array]:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from dlasim.sim.arithmetic.numerics import (
+    INT8_MAX,
+    INT8_MIN,
+    average_up,
+    limit,
+    requant,
+    rounded_average,
+    wrap32,
+)
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.windows import Axis
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, average_up, limit, requant, rounded_average, wrap32
 
 
 def _axes(call: Call) -> tuple[Axis, Axis]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dlasim.sim.arithmetic.interpolation import limited16, logistic16, sigmoid_scale, tanh16
+from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.convolution import exact_product
-from dlasim.sim.interpolation import limited16, logistic16, sigmoid_scale, tanh16
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 
 
 def svdf(call: Call) -> list[Array]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
+from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, limit
 from dlasim.sim.host.call import Array, Call
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit
 
 _BYTE_OFFSET, _MAX_BYTE = 128, 255
 _ONE = 1 << RESIZE_FRACTION_BITS

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
-from dlasim.sim.checks import READ_ONLY_REGIONS
-from dlasim.sim.footprint import Box, Count, all_footprints, dma_prefix, system_box
-from dlasim.sim.operation import Batch
+from dlasim.sim.programs.checks import READ_ONLY_REGIONS
+from dlasim.sim.programs.footprint import Box, Count, all_footprints, dma_prefix, system_box
+from dlasim.sim.programs.operation import Batch
+from dlasim.sim.programs.stream import DecodedStream
 from dlasim.sim.races.boxes import Boxes, Ints, canonical, stack
-from dlasim.sim.stream import DecodedStream
 
 SRAM = 0
 SPACE_BYTES = 1 << 58  # apart from each other, memories share one line of addresses

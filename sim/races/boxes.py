@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.sim.footprint import Box
+from dlasim.sim.programs.footprint import Box
 
 Ints = NDArray[np.int64]
 

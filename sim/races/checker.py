@@ -11,8 +11,9 @@ from dlasim.errors import printable
 from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, UNITS
 from dlasim.isa.program import Program
-from dlasim.sim.checks import first_fault
-from dlasim.sim.operation import reset_file
+from dlasim.sim.programs.checks import first_fault
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.stream import DecodedStream, decode_stream
 from dlasim.sim.races.accesses import SPACE_BYTES, AccessTable, access_table, memory_name
 from dlasim.sim.races.box_overlap import common_byte, intersect
 from dlasim.sim.races.boxes import Ints
@@ -20,7 +21,6 @@ from dlasim.sim.races.findings import OperandAccess, Race, RaceReport, Uninitial
 from dlasim.sim.races.order import Order, order_of
 from dlasim.sim.races.pairs import PairFinder
 from dlasim.sim.races.written import WrittenMap, uninitialised_reads
-from dlasim.sim.stream import DecodedStream, decode_stream
 
 LIMIT = 20  # findings of each kind; more of them rarely tell more
 PAIRS_AT_ONCE = 1 << 16  # bounds the memory of the exact test, not its result

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, UNITS
+from dlasim.sim.programs.stream import DecodedStream
 from dlasim.sim.races.boxes import Ints
-from dlasim.sim.stream import DecodedStream
 
 _WAIT, _IRQ = (BY_MNEMONIC[name].opcode for name in ("WAIT", "IRQ"))
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")

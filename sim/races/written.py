@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.sim.footprint import Box
+from dlasim.sim.programs.footprint import Box
 from dlasim.sim.races.accesses import SRAM, AccessTable
 from dlasim.sim.races.boxes import Ints
 

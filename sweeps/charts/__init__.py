@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError, one_of, unknown
-from dlasim.sweeps.chart_settings import KINDS, parse_settings
 from dlasim.sweeps.charts.data import Table, chosen_rows
+from dlasim.sweeps.results.chart_settings import KINDS, parse_settings
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # users need not know where it keeps its fonts
 
@@ -47,7 +47,7 @@ def fitting_kind(result: Table, where: str | None = None, limits: Sequence[str] 
     """The kind that suits a table: bars, or where they would be too many or there are goals, a front."""
     from dlasim.sweeps.charts.report_table import ReportTable
     from dlasim.sweeps.charts.stacked import can_draw
-    from dlasim.sweeps.decision import goals_of
+    from dlasim.sweeps.results.decision import goals_of
 
     if isinstance(result, ReportTable):
         return "utilization"

@@ -23,10 +23,10 @@ from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, N
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 from dlasim.errors import InputError, one_of
-from dlasim.fileio import atomic_write
 from dlasim.sweeps.charts.measures import BINARY, DECIMAL, Write
 from dlasim.sweeps.charts.palette import GREY, KINDS, OTHER, text_color
-from dlasim.sweeps.study import FORMATS
+from dlasim.sweeps.definition.study import FORMATS
+from dlasim.system.fileio import atomic_write
 
 Side = tuple[float, float, str, str]  # offset in points, and how the text lies to it
 

@@ -8,10 +8,10 @@ from pathlib import PurePath
 from typing import Any, Protocol, TypeVar
 
 from dlasim.errors import InputError, counted
-from dlasim.sim.sizes import size_text
+from dlasim.sim.configuration.sizes import size_text
 from dlasim.sweeps.charts.measures import in_words
-from dlasim.sweeps.conditions import Condition
-from dlasim.sweeps.parameters import names_in
+from dlasim.sweeps.definition.axes import names_in
+from dlasim.sweeps.definition.conditions import Condition
 
 Row = dict[str, Any]
 AnyRow = TypeVar("AnyRow", bound=Mapping[str, Any])

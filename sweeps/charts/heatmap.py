@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dlasim.sim.config import ALIASES
+from dlasim.sim.configuration.config import ALIASES
 from dlasim.sweeps.charts import canvas
 from dlasim.sweeps.charts.data import (
     ChartError,
@@ -21,7 +21,7 @@ from dlasim.sweeps.charts.data import (
     varying,
 )  # fmt: skip
 from dlasim.sweeps.charts.measures import Measure, measure
-from dlasim.sweeps.parameters import find, is_parameter
+from dlasim.sweeps.definition.axes import find, is_parameter
 
 MAX_ACROSS, MAX_DOWN = 4, 8  # panels
 MAX_WRITTEN_CELLS = 160

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, suggestion
-from dlasim.sim.figures import RUN_FIGURES
+from dlasim.sim.reports.figures import RUN_FIGURES
 
 Write = Callable[[float], str]
 DECIMAL = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))

@@ -8,7 +8,7 @@ from typing import Any
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.sim.config import ALIASES
+from dlasim.sim.configuration.config import ALIASES
 from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import (
     ChartError,
@@ -23,11 +23,11 @@ from dlasim.sweeps.charts.data import (
     varying,
 )
 from dlasim.sweeps.charts.measures import SHORT, Measure, describe, measure
-from dlasim.sweeps.decision import broken_limits, columns_of, goals_of, machines_of, with_limits
-from dlasim.sweeps.fronts import front
-from dlasim.sweeps.goals import Limit, joined, read_goals
-from dlasim.sweeps.parameters import is_parameter
-from dlasim.sweeps.study import WORKLOAD
+from dlasim.sweeps.definition.axes import is_parameter
+from dlasim.sweeps.definition.goals import Limit, joined, read_goals
+from dlasim.sweeps.definition.study import WORKLOAD
+from dlasim.sweeps.results.decision import broken_limits, columns_of, goals_of, machines_of, with_limits
+from dlasim.sweeps.results.fronts import front
 
 MAX_MODELS = 6
 MAX_COLORS = 8

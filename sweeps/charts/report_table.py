@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.isa.program import Program
-from dlasim.sim.runner import Inference
+from dlasim.sim.execution.runner import Inference
 from dlasim.sweeps.charts.data import Row
-from dlasim.sweeps.evaluate import FIGURES, LAYER_COLUMNS, layer_rows, row_figures
-from dlasim.sweeps.study import machine_label
+from dlasim.sweeps.definition.study import machine_label
+from dlasim.sweeps.evaluation.evaluate import FIGURES, LAYER_COLUMNS, layer_rows, row_figures
 
 
 class ReportTable:

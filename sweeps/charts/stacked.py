@@ -22,7 +22,7 @@ from dlasim.sweeps.charts.data import (
     varying,
 )
 from dlasim.sweeps.charts.measures import writer
-from dlasim.sweeps.conditions import Condition
+from dlasim.sweeps.definition.conditions import Condition
 
 SEGMENTS = {
     name.lower(): (name, f"cycles_{name.lower()}")

@@ -11,20 +11,20 @@ import numpy as np
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.fileio import read_file
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import UNITS
 from dlasim.isa.program import Program
-from dlasim.sim.lanes import CPU, lane_spans
-from dlasim.sim.runner import Inference, Simulation
+from dlasim.sim.execution.runner import Inference, Simulation
+from dlasim.sim.reports.lanes import CPU, lane_spans
 from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title
 from dlasim.sweeps.charts.layers import distinct_names
 from dlasim.sweeps.charts.report_table import ReportTable
-from dlasim.sweeps.models import Source, blueprint
-from dlasim.sweeps.parameters import catalogue, resolve
-from dlasim.sweeps.result_files import ABOUT
-from dlasim.sweeps.study import WORKLOAD
+from dlasim.sweeps.definition.axes import catalogue, resolve
+from dlasim.sweeps.definition.models import Source, blueprint
+from dlasim.sweeps.definition.study import WORKLOAD
+from dlasim.sweeps.results.result_files import ABOUT
+from dlasim.system.fileio import read_file
 
 LANES = (CPU, *(unit.name for unit in reversed(UNITS)))
 MAX_NAMED = 60
@@ -109,7 +109,9 @@ def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
         raise InputError(f"{source.file()} has changed since the sweep; run the sweep again")
     values = {name: row[name] for name in catalogue() if name != "preset"}
     if row["host"] == "riscv":
-        from dlasim.sweeps.prototype import prototype_inference  # the emulator takes its time to load
+        from dlasim.sweeps.evaluation.prototype import (
+            prototype_inference,  # the emulator takes its time to load
+        )
 
         return prototype_inference(source.load(), values)
     config, options = resolve(values)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.isa.registers import Region
-from dlasim.sim.footprint import dma_prefix
-from dlasim.sim.occupancy import lifetimes
-from dlasim.sim.runner import Inference
+from dlasim.sim.execution.runner import Inference
+from dlasim.sim.programs.footprint import dma_prefix
+from dlasim.sim.reports.occupancy import lifetimes
 
 MAX_OPERATIONS = 200_000  # whose bytes are followed; a run with 147,040 takes less than 10 s in all
 MAX_BUFFERS = 8_000

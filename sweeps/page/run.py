@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dlasim.isa.instructions import UNITS
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
 from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_point
 from dlasim.sweeps.page.document import document
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.isa.program import Program
-    from dlasim.sim.runner import Inference
+    from dlasim.sim.execution.runner import Inference
 
 Report = Mapping[str, Any]
 _MAX_TITLE_LENGTH = 80

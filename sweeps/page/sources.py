@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dlasim.errors import InputError
-from dlasim.sweeps.goals import NO_GOALS, Goals
-from dlasim.sweeps.report_file import ENDING, read_report
-from dlasim.sweeps.result_files import ABOUT
-from dlasim.sweeps.sweep_result import open_results
+from dlasim.sweeps.definition.goals import NO_GOALS, Goals
+from dlasim.sweeps.results.report_file import ENDING, read_report
+from dlasim.sweeps.results.result_files import ABOUT
+from dlasim.sweeps.results.sweep_result import open_results
 
 
 def page_of(sources: Sequence[str], where: str | None = None, goals: Goals = NO_GOALS) -> str:

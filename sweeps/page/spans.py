@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.program import Program
-from dlasim.sim.lanes import LANES, lane_spans
-from dlasim.sim.runner import Inference
+from dlasim.sim.execution.runner import Inference
+from dlasim.sim.reports.lanes import LANES, lane_spans
 
 MAX_SPANS = 20_000
 Integers = NDArray[np.int64]

@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dlasim.errors import InputError
-from dlasim.fileio import read_file
-from dlasim.sim.sizes import size_text
+from dlasim.sim.configuration.sizes import size_text
 from dlasim.sweeps.charts.data import Table, axis_name, labels, varying, with_full_timing
 from dlasim.sweeps.charts.measures import describe
-from dlasim.sweeps.conditions import Condition
-from dlasim.sweeps.decision import Decision, with_limits
-from dlasim.sweeps.evaluate import FIGURES
-from dlasim.sweeps.goals import DEMAND_COLUMNS, NO_GOALS, Goals
+from dlasim.sweeps.definition.axes import find, names_in
+from dlasim.sweeps.definition.conditions import Condition
+from dlasim.sweeps.definition.goals import DEMAND_COLUMNS, NO_GOALS, Goals
+from dlasim.sweeps.definition.study import WORKLOAD
+from dlasim.sweeps.evaluation.evaluate import FIGURES
 from dlasim.sweeps.page.document import document
-from dlasim.sweeps.parameters import find, names_in
-from dlasim.sweeps.result_files import ABOUT, PENDING
-from dlasim.sweeps.study import WORKLOAD
+from dlasim.sweeps.results.decision import Decision, with_limits
+from dlasim.sweeps.results.result_files import ABOUT, PENDING
+from dlasim.system.fileio import read_file
 
 MAX_POINTS = 50_000
 MAX_REFUSED = 200

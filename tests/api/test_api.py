@@ -15,8 +15,8 @@ from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError, RunError
 from dlasim.isa import container
 from dlasim.isa.assembly import assemble
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.machine_files import preset
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_files import preset
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import dlasim
-from dlasim import frames
 from dlasim.errors import InputError
 from dlasim.inputs import prepare_inputs
 from dlasim.result import RunResult
-from dlasim.row_table import RowTable
+from dlasim.rows import frames
+from dlasim.rows.row_table import RowTable
 from dlasim.sweeps.page.sources import page_of
 
-DOCUMENTED = ["dlasim.api", "dlasim.result", "dlasim.row_table", "dlasim.sim.config"]
-DOCUMENTED += ["dlasim.sweeps.sweep_result"]
+DOCUMENTED = ["dlasim.api", "dlasim.result", "dlasim.rows.row_table", "dlasim.sim.configuration.config"]
+DOCUMENTED += ["dlasim.sweeps.results.sweep_result"]
 
 
 @pytest.fixture(scope="module")

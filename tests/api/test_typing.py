@@ -16,8 +16,8 @@ import pytest
 import dlasim
 from dlasim import choices
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.sim.config import ALIASES, DlaConfig
-from dlasim.sim.report_types import LayerRow, Report, SweepRow
+from dlasim.sim.configuration.config import ALIASES, DlaConfig
+from dlasim.sim.reports.report_types import LayerRow, Report, SweepRow
 
 USES = """\
 import dlasim

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from dlasim import fileio
-from dlasim.cache import cache_folder
 from dlasim.errors import InputError, RunError
-from dlasim.fileio import atomic_write, open_file, read_file
+from dlasim.system import fileio
+from dlasim.system.cache import cache_folder
+from dlasim.system.fileio import atomic_write, open_file, read_file
 
 
 def test_text_and_bytes_arrive(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_the_unfinished_file_of_a_killed_process_is_removed(tmp_path: Path) -> N
     target = tmp_path / "results.csv"
     program = f"""
 import os, signal, pathlib
-from dlasim import fileio
+from dlasim.system import fileio
 with fileio.replacement(pathlib.Path({str(target)!r})) as file:
     file.write(b"half")
     os.kill(os.getpid(), signal.SIGKILL)

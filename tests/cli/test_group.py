@@ -75,7 +75,7 @@ def test_help_and_version_load_no_command_and_nothing_heavy(arguments: list[str]
         "dlasim.cli.failure",
         "dlasim.cli.terminal",
         "dlasim.errors",
-        "dlasim.interrupts",
+        "dlasim.system.interrupts",
     }
     assert not loaded & HEAVY
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dlasim.cli import COMMANDS, main
 from dlasim.cli.help_sections import SECTIONS, in_sections
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 NAMES = [name for section in COMMANDS.values() for name in section]
 

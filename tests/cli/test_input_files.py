@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import dlasim
 from dlasim.cli import main
-from dlasim.compiler_shim.input_file import InputKind, open_input
+from dlasim.compiler_shim.files.input_file import InputKind, open_input
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 _opened: list[str] = []

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import dlasim
 from dlasim.cli import main
 from dlasim.errors import InputError
-from dlasim.quantizing import quantize
+from dlasim.quantization.quantizing import quantize
 from tests.onnx.float_networks import NETWORKS
 
 RNG = np.random.default_rng(1)

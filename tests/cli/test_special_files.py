@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dlasim import pipes
 from dlasim.cli import main
 from dlasim.errors import InputError, RunError
-from dlasim.fileio import atomic_write, parse_toml, read_file
 from dlasim.inputs import load_npy, save_npy
-from dlasim.sim.config import DlaConfig
-from dlasim.sweeps.parameters import find, parse
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sweeps.definition.axes import find, parse
+from dlasim.system import pipes
+from dlasim.system.fileio import atomic_write, parse_toml, read_file
 
 SECONDS = 60  # of a hang
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-from dlasim.tables import fitted_table, table
+from dlasim.rows.tables import fitted_table, table
 from tests.terminal_output import run_in_terminal
 
 ROWS = [

@@ -17,14 +17,14 @@ from dlasim import api
 from dlasim.cli import main, terminal
 from dlasim.cli.terminal import is_colored
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
-from dlasim.compiler_shim.graph import Graph
-from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.partition import partition
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.forms.partition import partition
+from dlasim.compiler_shim.network.graph import Graph
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.isa import container
 from dlasim.isa.program import Program
-from dlasim.sweeps.progress import Progress
+from dlasim.sweeps.evaluation.progress import Progress
 from tests.tflite.one_operator import random_graph
 
 ROOT = Path(__file__).parents[2]

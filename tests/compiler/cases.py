@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from dlasim.checking.micro_faults import micro_fault
+from dlasim.checking.tensorflow_reference import ReferenceModel
+from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import lower_for
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.forms.partition import partition
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
-from dlasim.reference import ReferenceModel
-from dlasim.reference_faults import micro_fault
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.races import check_program
-from dlasim.verification import verify
 from tests.compiler.listed_parts import IN_LITERT_ALONE
 from tests.compiler.networks import MAX_ELEMENTS, random_network
 from tests.compiler.steps import missing_wait

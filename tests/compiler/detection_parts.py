@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Operator, Option, Tensor
+from dlasim.compiler_shim.network.graph import Operator, Option, Tensor
 from tests.compiler.network_builder import Activation, MisfitError, RandomNetwork
 
 _MAX_BOXES = 40

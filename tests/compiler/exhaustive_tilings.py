@@ -8,14 +8,14 @@ from math import ceil
 
 import numpy as np
 
-from dlasim.compiler_shim.lowering.geometry import InSram, TileShape
-from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
-from dlasim.compiler_shim.lowering.tiling import MachineModel, Tiling, TilingProblem, TilingProblems
-from dlasim.compiler_shim.nodes import DlaNode
-from dlasim.sim import config as configs
-from dlasim.sim import cost
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.formulas import lane_cycles
+from dlasim.compiler_shim.calls.nodes import DlaNode
+from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem, TilingProblems
+from dlasim.sim.configuration import config as configs
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.timing import cost
+from dlasim.sim.timing.formulas import lane_cycles
 
 
 def random_node(rng: np.random.Generator, most: int) -> DlaNode:

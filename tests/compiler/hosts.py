@@ -6,9 +6,9 @@ import numpy as np
 
 from dlasim import api
 from dlasim.inputs import noise
-from dlasim.sim.runner import Simulation
-from dlasim.vp.host import HostOptions, Prototype
-from dlasim.vp.run_control import RunControl
+from dlasim.sim.execution.runner import Simulation
+from dlasim.vp.system.host import HostOptions, Prototype
+from dlasim.vp.system.run_control import RunControl
 from tests.compiler.cases import Outcome
 
 HANGS_AFTER = 2_000_000_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Operator, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Operator, Quantization, Tensor
 from tests.compiler.network_builder import ACTIVATIONS, Activation, MisfitError, RandomNetwork, Shape
 
 # Kernels that LiteRT alone has: a network with one of them is compared operator by operator.

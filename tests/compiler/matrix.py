@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
+from dlasim.checking.tensorflow_reference import Reference, ReferenceModel
+from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_graph, lower_for
-from dlasim.compiler_shim.graph import Graph, Operator
-from dlasim.compiler_shim.layer_names import Namer, layer_names
+from dlasim.compiler_shim.files.layer_names import Namer, layer_names
+from dlasim.compiler_shim.forms.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.network.graph import Graph, Operator
 from dlasim.compiler_shim.options import DEPTHWISE, FUSIONS, TILINGS, CompileOptions
-from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology, topology_names
 from dlasim.errors import InputError
-from dlasim.reference import Reference, ReferenceModel
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import KIB, MIB
 from dlasim.sim.races import check_program
-from dlasim.sim.sizes import KIB, MIB
-from dlasim.verification import verify
 from tests.compiler.placed import place
 from tests.compiler.steps import missing_wait
 from tests.zoo import int8_models

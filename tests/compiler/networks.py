@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization
 from tests.compiler import rearrangements, sixteen_bit_parts
 from tests.compiler.detection_parts import detections
 from tests.compiler.listed_parts import LISTED

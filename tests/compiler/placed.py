@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
+from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.nodes import PlacedNetwork
-from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.placement import Placements
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.network.graph import Quantization
 from tests.compiler.network_builder import MisfitError, RandomNetwork
 
 

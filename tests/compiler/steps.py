@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from dlasim.isa.file_records import StepKind
 from dlasim.isa.program import Program
-from dlasim.sim.operation import reset_file
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.stream import decode_stream
 from dlasim.sim.races.accesses import SPACE_BYTES, SRAM, access_table
-from dlasim.sim.stream import decode_stream
 
 
 class Span(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Option, Quantization, Tensor
 
 SIZE, BOXES, POINTS = 6, 72, 5
 

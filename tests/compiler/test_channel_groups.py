@@ -7,23 +7,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.graph import Quantization
-from dlasim.compiler_shim.lowering import channel_groups
-from dlasim.compiler_shim.lowering.channel_groups import ChannelTilings
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.tiles import channel_groups
+from dlasim.compiler_shim.lowering.tiles.channel_groups import ChannelTilings
+from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies.builder import NetworkBuilder
 from dlasim.isa.instructions import Unit
 from dlasim.machine_code import ROUTINES
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.duration import program_cycles
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import Simulation
 from dlasim.sim.races import check_program
-from dlasim.sim.runner import Simulation
-from dlasim.verification import verify
+from dlasim.sim.timing.duration import program_cycles
 from tests.compiled import in_python
 from tests.compiler.cases import run_case, striped_case
 from tests.compiler.placed import place

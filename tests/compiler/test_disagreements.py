@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dlasim import verification
+from dlasim.checking import verification
+from dlasim.checking.tensorflow_reference import ReferenceModel
 from dlasim.cli import main
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from dlasim.reference import ReferenceModel
 from tests.oracle import run_litert_reference, run_tflite_micro
 
 
@@ -121,7 +121,7 @@ def test_a_relu6_that_does_not_rescale_is_left_to_tflite_micro(tmp_path):
 
 def test_without_the_one_that_is_right_there_is_a_gap(graph, monkeypatch, tmp_path):
     """Rather than a fault of TFLite Micro reported as one of dlasim."""
-    monkeypatch.setattr("dlasim.reference.available", lambda: ["TFLite Micro"])
+    monkeypatch.setattr("dlasim.checking.tensorflow_reference.available", lambda: ["TFLite Micro"])
     done = CliRunner().invoke(main, ["verify", str(save(graph, tmp_path))])
     assert done.exit_code == 1
     assert "differs" not in done.stderr
@@ -155,7 +155,7 @@ def test_a_mismatch_names_what_the_other_reference_has(change, says, monkeypatch
 def _lowered(path):
     from dlasim.compiler_shim.compile import load_model, lower_for
     from dlasim.compiler_shim.options import CompileOptions
-    from dlasim.sim.config import DlaConfig
+    from dlasim.sim.configuration.config import DlaConfig
 
     config = DlaConfig()
     return path, lower_for(load_model(path), config, CompileOptions()), config

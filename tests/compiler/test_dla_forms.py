@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from dlasim.checking.tensorflow_reference import ReferenceModel
+from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_graph, lower_for
+from dlasim.compiler_shim.forms.partition import partition
 from dlasim.compiler_shim.operators.definition import Trait
 from dlasim.compiler_shim.operators.lookup_rows import OWN_TABLE
 from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
-from dlasim.reference import ReferenceModel
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.races import check_program
-from dlasim.verification import verify
 from tests.compiler.cases import Outcome
 from tests.compiler.hosts import hosts_differ
 from tests.tflite.one_operator import random_graph

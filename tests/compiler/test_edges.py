@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from dlasim import api
 from dlasim.cli import main
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from tests.keras_networks import keras_network

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.lower import emit
-from dlasim.compiler_shim.lowering.memory import resolve_alias
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.planning import plan_maker
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.native.storage import Store
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from tests.compiled import counted, in_python
 from tests.compiler.cases import Case, random_case, striped_case, write_model
 

@@ -13,26 +13,26 @@ from types import FunctionType
 import numpy as np
 import pytest
 
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.compile import load_model
-from dlasim.compiler_shim.lowering import tile_buffers, tile_costs
+from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
-from dlasim.compiler_shim.lowering.tile_records import ChannelGroup, Tile
-from dlasim.compiler_shim.nodes import PlacedNetwork
+from dlasim.compiler_shim.lowering.tiles import tile_buffers, tile_costs
+from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, Tile
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
 from dlasim.isa.instructions import Unit
 from dlasim.machine_code import ROUTINES
 from dlasim.native.routine import is_routine
-from dlasim.sim import formulas
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import Plan, plan_stream
-from dlasim.sim.sizes import KIB
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import KIB
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing import formulas
+from dlasim.sim.timing.plan import Plan, plan_stream
 from tests.compiler.placed import place
 
 NETWORKS = ("resnet8", "ds_cnn", "mnist", "autoencoder", "mobilenet_v1", "mobilenet_v2")
@@ -41,7 +41,7 @@ MACHINES = 40
 MIN_RATIO, MAX_RATIO = 0.9, 1.25  # the estimate of a random machine, as a share of what the machine takes
 TYPICAL = 1.05  # the same, or its inverse, in the geometric mean
 FORMULAS = [function for function in vars(formulas).values() if is_routine(function)]
-# The machine settles contention cycle by cycle (`sim/contention.py`); the formula is its sum over a layer.
+# The machine settles contention cycle by cycle (`contention.py`); the formula is its sum over a layer.
 SHARED = [function for function in FORMULAS if function is not formulas.contention_cycles]
 # Everything in a machine that only its timing depends on.
 TIMING = {field.name for field in dataclasses.fields(DlaConfig)} - {
@@ -313,7 +313,7 @@ def _chain_cycles(network: UnplacedNetwork, config: DlaConfig) -> list[int]:
 
 
 def test_the_compiler_reads_no_timing_parameter_itself() -> None:
-    """Costs come from `sim/cost.py`, which knows what the parameters mean."""
+    """Costs come from `sim/timing/cost.py`, which knows what the parameters mean."""
     assert {"dma_burst_overhead", "mac_fill", "sram_bandwidth", "issue_cycles"} <= TIMING
     names = TIMING | {"lanes", "depthwise_lanes"}
     folder = Path(inspect.getfile(tile_costs)).parents[1]

@@ -8,8 +8,8 @@ import pytest
 
 from dlasim import api
 from dlasim.compiler_shim.compile import load_graph
-from dlasim.compiler_shim.float_tables import find_float_tables
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.network.float_tables import find_float_tables
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.compiler.test_transformers import check
 from tests.keras_networks import keras_network

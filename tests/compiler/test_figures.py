@@ -8,10 +8,10 @@ from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.report import report
-from dlasim.sim.runner import Simulation
-from dlasim.sim.sizes import KIB
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import KIB
+from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.reports.report import report
 
 NETWORKS = ("autoencoder", "ds_cnn", "mnist", "resnet8", "mobilenet_v1", "mobilenet_v2")
 MACHINES = {

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from dlasim import api
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.layer_names import Namer, layer_names
+from dlasim.compiler_shim.files.layer_names import Namer, layer_names
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 
 

@@ -11,17 +11,17 @@ from math import ceil
 
 import pytest
 
+from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
-from dlasim.sim.machine_files import preset
-from dlasim.sim.report import report
-from dlasim.sim.runner import Simulation
-from dlasim.sim.sizes import KIB, MIB
-from dlasim.verification import verify
+from dlasim.sim.configuration.machine_files import preset
+from dlasim.sim.configuration.sizes import KIB, MIB
+from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.reports.report import report
 
 PAPER = {"fusion": "none", "tiling": "output-channel"}
 # As published with the plain model, in millions.

@@ -12,7 +12,7 @@ from dlasim.compiler_shim.planning.passes import PASSES
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 PAGE = Path(__file__).parents[2] / "docs" / "planner.md"
 MOST_PLANS, MOST_LAYERS = 60, 700  # that are timed, of small networks and of others

@@ -7,24 +7,24 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering import lower
+from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan
+from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.lower import emit
-from dlasim.compiler_shim.lowering.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
-from dlasim.compiler_shim.lowering.tiling import CostAssumption
+from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.planning import plan_maker
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.duration import program_cycles
-from dlasim.sim.lower_bound import find_bound
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import KIB
+from dlasim.sim.execution.runner import Simulation
 from dlasim.sim.races import check_program
-from dlasim.sim.runner import Simulation
-from dlasim.sim.sizes import KIB
+from dlasim.sim.timing.duration import program_cycles
+from dlasim.sim.timing.lower_bound import find_bound
 from tests.compiler.cases import lower_with_enough, random_case, write_model
 from tests.compiler.placed import place
 from tests.keras_networks import keras_network

@@ -8,23 +8,23 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.graph import Quantization
-from dlasim.compiler_shim.lowering.load_schedule import LOADS
-from dlasim.compiler_shim.lowering.packed_segments import Constants, PackedPlan, PackedSegment
+from dlasim.compiler_shim.lowering.addresses.packed_segments import Constants, PackedPlan, PackedSegment
+from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
+from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.prefetch import add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.compiler_shim.topologies.builder import NetworkBuilder
 from dlasim.errors import InputError
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.lower_bound import find_bound
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import Simulation
 from dlasim.sim.races import check_program
-from dlasim.sim.runner import Simulation
-from dlasim.verification import verify
+from dlasim.sim.timing.lower_bound import find_bound
 from tests.compiled import in_python
 from tests.compiler.cases import random_case, write_model
 from tests.compiler.placed import place

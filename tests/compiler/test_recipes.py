@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from dlasim.cli import main
 from dlasim.compiler_shim.compile import load_graph
-from dlasim.compiler_shim.recipes import KERAS, ONNX, PYTORCH
+from dlasim.compiler_shim.files.recipes import KERAS, ONNX, PYTORCH
 from dlasim.errors import InputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "get-an-int8-network.md"

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dlasim import reference as reference_module
-from dlasim import reference_kernels
+from dlasim.checking import interpreters as reference_kernels
+from dlasim.checking import tensorflow_reference as reference_module
+from dlasim.checking.interpreters import LITERT, MICRO
+from dlasim.checking.tensorflow_reference import ReferenceModel, reference_model
 from dlasim.cli import main
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import RunError
-from dlasim.reference import ReferenceModel, reference_model
-from dlasim.reference_kernels import LITERT, MICRO
 from tests.compiler.cases import mixed_case
 from tests.compiler.networks import random_network
 from tests.oracle import run_litert_reference, run_tflite_micro

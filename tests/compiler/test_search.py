@@ -7,15 +7,15 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.lowering import geometry as geometries
-from dlasim.compiler_shim.lowering.geometry import InSram, TileShape
-from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH, Search
-from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, SINGLE
-from dlasim.compiler_shim.lowering.tile_records import INFINITE, BufferSize, ChannelGroup, Lines, Tile
-from dlasim.compiler_shim.lowering.tiling import Finder, MachineModel, TilingProblems
-from dlasim.compiler_shim.nodes import DlaNode
+from dlasim.compiler_shim.calls.nodes import DlaNode
+from dlasim.compiler_shim.lowering.tiles import geometry as geometries
+from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
+from dlasim.compiler_shim.lowering.tiles.search import MAX_EXTENT, SEARCH, Search
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, SINGLE
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, BufferSize, ChannelGroup, Lines, Tile
+from dlasim.compiler_shim.lowering.tiles.tiling import Finder, MachineModel, TilingProblems
 from dlasim.native.record import layout
-from dlasim.sim import config as configs
+from dlasim.sim.configuration import config as configs
 from tests.compiled import counted, in_python
 from tests.compiler.exhaustive_tilings import (
     Walk,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from dlasim import api
+from dlasim.checking.verification import verify
+from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.compile import load_graph, lower_for
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.nodes import DlaNode
+from dlasim.compiler_shim.forms.partition import partition
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from dlasim.sim.config import DlaConfig
-from dlasim.verification import verify
+from dlasim.sim.configuration.config import DlaConfig
 from tests.compiler.cases import Outcome
 from tests.compiler.hosts import hosts_differ
 from tests.tflite.unsigned_form import unsigned_form

@@ -6,13 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.compile import load_model
-from dlasim.compiler_shim.lowering.stripe_search import STRIPES
-from dlasim.compiler_shim.lowering.stripes import StripeFinder, StripeTilings
-from dlasim.compiler_shim.lowering.tile_records import INFINITE, MAX_CHAIN
-from dlasim.compiler_shim.lowering.tiling import CostAssumption, MachineModel, TilingProblem, TilingProblems
-from dlasim.compiler_shim.nodes import DlaNode
-from dlasim.sim.config import DlaConfig
+from dlasim.compiler_shim.lowering.segments.stripe_search import STRIPES
+from dlasim.compiler_shim.lowering.segments.stripes import StripeFinder, StripeTilings
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
+from dlasim.compiler_shim.lowering.tiles.tiling import (
+    CostAssumption,
+    MachineModel,
+    TilingProblem,
+    TilingProblems,
+)
+from dlasim.sim.configuration.config import DlaConfig
 from tests.compiled import counted, in_python
 from tests.compiler.cases import striped_case, write_model
 from tests.compiler.exhaustive_tilings import extreme_config

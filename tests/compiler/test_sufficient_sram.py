@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.network.graph import Graph, Operator
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.figure_parts import ENERGY_COMPONENTS
-from dlasim.sim.report import report
-from dlasim.sim.runner import Simulation
-from dlasim.sim.sizes import MIB
-from dlasim.sweeps.evaluate import layer_rows, row_figures
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import MIB
+from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.reports.figure_parts import ENERGY_COMPONENTS
+from dlasim.sim.reports.report import report
+from dlasim.sweeps.evaluation.evaluate import layer_rows, row_figures
 from tests.compiler.cases import random_case, striped_case, write_model
 from tests.tflite.maker import Maker
 

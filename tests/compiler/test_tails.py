@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from dlasim import api
+from dlasim.checking.inexact import MOST_ULPS, are_near
 from dlasim.cli import main
-from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.network.graph import Graph, Operator
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from dlasim.inexact import MOST_ULPS, are_near
 from tests.compiler.tails import TAILS
 from tests.oracle import random_inputs, run_litert_reference, run_tflite_micro
 from tests.tflite.one_operator import NOT_IN_LITERT, random_graph

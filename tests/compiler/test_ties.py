@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dlasim import api
-from dlasim.compiler_shim.graph import Graph
+from dlasim.compiler_shim.network.graph import Graph
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.tflite.one_operator import random_graph
 

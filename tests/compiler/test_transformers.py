@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dlasim import api
+from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_graph, lower_for
-from dlasim.compiler_shim.float_tables import find_float_tables
+from dlasim.compiler_shim.forms.partition import partition
+from dlasim.compiler_shim.network.float_tables import find_float_tables
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import partition
-from dlasim.sim.config import DlaConfig
-from dlasim.verification import verify
+from dlasim.sim.configuration.config import DlaConfig
 from tests.compiler.cases import Outcome
 from tests.compiler.hosts import hosts_differ
 from tests.compiler.matrix import Recorded

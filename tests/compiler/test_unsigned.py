@@ -8,7 +8,7 @@ import pytest
 
 from dlasim import api
 from dlasim.compiler_shim.compile import load_graph, save_graph
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from tests.compiler.quantization_aware import SHAPE, quantization_aware_network
 from tests.oracle import run_litert_reference
 

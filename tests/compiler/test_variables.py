@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import dlasim
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.checking.interpreters import litert_interpreter
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from dlasim.isa.assembly.assembler import assemble
 from dlasim.isa.container.writer import write
-from dlasim.reference_kernels import litert_interpreter
 
 X = np.arange(-20, 28, dtype=np.int8).reshape(1, 4, 4, 3)
 PLACES = [

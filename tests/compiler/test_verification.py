@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dlasim import verification
+from dlasim.checking import verification
+from dlasim.checking.verification import verify
 from dlasim.cli import main
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa.instructions import BY_MNEMONIC
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import ReferenceExecutor
-from dlasim.sim.footprint import footprints
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import ReferenceExecutor
 from dlasim.sim.host import HostOperation
-from dlasim.sim.reference import execute_operation
-from dlasim.verification import verify
+from dlasim.sim.programs.footprint import footprints
+from dlasim.sim.readable_engine import execute_operation
 
 CONFIG = DlaConfig().replace(sram_bytes=4096)
 

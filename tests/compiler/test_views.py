@@ -5,7 +5,7 @@ import random
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.views import View, composed, image_layout, merged, sliced
+from dlasim.compiler_shim.calls.views import View, composed, image_layout, merged, sliced
 
 
 def _elements(view: View) -> NDArray[np.int64]:

@@ -13,9 +13,9 @@ from dlasim.isa import codec
 from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import KIB
 from dlasim.sim.races import check_program
-from dlasim.sim.sizes import KIB
 from tests.compiler.cases import lower_case, random_case, run_case, striped_case
 from tests.compiler.steps import missing_wait
 

@@ -10,7 +10,7 @@ from dlasim.compiler_shim.planning.worse_machines import (
     slower_machine,
     worst_machine,
 )
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 DEFAULT = DlaConfig()
 

@@ -17,7 +17,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
 from dlasim.isa import container
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 HEAD = struct.Struct("<8sIIII")
 NETWORKS = ("mnist", "resnet8", "ds_cnn", "autoencoder")

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from dlasim.compiler_shim import operators_page
-from dlasim.compiler_shim.dla_forms import DLA_FORMS, RULES
+from dlasim.compiler_shim.forms import operators_page
+from dlasim.compiler_shim.forms.dla_forms import DLA_FORMS, RULES
+from dlasim.compiler_shim.forms.partition import partition
 from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS
-from dlasim.compiler_shim.partition import partition
 from dlasim.errors import InputError
 from dlasim.isa.instructions import INSTRUCTIONS
 from tests.host.models import lower_operator

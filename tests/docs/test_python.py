@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.vp.memory_map import MemoryMap
+from dlasim.vp.devices.memory_map import MemoryMap
 from tests.docs.pages import steps
 from tests.docs.test_commands import PAGES, ROOT, perform
 

@@ -18,9 +18,9 @@ from dlasim.isa.assembly import assemble
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program
 from dlasim.isa.registers import BY_NAME
-from dlasim.sim.executor import make_executor
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.execution.runner import Simulation, config_of
 from dlasim.sim.races import check_program
-from dlasim.sim.runner import Simulation, config_of
 
 FOLDER = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.s"))

@@ -14,9 +14,9 @@ from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.host import TensorSpec, run_host_op
-from dlasim.vp.host import HostOptions, Prototype, Prototyped
+from dlasim.vp.system.host import HostOptions, Prototype, Prototyped
 
 Array = np.ndarray
 _ALIGNMENT = 8
@@ -95,7 +95,7 @@ class HostCalls:
 
     def run(self, firmware: Path | None = None) -> Prototyped:
         """On the board."""
-        from dlasim.sim.executor import ReferenceExecutor
+        from dlasim.sim.execution.executor import ReferenceExecutor
 
         config = DlaConfig()
         options = HostOptions(firmware=firmware)

@@ -20,10 +20,10 @@ from dlasim.isa.host_ops import (
     UnaryFunction,
     WideFunction,
 )
-from dlasim.sim.float_steps import FloatSteps, float_steps
+from dlasim.sim.arithmetic.float_steps import FloatSteps, float_steps
+from dlasim.sim.arithmetic.interpolation import EXPONENTIALS, RECIPROCALS, SIGMOID_TABLE, sigmoid_scale
+from dlasim.sim.arithmetic.numerics import mean_multiplier, quantize_multiplier, softmax_table
 from dlasim.sim.host import TensorSpec
-from dlasim.sim.interpolation import EXPONENTIALS, RECIPROCALS, SIGMOID_TABLE, sigmoid_scale
-from dlasim.sim.numerics import mean_multiplier, quantize_multiplier, softmax_table
 
 SPECIALS = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3e38, -3e38, 1.0, 0.5, -0.5)
 TYPES = ("int8", "int16", "int32", "int64", "uint8", "bool", "float32")

@@ -12,10 +12,10 @@ from dlasim.errors import InputError, RunError
 from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.host_validation import refusal, view
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import ReferenceExecutor
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import ReferenceExecutor
+from dlasim.sim.execution.runner import Simulation
 from dlasim.sim.host import TensorSpec, run_host_op
-from dlasim.sim.runner import Simulation
 from tests.firmware import kernel_calls as kernels
 from tests.firmware.host_calls import HostCalls
 
@@ -104,7 +104,7 @@ def reason_of(mutant: Mutant) -> str | None:
 
 
 def has_kernel(calls: HostCalls) -> bool:
-    from dlasim.vp.kernel_support import refuse_missing_kernels
+    from dlasim.vp.programs.kernel_support import refuse_missing_kernels
 
     try:
         refuse_missing_kernels(calls.program(DlaConfig()))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dlasim.inputs import save_npy
-from dlasim.vp.host import shipped_firmware
+from dlasim.vp.system.host import shipped_firmware
 
 ROOT = Path(__file__).parents[2]
 LAST_ON_CPU = ("--dla-ops", "CONV_2D,DEPTHWISE_CONV_2D,FULLY_CONNECTED,AVERAGE_POOL_2D")  # SOFTMAX

@@ -7,7 +7,7 @@ import pytest
 
 from dlasim import api
 from dlasim.isa import host_ops
-from dlasim.sim.host_estimate import call_cycles, operator_cycles
+from dlasim.sim.host_time.host_estimate import call_cycles, operator_cycles
 
 ROOT = Path(__file__).parents[2]
 LAYER_MATTERS = 0.02  # of a network's instructions

@@ -15,13 +15,13 @@ from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import BY_CODE, BY_NAME, HostOperator
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.runner import Simulation, config_of
-from dlasim.vp.bare_metal import run_bare_metal
-from dlasim.vp.elf import parse_elf, read_elf
-from dlasim.vp.host import HostOptions, Prototype, shipped_firmware
-from dlasim.vp.launch import Completion, Submission
-from dlasim.vp.run_control import RunControl
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import Simulation, config_of
+from dlasim.vp.programs.elf import parse_elf, read_elf
+from dlasim.vp.programs.launch import Completion, Submission
+from dlasim.vp.system.bare_metal import run_bare_metal
+from dlasim.vp.system.host import HostOptions, Prototype, shipped_firmware
+from dlasim.vp.system.run_control import RunControl
 
 HANGS_AFTER = 50_000_000
 BAD_PROGRAM, WRONG_MACHINE, NO_KERNEL = 2, 3, 5
@@ -133,7 +133,7 @@ def test_what_the_firmware_lacks_is_refused_by_name(program_of_a_later_version):
 
 
 def test_the_firmware_would_refuse_it_too(program_of_a_later_version, monkeypatch):
-    monkeypatch.setattr("dlasim.vp.host.refuse_missing_kernels", lambda _: None)
+    monkeypatch.setattr("dlasim.vp.system.host.refuse_missing_kernels", lambda _: None)
     with pytest.raises(
         RunError, match=f"exit code {NO_KERNEL} .*the firmware said: a host call has no kernel"
     ):

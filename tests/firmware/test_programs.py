@@ -13,12 +13,12 @@ from dlasim.isa.file_records import DataType, Role, StepKind
 from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.program import HostCall, Step, TensorDescriptor
 from dlasim.isa.registers import Region
-from dlasim.sim.runner import Simulation, config_of
-from dlasim.vp import spare_parts
-from dlasim.vp.host import HostOptions, Prototype
-from dlasim.vp.host_report import report
-from dlasim.vp.launch import Completion, Submission
-from dlasim.vp.run_control import RunControl
+from dlasim.sim.execution.runner import Simulation, config_of
+from dlasim.vp.programs.launch import Completion, Submission
+from dlasim.vp.system import spare_parts
+from dlasim.vp.system.host import HostOptions, Prototype
+from dlasim.vp.system.host_report import report
+from dlasim.vp.system.run_control import RunControl
 from tests.oracle import output_indices, run_tflite_micro
 
 NETWORKS = ("mnist", "ds_cnn", "autoencoder", "resnet8")

@@ -9,24 +9,24 @@ from functools import cache
 from pathlib import Path
 
 from dlasim.compiler_shim import compile as shim
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.forms.partition import partition
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.report import report
-from dlasim.sim.runner import Simulation
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.reports.report import report
 from dlasim.sweeps.charts import fitting_kind
-from dlasim.sweeps.open_table import open_table
+from dlasim.sweeps.definition.study_builder import build_study
+from dlasim.sweeps.evaluation.sweep import Settings, run_study
 from dlasim.sweeps.page.sources import page_of
-from dlasim.sweeps.study_builder import build_study
-from dlasim.sweeps.sweep import Settings, run_study
+from dlasim.sweeps.results.open_table import open_table
 from tests.fuzz.harness import Target
 from tests.tflite.one_operator import random_graph
 
-TECHNOLOGIES = Path(__file__).parents[2] / "sim" / "technologies"
+TECHNOLOGIES = Path(__file__).parents[2] / "sim" / "physical" / "technologies"
 MACHINE = DlaConfig(sram_bytes=16_384)
 
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from dlasim.compiler_shim import compile as shim
 from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.forms.partition import partition
 from dlasim.compiler_shim.onnx.onnx_import import read_onnx_model
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import RunError
@@ -29,17 +29,17 @@ from dlasim.isa import container
 from dlasim.isa.assembly import assemble, disassemble
 from dlasim.isa.program import Program
 from dlasim.isa.registers import REGISTERS, WINDOW_BYTES
-from dlasim.sim import config, machine_files
-from dlasim.sim.executor import make_executor
+from dlasim.sim.configuration import config, machine_files
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.execution.runner import Inference, Simulation, config_of
 from dlasim.sim.races import check_program
-from dlasim.sim.runner import Inference, Simulation, config_of
-from dlasim.sweeps.studyfile import read_study
-from dlasim.vp.board import Board
-from dlasim.vp.costs import load_costs
-from dlasim.vp.dla_device import attach_dla
-from dlasim.vp.elf import parse_elf
-from dlasim.vp.gdb import GdbServer
-from dlasim.vp.gdb_link import DisconnectedError, PacketLink
+from dlasim.sweeps.definition.studyfile import read_study
+from dlasim.vp.debugging.gdb import GdbServer
+from dlasim.vp.debugging.gdb_link import DisconnectedError, PacketLink
+from dlasim.vp.devices.dla_device import attach_dla
+from dlasim.vp.programs.elf import parse_elf
+from dlasim.vp.riscv.costs import load_costs
+from dlasim.vp.system.board import Board
 from tests.compiler.networks import random_network
 from tests.fuzz import result_files
 from tests.fuzz.harness import Target
@@ -201,11 +201,11 @@ def _npy_seeds() -> Sequence[bytes]:
 
 
 def _config_seeds() -> Sequence[bytes]:
-    return [file.read_bytes() for file in sorted((ROOT / "sim" / "presets").glob("*.toml"))]
+    return [file.read_bytes() for file in sorted((ROOT / "sim" / "configuration" / "presets").glob("*.toml"))]
 
 
 def _cost_seeds() -> Sequence[bytes]:
-    return [file.read_bytes() for file in sorted((ROOT / "vp" / "presets").glob("*.toml"))]
+    return [file.read_bytes() for file in sorted((ROOT / "vp" / "riscv" / "presets").glob("*.toml"))]
 
 
 def _study_seeds() -> Sequence[bytes]:

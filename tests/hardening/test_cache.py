@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.cache import MAX_LIBRARIES, MAX_OBJECTS, Cache, cache_folder, open_cache
 from dlasim.errors import RunError
+from dlasim.system.cache import MAX_LIBRARIES, MAX_OBJECTS, Cache, cache_folder, open_cache
 
 NOBODY = 65534
 OBJECT = f"search-{7:020x}.o"

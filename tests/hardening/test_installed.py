@@ -22,7 +22,7 @@ def installed(tmp_path: Path) -> Path:
     """What `pip install .` copies, with sources that are not those of the checkout."""
     folder = tmp_path / "site-packages"
     shutil.copytree(ROOT / "dlasim", folder / "dlasim", ignore=shutil.ignore_patterns("__pycache__"))
-    module = folder / "dlasim" / "sim" / "kernels" / "input_view.py"
+    module = folder / "dlasim" / "sim" / "fast_engine" / "input_view.py"
     module.write_text(module.read_text() + "# another version\n")
     return folder
 
@@ -43,7 +43,7 @@ def test_a_helper_has_the_package_of_its_parent(installed: Path, flags: list[str
         "def main(arguments):\n"
         "    print(dlasim.__file__, arguments, os.getcwd() in sys.path, flush=True)\n"
     )
-    code = f"import sys; sys.path.insert(0, {str(installed)!r}); from dlasim.processes import start; "
+    code = f"import sys; sys.path.insert(0, {str(installed)!r}); from dlasim.system.processes import start; "
     code += "start('dlasim.probe', 'a', 'b c').wait()"
     done = run(installed, [sys.executable, *flags, "-c", code])
     assert done.stdout == f"{installed / 'dlasim' / '__init__.py'} ['a', 'b c'] False\n", done.stderr
@@ -80,7 +80,7 @@ def test_workers_that_all_die_at_the_start_end_the_sweep(
     installed: Path, model: Path, tmp_path: Path, fault: str, message: str
 ) -> None:
     """Where each point used to be tried twice with a new worker: 105 seconds for 1,000 points."""
-    starter = installed / "dlasim" / "start.py"
+    starter = installed / "dlasim" / "system" / "start.py"
     starter.write_text(f"{fault}\n" + starter.read_text())
     sweep = [*COMMAND, "sweep", str(model), "--pes", "1..1000:1", "--jobs", "2", "--out", str(tmp_path)]
     done = run(installed, sweep, cwd=tmp_path)
@@ -89,7 +89,7 @@ def test_workers_that_all_die_at_the_start_end_the_sweep(
 
 
 def test_one_worker_that_cannot_start_is_done_without(installed: Path, model: Path, tmp_path: Path) -> None:
-    starter = installed / "dlasim" / "start.py"
+    starter = installed / "dlasim" / "system" / "start.py"
     mark = tmp_path / "once"
     mark.mkdir()
     once = f"import os\ntry:\n    os.rmdir({str(mark)!r})\n    os._exit(1)\nexcept OSError:\n    pass\n"

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from dlasim import interrupts
 from dlasim.errors import RunError
-from dlasim.processes import interrupts_held, start
-from dlasim.sweeps import local
+from dlasim.sweeps.evaluation import local
+from dlasim.system import interrupts
+from dlasim.system.processes import interrupts_held, start
 from tests.hardening.commands import COMPILING, interrupt, session, started, wait_for_work
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Option, Quantization, Tensor
 
 Array = np.ndarray
 FAST, SEVERAL, REGULAR = "fast", "several classes", "regular"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Option, Quantization, Tensor
 from dlasim.compiler_shim.operators.bound import KernelCall
 from dlasim.compiler_shim.operators.host_calls import bind_known, lower
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite

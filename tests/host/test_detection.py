@@ -11,7 +11,7 @@ import pytest
 
 from dlasim import api
 from dlasim.compiler_shim.compile import load_graph
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
 from dlasim.compiler_shim.tflite.flexible import FlexibleError, read_numbers, write_numbers
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite

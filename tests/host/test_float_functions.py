@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import dlasim
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.checking.inexact import MOST_ULPS
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from dlasim.inexact import MOST_ULPS
 from dlasim.isa.host_ops import UnaryFunction
 from dlasim.sim.host import elementwise
 from tests.host.models import GraphBuilder, run_on_host

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dlasim.isa import host_ops
-from dlasim.sim.float_steps import float_steps
+from dlasim.sim.arithmetic.float_steps import float_steps
 from tests.host.models import GraphBuilder, check, lower_operator, run_on_host
 
 SIGN = np.uint32(1 << 31)

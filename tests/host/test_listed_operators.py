@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.graph import Graph, Quantization, Tensor
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.network.graph import Graph, Quantization, Tensor
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.host.models import random_values, run_on_host

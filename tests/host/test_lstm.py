@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import dlasim
-from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
-from dlasim.sim.interpolation import SIGMOID_TABLE
+from dlasim.sim.arithmetic.interpolation import SIGMOID_TABLE
 from tests.host.models import HostRun, random_values
 from tests.oracle import run_tflite_micro
 from tests.tflite.one_operator import random_lstm

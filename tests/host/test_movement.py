@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
 from dlasim.compiler_shim.operators.slicing import MASKS
 from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.errors import InputError

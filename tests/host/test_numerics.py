@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlasim.sim import numerics
+from dlasim.sim.arithmetic import numerics
 
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
 MULTIPLIER = st.integers(1 << 30, (1 << 31) - 1)

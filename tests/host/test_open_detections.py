@@ -9,7 +9,7 @@ import pytest
 
 import dlasim
 from dlasim.compiler_shim.compile import load_graph
-from dlasim.compiler_shim.graph import Graph
+from dlasim.compiler_shim.network.graph import Graph
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.host.detection_networks import FAST, REGULAR, Head, head, head_inputs
 from tests.oracle import run_litert_reference

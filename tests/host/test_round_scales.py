@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from dlasim import api
+from dlasim.checking.tensorflow_reference import ReferenceModel
 from dlasim.compiler_shim.compile import load_graph, lower_for
-from dlasim.compiler_shim.graph import Graph
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.forms.partition import partition
+from dlasim.compiler_shim.network.graph import Graph
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
-from dlasim.reference import ReferenceModel
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from tests.compiler.cases import Outcome
 from tests.compiler.hosts import hosts_differ
 from tests.host.models import Array, GraphBuilder, run_on_host

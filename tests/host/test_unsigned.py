@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.graph import Graph
-from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.partition import partition
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.forms.partition import partition
+from dlasim.compiler_shim.network.graph import Graph
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dlasim
-from dlasim.compiler_shim.graph import Graph, Quantization
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.network.graph import Graph, Quantization
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError

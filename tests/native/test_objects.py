@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dlasim import cache as caches
 from dlasim.errors import RunError
 from dlasim.native import library
 from dlasim.native.unit import CodeUnit
+from dlasim.system import cache as caches
 from tests.native.tiny import SUMS
 
 BROKEN = '''
@@ -121,7 +121,7 @@ def test_a_cache_that_cannot_be_written_is_no_hindrance(
     def fail(*_: object) -> None:
         raise OSError(error, os.strerror(error))
 
-    monkeypatch.setattr("dlasim.cache.Cache.write", fail)
+    monkeypatch.setattr("dlasim.system.cache.Cache.write", fail)
     assert library.find_function(SUMS.unit) is not None
     assert library.find_code(SUMS.unit) is None
 

@@ -97,7 +97,7 @@ def test_a_damaged_installation_has_none(damage: str, folder: Path) -> None:
 @needs_library
 def test_changed_sources_are_not_what_ships(folder: Path) -> None:
     manifest = json.loads((folder / shipped.MANIFEST).read_bytes())
-    manifest["digests"]["dlasim.sim.issue"] = "another"
+    manifest["digests"]["dlasim.sim.timing.issue"] = "another"
     (folder / shipped.MANIFEST).write_text(json.dumps(manifest))
     found = {each.unit.name: shipped.find_shipped(each.unit) is not None for each in ROUTINES}
     assert [name for name, is_there in found.items() if not is_there] == ["issue"]

@@ -10,13 +10,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from dlasim.compiler_shim.graph import Graph
-from dlasim.compiler_shim.importing import prepare
+from dlasim.checking.onnx_comparison import OnnxComparison, _coarse, _compare_layers, _compare_outputs, _real
+from dlasim.checking.onnx_runtime import OnnxReference
+from dlasim.checking.own_kernels import HostKernels
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.network.graph import Graph
 from dlasim.compiler_shim.onnx.onnx_import import convert
 from dlasim.compiler_shim.tflite.reader import ReadModel
-from dlasim.kernel_reference import HostKernels
-from dlasim.onnx_comparison import OnnxComparison, _coarse, _compare_layers, _compare_outputs, _real
-from dlasim.onnx_runtime import OnnxReference
 
 Array = np.ndarray[Any, Any]
 KINDS = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
@@ -69,7 +69,7 @@ def compared(path: Path, runs: int = 3) -> tuple[OnnxComparison, Graph]:
     kernels = HostKernels(graph)
     reference = OnnxReference(path, converted.traced, converted.inputs)
     result = OnnxComparison(reference.name)
-    from dlasim.onnx_comparison import TensorDifference, _by_number
+    from dlasim.checking.onnx_comparison import TensorDifference, _by_number
 
     coarse = _coarse(graph)
     result.layers = [TensorDifference(each.name, each.number in coarse) for each in converted.traced]

@@ -11,9 +11,13 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("dlasim", "isa", "sim", "compiler_shim", "vp", "sweeps")
 COMMANDS = Path("dlasim/cli")  # a module there has the name of its command
 PARALLEL = (  # folders whose modules may be named alike, since they play the same part in each
-    {"compiler_shim/operators", "sim/host", "sim/kernels"},  # an operator's rules, NumPy function and kernel
+    {
+        "compiler_shim/operators",
+        "sim/host",
+        "sim/fast_engine",
+    },  # an operator's rules, NumPy function and kernel
     {"compiler_shim/tflite", "isa/container"},  # a file format's reader and writer
-    {"sim", "sweeps", "sweeps/charts", "sweeps/page"},  # what there is, and how it is drawn
+    {"sim/timing", "sweeps/evaluation", "sweeps/charts", "sweeps/page"},  # what there is, and how it is drawn
 )
 
 

@@ -49,7 +49,7 @@ def test_its_random_test_passes(tree: Path) -> None:
 
 
 def test_the_tests_would_notice_a_wrong_body(tree: Path) -> None:
-    file = tree / "dlasim/sim/reference/vector.py"
+    file = tree / "dlasim/sim/readable_engine/vector.py"
     right = file.read_text(encoding="utf-8")
     wrong = right.replace('context.view("IN") ^ context', 'context.view("IN") | context')
     assert wrong != right

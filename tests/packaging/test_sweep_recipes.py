@@ -10,7 +10,7 @@ from tests.packaging.recipe import followed, rewrite, run, run_tests
 
 COLUMN = """
 import dlasim
-from dlasim.sim import figures_page
+from dlasim.sim.reports import figures_page
 
 assert "`bytes_per_mac`" in figures_page.page()
 report = dlasim.run("resnet8", timing_only=True, sram="16KiB").report
@@ -53,7 +53,7 @@ def test_the_chart_is_drawn(tree: Path) -> None:
 
 
 def test_a_wrong_getter_would_be_noticed(tree: Path) -> None:
-    file = tree / "dlasim/sim/figures.py"
+    file = tree / "dlasim/sim/reports/figures.py"
     right = file.read_text(encoding="utf-8")
     rewrite(file, right.replace("(Unit.DMA_IN, Unit.DMA_OUT)", "(Unit.DMA_IN,)"))
     try:

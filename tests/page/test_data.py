@@ -15,7 +15,7 @@ from dlasim.api import run
 from dlasim.cli import main
 from dlasim.errors import InputError
 from dlasim.result import RunResult
-from dlasim.sim.occupancy import access_ends, operand_accesses
+from dlasim.sim.reports.occupancy import access_ends, operand_accesses
 from dlasim.sweeps.page.buffers import joined, sram_map
 from dlasim.sweeps.page.comparison import matched
 from dlasim.sweeps.page.document import document, encode

@@ -18,7 +18,7 @@ from dlasim.result import RunResult
 from dlasim.sweeps.charts import KINDS, canvas, make, palette
 from dlasim.sweeps.charts.report_table import report_table
 from dlasim.sweeps.page.sweep import sweep_page
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.results.sweep_result import SweepResult
 
 VARIANTS = {
     "mobilenet_v1": "mobilenet_v1:alpha=0.25,resolution=96",

@@ -15,7 +15,7 @@ import pytest
 from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.charts import KINDS, canvas, draw, make
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.results.sweep_result import SweepResult
 from tests.page.conftest import Open
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dlasim.result import RunResult
-from dlasim.sim.figures import LAYER_FIGURES
+from dlasim.sim.reports.figures import LAYER_FIGURES
 from dlasim.sweeps.page.run import run_page
 
 EVIL = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\"'`\u2028&lt;"

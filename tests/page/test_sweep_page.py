@@ -12,11 +12,11 @@ import pytest
 from dlasim.api import run, sweep
 from dlasim.errors import InputError
 from dlasim.sweeps.charts.pareto import front
-from dlasim.sweeps.csv_table import read_csv, write_csv
 from dlasim.sweeps.page.comparison import comparison_page
 from dlasim.sweeps.page.sweep import sweep_page
-from dlasim.sweeps.sweep_result import SweepResult
-from dlasim.sweeps.sweep_tables import columns
+from dlasim.sweeps.results.csv_table import read_csv, write_csv
+from dlasim.sweeps.results.sweep_result import SweepResult
+from dlasim.sweeps.results.sweep_tables import columns
 
 EVIL = "</script><img src=x onerror=window.hacked=1>,\"'\n"
 

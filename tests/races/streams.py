@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from dlasim.isa import codec
 from dlasim.isa.instructions import Unit
-from dlasim.sim.operation import reset_file
-from dlasim.sim.stream import DecodedStream, decode_stream
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.stream import DecodedStream, decode_stream
 
 SRAM_BYTES = 1024
 FINGERPRINT = 1234

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlasim.sim.footprint import Box
+from dlasim.sim.programs.footprint import Box
 from dlasim.sim.races import box_overlap
 from dlasim.sim.races.box_overlap import common_byte, intersect
 from dlasim.sim.races.boxes import Boxes, canonical, expand, stack

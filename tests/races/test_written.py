@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dlasim.sim.footprint import Box
+from dlasim.sim.programs.footprint import Box
 from dlasim.sim.races import WrittenMap
 
 SIZE = 200

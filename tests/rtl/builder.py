@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.sim.config import DlaConfig
-from dlasim.vp.rtl_library import PACKAGES, beat_bytes, parameters
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.vp.system.rtl_library import PACKAGES, beat_bytes, parameters
 
 ROOT = Path(__file__).parents[2]
 RTL = ROOT / "rtl"

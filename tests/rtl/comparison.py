@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
 from dlasim.isa.registers import COUNTERS, OPERANDS, Region
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import Executor, ReferenceExecutor
-from dlasim.sim.plan import Plan, plan_stream
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import Executor, ReferenceExecutor
+from dlasim.sim.timing.plan import Plan, plan_stream
 from tests.rtl.machine import Events, RtlMachine
 from tests.rtl.sram_counters import agrees_by_rule, crossed
 
@@ -89,7 +89,7 @@ def compare_stream(
 
 
 def energy_events(plan: Plan) -> dict[str, int]:
-    """What `sim/energy.py` multiplies by its constants, by the counter that must be equal."""
+    """What `sim/physical/energy.py` multiplies by its constants, by the counter that must be equal."""
     costs, unit = plan.costs, plan.costs.unit
     return {
         "MACS": int(costs.macs.sum()),

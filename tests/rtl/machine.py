@@ -13,7 +13,7 @@ from dlasim.isa import registers
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import UNITS
 from dlasim.isa.registers import BY_NAME, COUNTERS
-from dlasim.sim.stream import FaultAt
+from dlasim.sim.programs.stream import FaultAt
 
 PATIENCE = 2_000_000_000  # cycles
 

@@ -2,7 +2,7 @@
 
 import re
 
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 # An SRAM with a port for whatever a unit wants, and an output stage as wide as the array: exact to the cycle.
 IDEAL = {

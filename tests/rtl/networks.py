@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from dlasim import api
 from dlasim.isa.program import Program
 from dlasim.isa.registers import REGION_COUNT
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import Executor, FastExecutor, Observer
-from dlasim.sim.plan import Plan
-from dlasim.sim.runner import Simulation
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import Executor, FastExecutor, Observer
+from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.timing.plan import Plan
 from tests.rtl.builder import build
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.instructions import UNITS, Extent, Unit
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import unit_costs
-from dlasim.sim.energy import EnergyModel
-from dlasim.sim.operation import Operation
-from dlasim.sim.plan import Plan
-from dlasim.sim.sram_words import stream_accesses
-from dlasim.sim.technology import technology
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.physical.energy import EnergyModel
+from dlasim.sim.physical.technology import technology
+from dlasim.sim.programs.operation import Operation
+from dlasim.sim.timing.cost import unit_costs
+from dlasim.sim.timing.plan import Plan
+from dlasim.sim.timing.sram_words import stream_accesses
 from tests.rtl.machine import Events
 
 

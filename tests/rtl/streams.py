@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from dlasim.isa import codec, registers
 from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Extent, Unit
 from dlasim.isa.registers import Region
-from dlasim.sim.footprint import footprints
-from dlasim.sim.operation import Operation, reset_file
+from dlasim.sim.programs.footprint import footprints
+from dlasim.sim.programs.operation import Operation, reset_file
+from dlasim.sim.programs.stream import decode_stream
 from dlasim.sim.races import check_races
-from dlasim.sim.stream import decode_stream
 from tests.sim_engines.generate import Limits, make_operation, random_scene
 
 Array = NDArray[np.uint8]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from dlasim.sim import area
+from dlasim.sim.physical import area
 from tests.tool_module import tool_module
 
 slow = pytest.mark.slow
-# None of these is in sim/area_points.csv.
+# None of these is in sim/physical/area_points.csv.
 HELD_OUT = [
     ("queue", {"WIDTH": 48, "DEPTH": 3}),
     ("queue", {"WIDTH": 100, "DEPTH": 6}),

@@ -9,7 +9,7 @@ import pytest
 
 from dlasim import api
 from dlasim.result import RunResult
-from dlasim.vp import rtl_library
+from dlasim.vp.system import rtl_library
 from tests.rtl.machines import machine
 
 TINY = {"parallel": "1x1", "sram_bytes": 64 * 1024, "vector_lanes": 1, "dma_bandwidth": 4}

@@ -7,7 +7,7 @@ import pytest
 
 from dlasim.isa.assembly import assemble
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from tests.rtl.machines import MACHINES, machine
 from tests.rtl.networks import run_on_both
 

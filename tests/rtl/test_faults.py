@@ -11,10 +11,10 @@ from dlasim.isa import codec, registers
 from dlasim.isa.assembly import assemble
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import BY_MNEMONIC
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import plan_stream
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.races import check_races
+from dlasim.sim.timing.plan import plan_stream
 from tests.rtl.comparison import compare_stream
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import machine

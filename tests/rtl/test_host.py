@@ -7,10 +7,10 @@ import pytest
 
 from dlasim.isa import codec, registers
 from dlasim.isa.registers import COUNTERS, REGISTERS, Access, Region
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import ReferenceExecutor
-from dlasim.sim.machine import Dla
-from dlasim.sim.system_memory import SystemMemory
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import ReferenceExecutor
+from dlasim.sim.execution.machine import Dla
+from dlasim.sim.programs.system_memory import SystemMemory
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import machine
 from tests.rtl.streams import MEMORY_BYTES, places

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from tests.rtl.builder import RTL, build
 from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_shared, compare_transfers
 from tests.rtl.machine import RtlMachine

@@ -8,8 +8,8 @@ import pytest
 from dlasim.isa import codec
 from dlasim.isa.instructions import INSTRUCTIONS, UNITS, PoolMode, Unit
 from dlasim.isa.registers import BY_NAME
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.operation import reset_file
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.programs.operation import reset_file
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import MACHINES, machine

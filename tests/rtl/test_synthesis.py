@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlasim.sim import area
+from dlasim.sim.physical import area
 from tests.tool_module import tool_module
 
 

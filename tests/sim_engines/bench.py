@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.sim.operation import Operation
+from dlasim.sim.programs.operation import Operation
 from tests.sim_engines.generate import is_legal, make_operation
 
 Array = NDArray[np.generic]

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from dlasim.isa import registers
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, RECORD_BYTES, Extent, Instruction, Unit
-from dlasim.sim.checks import check_batch
-from dlasim.sim.footprint import all_footprints, footprints
-from dlasim.sim.operation import Batch, Operation
+from dlasim.sim.programs.checks import check_batch
+from dlasim.sim.programs.footprint import all_footprints, footprints
+from dlasim.sim.programs.operation import Batch, Operation
 
 COMPUTED = tuple(row.mnemonic for row in INSTRUCTIONS if row.unit in (Unit.MAC, Unit.VECTOR))
 _WINDOWED = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from dlasim.sim.operation import Operation
+from dlasim.sim.programs.operation import Operation
 
 
 def wrap(value: int) -> int:

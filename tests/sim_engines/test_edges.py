@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dlasim.isa.instructions import Quant, ShiftMode
-from dlasim.sim.kernels import Engine
-from dlasim.sim.reference import execute as execute_reference
+from dlasim.sim.fast_engine import Engine
+from dlasim.sim.readable_engine import execute as execute_reference
 from tests.sim_engines import oracle
 from tests.sim_engines.bench import Bench, records
 

@@ -7,8 +7,8 @@ import pytest
 
 import dlasim
 from dlasim.errors import RunError
-from dlasim.sim.executor import FastExecutor, ReferenceExecutor, make_executor
-from dlasim.sim.kernels import engine as fast_engine
+from dlasim.sim.execution.executor import FastExecutor, ReferenceExecutor, make_executor
+from dlasim.sim.fast_engine import engine as fast_engine
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dlasim.isa.instructions import Init, Out, Quant
-from dlasim.sim.kernels import Engine
-from dlasim.sim.kernels.loader import runnable_kinds
-from dlasim.sim.reference import execute
+from dlasim.sim.fast_engine import Engine
+from dlasim.sim.fast_engine.loader import runnable_kinds
+from dlasim.sim.readable_engine import execute
 from tests.sim_engines.bench import Bench, records
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, Limits, is_legal, make_operation, random_scene
 

@@ -11,11 +11,11 @@ from dlasim.isa import codec
 from dlasim.isa.instructions import Init, Out
 from dlasim.native.host_system import LinuxCpu, platform_name
 from dlasim.native.levels import X86_LINUX
-from dlasim.sim.kernels import Engine, loader
-from dlasim.sim.kernels.loader import best_kind, runnable_kinds
-from dlasim.sim.operation import reset_file
-from dlasim.sim.reference import execute_operation
-from dlasim.sim.stream import decode_stream
+from dlasim.sim.fast_engine import Engine, loader
+from dlasim.sim.fast_engine.loader import best_kind, runnable_kinds
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.stream import decode_stream
+from dlasim.sim.readable_engine import execute_operation
 
 ROOT = Path(__file__).parents[2]
 AVX2, VNNI, AMX = {"avx2"}, {"avx2", "avx512_vnni"}, {"avx2", "avx512_vnni", "amx_tile", "amx_int8"}
@@ -47,8 +47,8 @@ try:
 except OSError:
     print("no filter")
     raise SystemExit
-from dlasim.sim.kernels import Engine
-from dlasim.sim.kernels.loader import best_kind
+from dlasim.sim.fast_engine import Engine
+from dlasim.sim.fast_engine.loader import best_kind
 Engine()
 print(best_kind())
 """

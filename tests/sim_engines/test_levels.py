@@ -10,9 +10,9 @@ from dlasim.native.host_system import this_cpu
 from dlasim.native.levels import LEVELS, Level, this_platform
 from dlasim.native.shipped import find_symbol
 from dlasim.native.target import describe, host
-from dlasim.sim.kernels import engine
-from dlasim.sim.kernels.loader import kernel_unit, runnable_kinds
-from dlasim.sim.reference import execute
+from dlasim.sim.fast_engine import engine
+from dlasim.sim.fast_engine.loader import kernel_unit, runnable_kinds
+from dlasim.sim.readable_engine import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, Scene, random_scene
 
 Bytes = NDArray[np.uint8]

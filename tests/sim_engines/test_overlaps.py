@@ -9,14 +9,14 @@ import pytest
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INT32_BYTES, Extent
 from dlasim.isa.registers import OPERANDS, REGION_COUNT, Region
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import make_executor
-from dlasim.sim.footprint import Box, footprints
-from dlasim.sim.kernels import Engine
-from dlasim.sim.kernels.loader import runnable_kinds
-from dlasim.sim.operation import Operation, reset_file
-from dlasim.sim.plan import plan_stream
-from dlasim.sim.reference import execute as execute_reference
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.fast_engine import Engine
+from dlasim.sim.fast_engine.loader import runnable_kinds
+from dlasim.sim.programs.footprint import Box, footprints
+from dlasim.sim.programs.operation import Operation, reset_file
+from dlasim.sim.readable_engine import execute as execute_reference
+from dlasim.sim.timing.plan import plan_stream
 from tests.sim_engines import oracle
 from tests.sim_engines.generate import COMPUTED, Limits, is_legal, random_scene
 

@@ -7,21 +7,21 @@ import sys
 import numpy as np
 import pytest
 
-import dlasim.sim.kernels.engine
-import dlasim.sim.plan
-import dlasim.sim.stream
+import dlasim.sim.fast_engine.engine
+import dlasim.sim.programs.stream
+import dlasim.sim.timing.plan
 from dlasim.isa import codec
 from dlasim.isa.registers import OPERANDS, REGION_COUNT
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.kernels import Engine
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import plan_stream
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.fast_engine import Engine
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.stream import decode_stream
 from dlasim.sim.races import check_races
-from dlasim.sim.stream import decode_stream
+from dlasim.sim.timing.plan import plan_stream
 from tests.sim_engines.generate import SMALL
 from tests.sim_engines.test_streams import REGION_BYTES, random_stream
 
-MODULES = (dlasim.sim.stream, dlasim.sim.plan, dlasim.sim.kernels.engine)
+MODULES = (dlasim.sim.programs.stream, dlasim.sim.timing.plan, dlasim.sim.fast_engine.engine)
 CONFIG = DlaConfig(sram_bytes=SMALL.sram_bytes)
 
 
@@ -97,9 +97,9 @@ def test_the_engine_runs_all_pieces_as_often_as_wanted(monkeypatch, piece, by_st
 _LONG = """
 import resource, numpy as np
 from dlasim.isa import codec
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import plan_stream
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing.plan import plan_stream
 from dlasim.sim.races import check_races
 
 words = np.full(1 << 18, codec.encode("OP_E_ABS"), np.uint64)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dlasim.sim.footprint import Box
-from dlasim.sim.reference import execute
-from dlasim.sim.reference.box_copy import copy_box
+from dlasim.sim.programs.footprint import Box
+from dlasim.sim.readable_engine import execute
+from dlasim.sim.readable_engine.box_copy import copy_box
 from tests.sim_engines import oracle
 from tests.sim_engines.generate import COMPUTED, random_scene
 

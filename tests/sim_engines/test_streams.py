@@ -8,10 +8,10 @@ import pytest
 
 from dlasim.isa import codec
 from dlasim.isa.registers import OPERANDS, REGION_COUNT
-from dlasim.sim.kernels import Engine
-from dlasim.sim.operation import reset_file
-from dlasim.sim.reference import execute_operation
-from dlasim.sim.stream import decode_stream
+from dlasim.sim.fast_engine import Engine
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.stream import decode_stream
+from dlasim.sim.readable_engine import execute_operation
 from tests.sim_engines.generate import COMPUTED, SMALL, random_scene
 
 REGION_BYTES = 3000
@@ -91,8 +91,8 @@ def test_read_only_constants_can_be_read(engine):
 
 def test_llvm_is_not_imported_to_run_kernels_that_ship():
     program = (
-        "import sys, numpy as np, dlasim.sim, dlasim.sim.executor, dlasim.sim.reference;"
-        "from dlasim.sim.kernels import Engine; Engine();"
+        "import sys, numpy as np, dlasim.sim, dlasim.sim.execution.executor, dlasim.sim.readable_engine;"
+        "from dlasim.sim.fast_engine import Engine; Engine();"
         "assert 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-P", "-c", program], check=True)

@@ -25,12 +25,12 @@ from dlasim.native import build, library, target
 *description, kind = {target!r}
 elsewhere = target.Target(*description)
 target.host = lambda: elsewhere
-from dlasim.sim.kernels import engine, loader
+from dlasim.sim.fast_engine import engine, loader
 unit = loader.kernel_unit(kind)
 address = library._loaded(build.build_object(unit), unit.symbol)
 code = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(address)
 engine.load_kernels = lambda kind: code
-from dlasim.sim.reference import execute
+from dlasim.sim.readable_engine import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene
 kernels, rng = engine.Engine(kind), np.random.default_rng(7)
 for mnemonic in COMPUTED:

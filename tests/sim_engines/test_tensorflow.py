@@ -5,9 +5,9 @@ import pytest
 
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.isa.instructions import Init, Out, PoolMode, Quant
-from dlasim.sim.kernels import Engine
-from dlasim.sim.numerics import mean_multiplier, quantize_multiplier
-from dlasim.sim.reference import execute as execute_reference
+from dlasim.sim.arithmetic.numerics import mean_multiplier, quantize_multiplier
+from dlasim.sim.fast_engine import Engine
+from dlasim.sim.readable_engine import execute as execute_reference
 from tests.host.models import GraphBuilder, random_scale, random_zero_point
 from tests.oracle import run_litert_reference, run_tflite_micro
 from tests.sim_engines.bench import Bench, records

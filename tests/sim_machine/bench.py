@@ -6,10 +6,10 @@ import numpy as np
 
 from dlasim.isa import codec
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import ReferenceExecutor
-from dlasim.sim.machine import Dla
-from dlasim.sim.system_memory import SystemMemory
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import ReferenceExecutor
+from dlasim.sim.execution.machine import Dla
+from dlasim.sim.programs.system_memory import SystemMemory
 
 BASE = 0x8000_0000
 REGION_BYTES = 4096

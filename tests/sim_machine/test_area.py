@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dlasim.isa.instructions import Unit
-from dlasim.sim import area
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.machine_files import preset, preset_names
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_files import preset, preset_names
+from dlasim.sim.physical import area
 from tests.tool_module import tool_module
 
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,11 @@ from dlasim.isa import codec
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import INSTRUCTIONS, Extent, Unit
 from dlasim.isa.registers import BY_NAME, OPERANDS
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.footprint import Box
-from dlasim.sim.operation import reset_file
-from dlasim.sim.overlaps import _are_slices
-from dlasim.sim.plan import plan_stream
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.programs.footprint import Box
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.overlaps import _are_slices
+from dlasim.sim.timing.plan import plan_stream
 
 SRAM_BYTES = 512
 REGIONS = {0: 300, 1: 400, 2: 0, 3: 200, 4: 100}

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.sim import config, machine_files
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.memory_tables import RATE_SCALE
-from dlasim.sim.memory_timing import memories_of
+from dlasim.sim.configuration import config, machine_files
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.memory_tables import RATE_SCALE
+from dlasim.sim.timing.memory_timing import memories_of
 
 
 def load(tmp_path: Path, text: str | bytes) -> DlaConfig:

@@ -14,10 +14,10 @@ from dlasim.isa.faults import Fault
 from dlasim.isa.file_records import StepKind
 from dlasim.isa.program import Program, Step, Stream
 from dlasim.isa.registers import Region
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.debugger import Debugger, StopReason
-from dlasim.sim.executor import ReferenceExecutor
-from dlasim.sim.runner import Simulation, config_of
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.debugger import Debugger, StopReason
+from dlasim.sim.execution.executor import ReferenceExecutor
+from dlasim.sim.execution.runner import Simulation, config_of
 from tests.sim_machine.bench import CONFIG, HALT, REGION_BYTES, SRAM_BYTES, Bench, cfg, fill, op
 from tests.sim_machine.test_hostile import random_word
 

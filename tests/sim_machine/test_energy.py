@@ -9,13 +9,13 @@ from dlasim.errors import InputError
 from dlasim.isa import codec
 from dlasim.isa.instructions import PoolMode
 from dlasim.isa.registers import COUNTERS, Region
-from dlasim.sim import area, memory_macros
-from dlasim.sim.activity import Activity, stream_activity
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.energy import EnergyModel, total_nj
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import Plan, plan_stream
-from dlasim.sim.technology import technology
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.physical import area, memory_macros
+from dlasim.sim.physical.activity import Activity, stream_activity
+from dlasim.sim.physical.energy import EnergyModel, total_nj
+from dlasim.sim.physical.technology import technology
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing.plan import Plan, plan_stream
 
 CONFIG = DlaConfig().replace(parallel="4x4", sram_bytes=64 * 1024)
 MEMORY = dict.fromkeys(Region, 1 << 16)

@@ -7,7 +7,7 @@ import pytest
 
 from dlasim.isa.faults import Fault
 from dlasim.isa.registers import BY_NAME, Region
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from tests.sim_machine.bench import BASE, CONFIG, HALT, REGION_BYTES, SRAM_BYTES, Bench, cfg, fill, op
 
 REQUIRE = BY_NAME["REQUIRE_CONFIG"].address

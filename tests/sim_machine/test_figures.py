@@ -7,9 +7,9 @@ import pytest
 
 from dlasim.cli.summary import print_summary
 from dlasim.isa.assembly import assemble
-from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure, cells, columns
-from dlasim.sim.report import report
-from dlasim.sim.runner import Simulation, config_of
+from dlasim.sim.execution.runner import Simulation, config_of
+from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure, cells, columns
+from dlasim.sim.reports.report import report
 
 # Two transfers at once on a shared bus, a narrow SRAM, full queues and a WAIT: every unit term is above 0.
 PROGRAM = """

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import plan_stream
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing.plan import plan_stream
 from tests.sim_machine.bench import HALT, IRQ, NOP, Bench
 from tests.sim_machine.driver import READ, SLOW, WORKING, busy_bench
 

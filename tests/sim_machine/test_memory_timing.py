@@ -10,12 +10,12 @@ from dlasim import api
 from dlasim.cli import main
 from dlasim.errors import InputError
 from dlasim.isa.assembly import assemble
-from dlasim.sim.config import DlaConfig, read_value
-from dlasim.sim.machine_files import load_file
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import plan_stream
-from dlasim.sweeps import parameters
-from dlasim.sweeps.studyfile import read_study
+from dlasim.sim.configuration.config import DlaConfig, read_value
+from dlasim.sim.configuration.machine_files import load_file
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing.plan import plan_stream
+from dlasim.sweeps.definition import axes as parameters
+from dlasim.sweeps.definition.studyfile import read_study
 
 FLASH = {"regions": ["constants"], "bandwidth": 0.4, "latency": 9}
 

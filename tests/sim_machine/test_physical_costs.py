@@ -8,15 +8,15 @@ import pytest
 
 from dlasim.isa import codec
 from dlasim.isa.registers import Region
-from dlasim.sim import area, memory_macros
-from dlasim.sim.config import PARAMETERS, DlaConfig
-from dlasim.sim.energy import EnergyModel
-from dlasim.sim.machine_files import preset
-from dlasim.sim.operation import reset_file
-from dlasim.sim.parameters import Form
-from dlasim.sim.plan import Plan, plan_stream
-from dlasim.sim.supply import supply_for
-from dlasim.sim.technology import technology, technology_names
+from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
+from dlasim.sim.configuration.machine_files import preset
+from dlasim.sim.configuration.parameters import Form
+from dlasim.sim.physical import area, memory_macros
+from dlasim.sim.physical.energy import EnergyModel
+from dlasim.sim.physical.supply import supply_for
+from dlasim.sim.physical.technology import technology, technology_names
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing.plan import Plan, plan_stream
 
 # From a machine in which nothing hides what is asked: a value of each parameter, and twice as much.
 MACHINE: dict[str, Any] = {"parallel": "8x8", "mac_weights": 64, "dma_shared_bandwidth": 8}

@@ -6,9 +6,9 @@ import pytest
 from dlasim.isa import codec
 from dlasim.isa.assembly import assemble
 from dlasim.isa.registers import BY_NAME, COUNTERS, Region
-from dlasim.sim.executor import make_executor
-from dlasim.sim.plan_cache import PlanCache
-from dlasim.sim.runner import Simulation, config_of
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.execution.runner import Simulation, config_of
+from dlasim.sim.timing.plan_cache import PlanCache
 
 ADD = """.config sram=4KiB
 .tensor x, int8, input,  INPUTS,  shape=16

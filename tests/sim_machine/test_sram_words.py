@@ -6,14 +6,14 @@ import pytest
 from dlasim.isa import registers
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
-from dlasim.sim.batch_costs import BATCH_COLUMNS, batch_costs
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import unit_costs
-from dlasim.sim.footprint import Box
-from dlasim.sim.machine_files import preset, preset_names
-from dlasim.sim.operation import Batch
-from dlasim.sim.plan import Plan
-from dlasim.sim.sram_words import _all_but_weights, _filter_bytes, _words, stream_accesses
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_files import preset, preset_names
+from dlasim.sim.programs.footprint import Box
+from dlasim.sim.programs.operation import Batch
+from dlasim.sim.timing.batch_costs import BATCH_COLUMNS, batch_costs
+from dlasim.sim.timing.cost import unit_costs
+from dlasim.sim.timing.plan import Plan
+from dlasim.sim.timing.sram_words import _all_but_weights, _filter_bytes, _words, stream_accesses
 from tests.sim_machine.test_energy import CONFIG, plan_of
 
 WIDTH = 16

@@ -11,13 +11,13 @@ from dlasim import api
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa.assembly import assemble
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.footprint import footprints
-from dlasim.sim.machine_files import preset
-from dlasim.sim.occupancy import occupancy_changes
-from dlasim.sim.runner import Simulation, config_of
-from dlasim.sim.sizes import KIB
-from dlasim.sim.trace import trace_events
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_files import preset
+from dlasim.sim.configuration.sizes import KIB
+from dlasim.sim.execution.runner import Simulation, config_of
+from dlasim.sim.programs.footprint import footprints
+from dlasim.sim.reports.occupancy import occupancy_changes
+from dlasim.sim.reports.trace import trace_events
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CASES = {

@@ -9,9 +9,9 @@ import dlasim
 from dlasim.isa.assembly import assemble
 from dlasim.isa.container import write
 from dlasim.isa.program import Program
-from dlasim.sim.executor import make_executor
-from dlasim.sim.runner import Simulation, config_of
-from dlasim.sim.unwritten import unwritten_outputs
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.execution.runner import Simulation, config_of
+from dlasim.sim.execution.unwritten import unwritten_outputs
 
 _HEAD = """.config sram=4KiB
 .tensor x, int8, input,  INPUTS,  shape=16

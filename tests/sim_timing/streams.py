@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlasim.isa import codec, registers
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 
 SRAM_BYTES = 1 << 20
 MAC = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL")

@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from dlasim.sim.config import PARAMETERS, DlaConfig
-from dlasim.sim.operation import reset_file
-from dlasim.sim.parameters import Better
-from dlasim.sim.plan import plan_stream
+from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
+from dlasim.sim.configuration.parameters import Better
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing.plan import plan_stream
 from tests.sim_timing.streams import random_config, random_limits, random_stream
 
 ORDERED = [name for name, parameter in PARAMETERS.items() if parameter.better is not Better.NEITHER]

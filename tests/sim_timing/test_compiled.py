@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
-from dlasim.sim import compiled_columns, compiled_costs, cost
-from dlasim.sim.compiled_columns import READ, read_columns
-from dlasim.sim.compiled_costs import COSTS
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import Costs, stream_costs
-from dlasim.sim.duration import least_cycles
-from dlasim.sim.issue import WALK
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import plan_stream
-from dlasim.sim.stream import decode_stream
-from dlasim.sim.timeline import Timeline, WalkedStream
-from dlasim.sim.walk_columns import UnitOrder, WalkColumns, list_columns
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.stream import decode_stream
+from dlasim.sim.timing import compiled_columns, compiled_costs, cost
+from dlasim.sim.timing.compiled_columns import READ, read_columns
+from dlasim.sim.timing.compiled_costs import COSTS
+from dlasim.sim.timing.cost import Costs, stream_costs
+from dlasim.sim.timing.duration import least_cycles
+from dlasim.sim.timing.issue import WALK
+from dlasim.sim.timing.plan import plan_stream
+from dlasim.sim.timing.timeline import Timeline, WalkedStream
+from dlasim.sim.timing.walk_columns import UnitOrder, WalkColumns, list_columns
 from tests.compiled import counted, in_python
 from tests.sim_timing.stepped import SteppedMachine
 from tests.sim_timing.streams import random_config, random_limits, random_memories, random_stream

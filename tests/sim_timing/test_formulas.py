@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
-from dlasim.sim import cost
-from dlasim.sim.accounting import compute_owner
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.formulas import lane_cycles
-from dlasim.sim.machine_files import preset
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import plan_stream
-from dlasim.sim.sizes import MIB
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_files import preset
+from dlasim.sim.configuration.sizes import MIB
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing import cost
+from dlasim.sim.timing.accounting import compute_owner
+from dlasim.sim.timing.formulas import lane_cycles
+from dlasim.sim.timing.plan import plan_stream
 from tests.sim_timing.streams import KINDS, Sizes, random_config, random_limits, random_stream
 
 

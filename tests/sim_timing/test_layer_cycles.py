@@ -12,8 +12,8 @@ from dlasim.cli.summary import print_summary
 from dlasim.compiler_shim.topologies import topology_names
 from dlasim.isa.instructions import Unit
 from dlasim.result import RunResult
-from dlasim.sim.accounting import busy_cycles
-from dlasim.sim.machine_files import preset, preset_names
+from dlasim.sim.configuration.machine_files import preset, preset_names
+from dlasim.sim.timing.accounting import busy_cycles
 from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_point
 
 # Of the networks that take seconds, variants with the same layers but fewer channels and pixels.

@@ -9,9 +9,9 @@ import pytest
 
 from dlasim import api
 from dlasim.compiler_shim.compile import load_graph, load_model, lower_for
-from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.forms.partition import partition
+from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.compiler_shim.topologies.builder import NetworkBuilder
@@ -19,10 +19,10 @@ from dlasim.compiler_shim.topologies.calibration import calibration_inputs
 from dlasim.errors import InputError
 from dlasim.isa import container
 from dlasim.isa.instructions import UNITS
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.losses import FIRST_LOAD, ISSUE, TRANSFERS, find_losses
-from dlasim.sim.measured import Measured
-from dlasim.sim.runner import Simulation
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.reports.losses import FIRST_LOAD, ISSUE, TRANSFERS, find_losses
+from dlasim.sim.reports.measured import Measured
 from tests.compiler.cases import lower_with_enough, random_case, write_model
 
 CASES = 30

@@ -9,10 +9,10 @@ from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
-from dlasim.sim.accounting import compute_owner
-from dlasim.sim.config import DlaConfig
-from dlasim.sim.operation import reset_file
-from dlasim.sim.plan import Plan, plan_stream
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.timing.accounting import compute_owner
+from dlasim.sim.timing.plan import Plan, plan_stream
 from tests.sim_timing.stepped import UNITS, Outcome, SteppedMachine
 from tests.sim_timing.streams import (
     KINDS,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.cache import cache_folder
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import RunError
+from dlasim.system.cache import cache_folder
 
 
 @pytest.fixture(scope="session")

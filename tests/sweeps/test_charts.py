@@ -18,12 +18,12 @@ from dlasim.sweeps.charts.data import labels
 from dlasim.sweeps.charts.measures import describe, writer
 from dlasim.sweeps.charts.pareto import front
 from dlasim.sweeps.charts.stacked import _by_length
-from dlasim.sweeps.csv_table import write_csv
-from dlasim.sweeps.evaluate import FIGURES
-from dlasim.sweeps.open_table import open_table
-from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.sweep_result import SweepResult
-from dlasim.sweeps.sweep_tables import columns
+from dlasim.sweeps.definition.axes import catalogue
+from dlasim.sweeps.evaluation.evaluate import FIGURES
+from dlasim.sweeps.results.csv_table import write_csv
+from dlasim.sweeps.results.open_table import open_table
+from dlasim.sweeps.results.sweep_result import SweepResult
+from dlasim.sweeps.results.sweep_tables import columns
 
 QUICK_PLANS = {"fusion": "requant"}
 

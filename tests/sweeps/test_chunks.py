@@ -5,7 +5,7 @@ from itertools import count, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlasim.sweeps.local import CHUNK_POINTS, Task, chunks
+from dlasim.sweeps.evaluation.local import CHUNK_POINTS, Task, chunks
 
 
 def tasks(machines: int, srams: int) -> list[Task]:

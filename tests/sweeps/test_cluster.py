@@ -13,7 +13,7 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError
-from dlasim.sweeps.sweep_result import open_results
+from dlasim.sweeps.results.sweep_result import open_results
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
 AXES = {"pes": "16..256:16", "sram": "16KiB..1MiB", "parallel": "input,output", "fusion": "requant"}
@@ -100,7 +100,7 @@ def test_ctrl_c_keeps_what_is_done(
 
 
 def test_an_address_where_nobody_is(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dlasim.sweeps import cluster
+    from dlasim.sweeps.evaluation import cluster
 
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(InputError, match=r"--scheduler: cannot connect to tcp://127\.0\.0\.1:9"):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.cache import cache_folder
 from dlasim.machine_code import ROUTINES
+from dlasim.system.cache import cache_folder
 from tests.hardening.commands import COMPILING, listen_to_ctrl_c
 from tests.native.processes import wait_until_gone
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlasim.errors import InputError
-from dlasim.sweeps.conditions import MAX_LENGTH, Condition
+from dlasim.sweeps.definition.conditions import MAX_LENGTH, Condition
 
 VALUES = {"pes": 64, "sram_bytes": 1 << 20, "parallel": "output", "clock_mhz": 500.0}
 

@@ -8,8 +8,8 @@ import pytest
 import dlasim
 from dlasim import api
 from dlasim.errors import InputError
-from dlasim.sweeps import evaluate
-from dlasim.sweeps.explorer import Explorer
+from dlasim.sweeps.evaluation import evaluate
+from dlasim.sweeps.evaluation.explorer import Explorer
 
 MACHINES: list[dict[str, Any]] = [
     {"parallel": "8x8", "sram": "64KiB"}, {"pes": 16, "sram": "16KiB", "mac_results": 1}, {"pes": 32},

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.sweeps.csv_table import write_csv
-from dlasim.sweeps.decision import Decision, broken_limits
-from dlasim.sweeps.goals import read_goals
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.definition.goals import read_goals
+from dlasim.sweeps.results.csv_table import write_csv
+from dlasim.sweeps.results.decision import Decision, broken_limits
+from dlasim.sweeps.results.sweep_result import SweepResult
 
 HEAD = ["point", "case", "model", "label", "pes", "sram_bytes", "status", "reason", "cycles_total",
         "milliseconds", "energy_nj", "area_mm2"]  # fmt: skip

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import dlasim
 from dlasim.cli import main
-from dlasim.sweeps.csv_table import read_csv, write_csv
+from dlasim.sweeps.results.csv_table import read_csv, write_csv
 
 FORMULAS = ("=1+1", "+1", "-1", "@x", "'=1+1", "''-1", "\tx", "'plain", "plain", "", "a=b", "'")
 TURNED = "a\u202egpj\u200f\u2066\x1b[31m\u200e"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dlasim import api
-from dlasim.sweeps.paper_page import findings, write_page
-from dlasim.sweeps.study_outputs import write_outputs
-from dlasim.sweeps.studyfile import shipped_study
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.definition.studyfile import shipped_study
+from dlasim.sweeps.pages.paper_page import findings, write_page
+from dlasim.sweeps.results.study_outputs import write_outputs
+from dlasim.sweeps.results.sweep_result import SweepResult
 
 RECORD_BYTES = 12  # of a channel: bias, multiplier, shift; the paper's have the bias alone
 BLOCKS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]

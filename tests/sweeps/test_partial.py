@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from dlasim import api
-from dlasim.sweeps import evaluate, progress
-from dlasim.sweeps.sweep_result import SweepResult, open_results
+from dlasim.sweeps.evaluation import evaluate, progress
+from dlasim.sweeps.results.sweep_result import SweepResult, open_results
 from tests.hardening.commands import DLASIM, call, listen_to_ctrl_c
 
 SIZES = [f"{size}KiB" for size in range(16, 76, 2)]
@@ -158,7 +158,7 @@ def test_a_large_table_is_announced(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from dlasim.cli import main
-    from dlasim.sweeps import sweep
+    from dlasim.sweeps.evaluation import sweep
 
     def stop(*_: object) -> object:
         raise KeyboardInterrupt

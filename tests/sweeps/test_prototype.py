@@ -8,10 +8,10 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError
-from dlasim.sweeps.prototype_page import PAPER, saved_fraction
-from dlasim.sweeps.study_outputs import write_outputs
-from dlasim.sweeps.studyfile import parse_study
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.definition.studyfile import parse_study
+from dlasim.sweeps.pages.prototype_page import PAPER, saved_fraction
+from dlasim.sweeps.results.study_outputs import write_outputs
+from dlasim.sweeps.results.sweep_result import SweepResult
 
 STUDY = """
 title = "small"
@@ -118,7 +118,7 @@ def test_without_a_board_its_figures_are_empty(model: Path) -> None:
 
 
 def test_cores_of_equal_cost_share_their_entries(model: Path, tmp_path: Path) -> None:
-    from dlasim.vp import costs
+    from dlasim.vp.riscv import costs
 
     own = tmp_path / "own.toml"
     own.write_text((Path(costs.__file__).parent / "presets" / "ideal.toml").read_text())

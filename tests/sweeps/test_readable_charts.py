@@ -15,8 +15,8 @@ from dlasim.sweeps.charts import canvas, make, palette
 from dlasim.sweeps.charts.layers import MAX_LAYERS, distinct_names
 from dlasim.sweeps.charts.repeated_layers import common_name, grouped
 from dlasim.sweeps.charts.roofline import MAX_NAMED
-from dlasim.sweeps.csv_table import read_csv, write_csv
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.results.csv_table import read_csv, write_csv
+from dlasim.sweeps.results.sweep_result import SweepResult
 
 GRIDS = ["8x8", "8x16", "16x16", "4x16"]
 

@@ -13,9 +13,9 @@ from dlasim import api
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
-from dlasim.sim.figure_parts import KINDS
-from dlasim.sweeps import evaluate
-from dlasim.sweeps.sweep_result import SweepResult, open_results
+from dlasim.sim.reports.figure_parts import KINDS
+from dlasim.sweeps.evaluation import evaluate
+from dlasim.sweeps.results.sweep_result import SweepResult, open_results
 
 AXES = {
     "pes": [16, 64], "sram_bytes": [16 << 10, 128 << 10], "parallel": ["input", "output"],

@@ -14,8 +14,8 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import DlasimError, InputError
-from dlasim.sweeps.evaluate import FIGURES, LAYER_COLUMNS, Entry
-from dlasim.sweeps.journal import MISSING, Journal
+from dlasim.sweeps.evaluation.evaluate import FIGURES, LAYER_COLUMNS, Entry
+from dlasim.sweeps.results.journal import MISSING, Journal
 from tests.hardening.commands import listen_to_ctrl_c
 from tests.native.processes import wait_until_gone
 
@@ -229,7 +229,7 @@ def test_a_bug_is_a_row_and_an_exit_code(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from dlasim.cli import main
-    from dlasim.sweeps import evaluate
+    from dlasim.sweeps.evaluation import evaluate
 
     real = evaluate.fastest_plan
 

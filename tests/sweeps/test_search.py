@@ -14,15 +14,15 @@ from benchmarks.search import hypervolume
 from dlasim import api
 from dlasim.cli import main
 from dlasim.errors import InputError
-from dlasim.sweeps import machine_search as searching
-from dlasim.sweeps.decision import Decision
-from dlasim.sweeps.goals import read_goals
-from dlasim.sweeps.least_time import LeastFigures
-from dlasim.sweeps.models import blueprint, source
-from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.samplers import Answer, Place, SearchAxis, make_sampler
-from dlasim.sweeps.study_builder import build_search
-from dlasim.sweeps.sweep_result import SweepResult, open_results
+from dlasim.sweeps.definition.axes import catalogue
+from dlasim.sweeps.definition.goals import read_goals
+from dlasim.sweeps.definition.models import blueprint, source
+from dlasim.sweeps.definition.study_builder import build_search
+from dlasim.sweeps.results.decision import Decision
+from dlasim.sweeps.results.sweep_result import SweepResult, open_results
+from dlasim.sweeps.search import machine_search as searching
+from dlasim.sweeps.search.least_time import LeastFigures
+from dlasim.sweeps.search.samplers import Answer, Place, SearchAxis, make_sampler
 
 SPACE: dict[str, Any] = {
     "parallel": ["1x16", "4x4", "8x8"],

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.sweeps.parameters import find
-from dlasim.sweeps.study_builder import build_study
-from dlasim.sweeps.studyfile import parse_study, read_study, shipped_names, shipped_study
-from dlasim.sweeps.values import from_text, from_toml
+from dlasim.sweeps.definition.axes import find
+from dlasim.sweeps.definition.study_builder import build_study
+from dlasim.sweeps.definition.studyfile import parse_study, read_study, shipped_names, shipped_study
+from dlasim.sweeps.definition.values import from_text, from_toml
 
 
 def values(name: str, text: str) -> list[Any]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import dlasim
-from dlasim.sweeps.models import Source
-from dlasim.sweeps.study_outputs import write_outputs
-from dlasim.sweeps.studyfile import shipped_study
-from dlasim.sweeps.sweep import Settings, run_study
-from dlasim.tables import size
+from dlasim.rows.tables import size
+from dlasim.sweeps.definition.models import Source
+from dlasim.sweeps.definition.studyfile import shipped_study
+from dlasim.sweeps.evaluation.sweep import Settings, run_study
+from dlasim.sweeps.results.study_outputs import write_outputs
 
 
 def cells(page: str, case: str) -> list[str]:
@@ -69,7 +69,7 @@ def test_subgraphs_are_counted_and_cost_traffic(tmp_path: Path) -> None:
 
 
 def test_the_studies_that_ship_are_listed_on_the_page() -> None:
-    from dlasim.sweeps.studyfile import shipped_names
+    from dlasim.sweeps.definition.studyfile import shipped_names
 
     page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
     assert all(f"| `{name}` |" in page for name in shipped_names())

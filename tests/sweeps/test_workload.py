@@ -7,10 +7,10 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError
-from dlasim.sweeps.models import source
-from dlasim.sweeps.study import WORKLOAD
-from dlasim.sweeps.studyfile import parse_study
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.definition.models import source
+from dlasim.sweeps.definition.study import WORKLOAD
+from dlasim.sweeps.definition.studyfile import parse_study
+from dlasim.sweeps.results.sweep_result import SweepResult
 
 AXES: dict[str, Any] = {"sram": ["16KiB", "64KiB"], "fusion": "requant", "jobs": 1}
 COUNTED = {"topology": "mnist", "count": 3, "label": "digits", "rate": 50}

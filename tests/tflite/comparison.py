@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Tensor
 
 
 def assert_same_graph(found: Graph, expected: Graph) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from tests.round_scales import round_scale
 
 

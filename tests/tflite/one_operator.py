@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dlasim.compiler_shim.graph import Graph
+from dlasim.compiler_shim.network.graph import Graph
 from tests.tflite.builders import elementwise, movement, reduction, weighted
 from tests.tflite.maker import Maker
 

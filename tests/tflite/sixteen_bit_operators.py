@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Quantization
+from dlasim.compiler_shim.network.graph import Graph, Quantization
 from tests.tflite.maker import Maker, one_scale
 from tests.tflite.one_operator import BUILDERS
 

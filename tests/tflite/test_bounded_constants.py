@@ -16,15 +16,15 @@ from onnx import TensorProto, helper, numpy_helper
 from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.dlag.dlag_layout import HEAD, MAGIC
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.lowering.constants import ConstantPool
+from dlasim.compiler_shim.forms.partition import partition
+from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
 from dlasim.compiler_shim.lowering.lower import constants_image
-from dlasim.compiler_shim.partition import partition
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.decoding import Decoder
 from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
-from dlasim.fileio import MAX_FILE_BYTES
+from dlasim.system.fileio import MAX_FILE_BYTES
 from tests.onnx.test_onnx_faults import conversions
 from tests.onnx.test_onnx_faults import model as onnx_model
 

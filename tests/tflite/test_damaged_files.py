@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.reader import read_model, read_tflite
 from dlasim.compiler_shim.tflite.writer import write_tflite

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dlasim import api
-from dlasim.compiler_shim.graph import Graph, Quantization
+from dlasim.compiler_shim.network.graph import Graph, Quantization
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from tests.fuzz.targets import TARGETS

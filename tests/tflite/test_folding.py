@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_graph
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.oracle import run_litert_reference

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Quantization, Tensor
-from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.network.graph import Graph, Quantization, Tensor
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError

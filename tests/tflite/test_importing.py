@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_graph
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.partition import partition
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.forms.partition import partition
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.compiler_shim.tflite.writer import write_tflite

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dlasim
+from dlasim.checking.interpreters import litert_interpreter
 from dlasim.compiler_shim.compile import load_graph
 from dlasim.errors import InputError
-from dlasim.reference_kernels import litert_interpreter
 from tests.tflite.streaming_model import SHAPE, ZERO_POINT, X, streaming_model
 
 

@@ -64,7 +64,7 @@ def test_a_large_operator_code_and_scalars_survive():
 
 
 def test_real_models_read_as_tensorflow_sees_them(model_zoo):
-    from dlasim.reference_kernels import litert_interpreter
+    from dlasim.checking.interpreters import litert_interpreter
 
     paths = int8_models(model_zoo)
     assert paths

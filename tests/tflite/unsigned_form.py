@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 
 # LiteRT has no uint8 kernel for these, or one in float32, which dlasim refuses.
 NOT_IN_UINT8 = {

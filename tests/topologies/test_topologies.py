@@ -7,13 +7,13 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from dlasim.checking.tensorflow_reference import ReferenceModel
 from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.tflite.reader import read_tflite
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology, calibration, topology_names
 from dlasim.compiler_shim.topologies.calibration import calibration_inputs
 from dlasim.errors import InputError
-from dlasim.reference import ReferenceModel
 from tests.oracle import random_inputs, run_litert_reference, run_tflite_micro
 from tests.tflite.comparison import assert_same_graph
 

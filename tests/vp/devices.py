@@ -1,6 +1,6 @@
 """Devices for the tests: one that works for a while and interrupts, as the DLA does."""
 
-from dlasim.vp.device import Device
+from dlasim.vp.devices.device import Device
 
 START = 0  # write: how many cycles the job takes
 STATUS = 4  # read: 1 while done and not acknowledged

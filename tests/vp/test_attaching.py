@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from dlasim.errors import InputError, RunError
-from dlasim.vp.board import Board
-from dlasim.vp.device import Device
-from dlasim.vp.device_loading import attach_devices, parse_spec
-from dlasim.vp.memory_map import DeviceRegister
+from dlasim.vp.devices.device import Device
+from dlasim.vp.devices.memory_map import DeviceRegister
+from dlasim.vp.system.board import Board
+from dlasim.vp.system.device_loading import attach_devices, parse_spec
 
 
 class Counter(Device):
@@ -66,8 +66,8 @@ def test_traces_name_registers_of_the_boards_and_the_users(build):
         read32(0x30000000u); read32(0x11000024u); write32(0x1100002cu, 5); read32(0x11000000u);
         read32(0x30000008u); return 0;
     }"""
-    from dlasim.sim.config import DlaConfig
-    from dlasim.vp.dla_device import attach_dla
+    from dlasim.sim.configuration.config import DlaConfig
+    from dlasim.vp.devices.dla_device import attach_dla
 
     board, lines = Board(), []
     attach_dla(board, DlaConfig(), None)
@@ -86,7 +86,7 @@ def test_traces_name_registers_of_the_boards_and_the_users(build):
 
 DEVICE = """
 from dataclasses import dataclass
-from dlasim.vp.device import Device
+from dlasim.vp.devices.device import Device
 
 @dataclass
 class Point:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dlasim.native.record import layout
 from dlasim.native.storage import pointer_to
-from dlasim.vp import block_hooks, native_hooks
-from dlasim.vp.block_records import (
+from dlasim.vp.riscv import block_hooks, native_hooks
+from dlasim.vp.riscv.block_records import (
     NO_SLOT,
     CodeSlot,
     Counts,
@@ -20,7 +20,7 @@ from dlasim.vp.block_records import (
     SlotTally,
     TlbEntry,
 )
-from dlasim.vp.native_hooks import find_hooks
+from dlasim.vp.riscv.native_hooks import find_hooks
 
 SLOTS, LOG = 40, 6
 BASE = 0x8000_0000

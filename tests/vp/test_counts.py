@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from dlasim.vp.board import Board, BoardConfig
-from dlasim.vp.board_result import Reason
+from dlasim.vp.system.board import Board, BoardConfig
+from dlasim.vp.system.board_result import Reason
 
 PROGRAMS = ("sort", "convolution", "calls", "exceptions", "traps_counted", "middle")
 

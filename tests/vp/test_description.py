@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.vp import board_files, costs, memory_map
-from dlasim.vp.block_counters import slot_weights
-from dlasim.vp.bus import Bus
-from dlasim.vp.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
-from dlasim.vp.decode import AlternatingSums, classify
-from dlasim.vp.device import Device
-from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
-from dlasim.vp.instruction_table import InstructionClass
-from dlasim.vp.interceptions import instructions
-from dlasim.vp.memory_map import MemoryMap
+from dlasim.vp.devices import board_files, memory_map
+from dlasim.vp.devices.bus import Bus
+from dlasim.vp.devices.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
+from dlasim.vp.devices.device import Device
+from dlasim.vp.devices.exit_device import RegionMark, RegionSpan, region_spans
+from dlasim.vp.devices.memory_map import MemoryMap
+from dlasim.vp.riscv import costs
+from dlasim.vp.riscv.block_counters import slot_weights
+from dlasim.vp.riscv.decode import AlternatingSums, classify
+from dlasim.vp.riscv.instruction_table import InstructionClass
+from dlasim.vp.riscv.interceptions import instructions
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 
@@ -75,7 +76,7 @@ _EXAMPLES = {
 
 @pytest.mark.parametrize("kind", InstructionClass)
 def test_every_instruction_has_its_class(kind, build):
-    from dlasim.vp.elf import read_elf
+    from dlasim.vp.programs.elf import read_elf
 
     lines = [line.strip() for line in _EXAMPLES[kind].split(";")]
     # Written long, an instruction stays long; the compressed ones are asked for by name.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.vp.disassembly import disassemble
+from dlasim.vp.riscv.disassembly import disassemble
 
 OBJDUMP = shutil.which("riscv64-unknown-elf-objdump")
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s+([0-9a-f]+)\s+(\S+)\s*(.*)$")

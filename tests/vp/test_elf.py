@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dlasim.errors import InputError
-from dlasim.vp import memory_map
-from dlasim.vp.board import Board
-from dlasim.vp.elf import parse_elf, read_elf
+from dlasim.vp.devices import memory_map
+from dlasim.vp.programs.elf import parse_elf, read_elf
+from dlasim.vp.system.board import Board
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from dlasim.vp.board import Board
-from dlasim.vp.decode import classify, decode
-from dlasim.vp.disassembly import disassemble
-from dlasim.vp.instruction_table import InstructionClass
+from dlasim.vp.riscv.decode import classify, decode
+from dlasim.vp.riscv.disassembly import disassemble
+from dlasim.vp.riscv.instruction_table import InstructionClass
+from dlasim.vp.system.board import Board
 
 NARROW = [half for half in range(0x10000) if half & 3 != 3]
 

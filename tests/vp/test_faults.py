@@ -6,11 +6,11 @@ import signal
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.vp import memory_map
-from dlasim.vp.board import Board, BoardConfig
-from dlasim.vp.board_result import Reason, fold
-from dlasim.vp.elf import parse_elf
-from dlasim.vp.memory_map import MemoryMap
+from dlasim.vp.devices import memory_map
+from dlasim.vp.devices.memory_map import MemoryMap
+from dlasim.vp.programs.elf import parse_elf
+from dlasim.vp.system.board import Board, BoardConfig
+from dlasim.vp.system.board_result import Reason, fold
 
 UNHANDLED_TRAP_EXIT_CODE = 127
 

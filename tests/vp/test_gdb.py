@@ -11,15 +11,15 @@ from dataclasses import replace
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.sim.config import DlaConfig
-from dlasim.vp.board import Board, BoardConfig
-from dlasim.vp.board_result import Reason
-from dlasim.vp.device import Device
-from dlasim.vp.dla_device import attach_dla
-from dlasim.vp.elf import executable_code
-from dlasim.vp.gdb import GdbServer
-from dlasim.vp.memory_map import DLA, MACHINE_EXTERNAL_INTERRUPT
-from dlasim.vp.uart import Uart
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.vp.debugging.gdb import GdbServer
+from dlasim.vp.devices.device import Device
+from dlasim.vp.devices.dla_device import attach_dla
+from dlasim.vp.devices.memory_map import DLA, MACHINE_EXTERNAL_INTERRUPT
+from dlasim.vp.devices.uart import Uart
+from dlasim.vp.programs.elf import executable_code
+from dlasim.vp.system.board import Board, BoardConfig
+from dlasim.vp.system.board_result import Reason
 from tests.vp.devices import JobDevice
 
 LOOP = 'int main(void) { for (;;) __asm__ volatile("nop"); }'

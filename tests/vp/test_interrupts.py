@@ -2,9 +2,9 @@
 
 import pytest
 
-from dlasim.vp import memory_map
-from dlasim.vp.board import Board, BoardConfig
-from dlasim.vp.board_result import Reason
+from dlasim.vp.devices import memory_map
+from dlasim.vp.system.board import Board, BoardConfig
+from dlasim.vp.system.board_result import Reason
 from tests.vp.devices import Glitch, JobDevice
 
 EXTERNAL = memory_map.MACHINE_EXTERNAL_INTERRUPT

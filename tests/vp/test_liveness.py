@@ -11,11 +11,11 @@ import time
 import pytest
 
 from dlasim.errors import RunError
-from dlasim.vp import exit_device, uart
-from dlasim.vp.board import Board
-from dlasim.vp.board_result import Reason
-from dlasim.vp.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
-from dlasim.vp.device import Device
+from dlasim.vp.devices import exit_device, uart
+from dlasim.vp.devices.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
+from dlasim.vp.devices.device import Device
+from dlasim.vp.system.board import Board
+from dlasim.vp.system.board_result import Reason
 
 BASE = 0x3000_0000
 

@@ -11,9 +11,9 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError, RunError
-from dlasim.sim.config import DlaConfig
-from dlasim.vp import rtl_device, rtl_library
-from dlasim.vp.dla_device import RtlFigures
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.vp.devices.dla_device import RtlFigures
+from dlasim.vp.system import rtl_device, rtl_library
 from tests.rtl.machines import machine
 
 
@@ -80,7 +80,7 @@ def test_options(host_options: dict[str, str], message: str) -> None:
 
 def test_every_parameter_of_the_rtl_has_a_value() -> None:
     """Those of the top module, but for the two that follow from others."""
-    text = (Path(rtl_library.__file__).parents[1] / "rtl" / "dla.sv").read_text()
+    text = (Path(rtl_library.__file__).parents[2] / "rtl" / "dla.sv").read_text()
     head = text[text.index("#(") : text.index(") (")]
     names = {line.split("=")[0].split()[-1] for line in head.splitlines() if "parameter" in line}
     derived = {"LIMITED", "BUS_BYTES", "PORT_BYTES", "BEAT_BYTES"}

@@ -3,12 +3,13 @@
 import pytest
 
 from dlasim.isa.registers import BY_NAME
-from dlasim.sim.config import DlaConfig
-from dlasim.vp import memory_map, spare_parts
-from dlasim.vp.board import Board, BoardConfig
-from dlasim.vp.board_result import Reason
-from dlasim.vp.dla_device import attach_dla
-from dlasim.vp.elf import read_elf
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.vp.devices import memory_map
+from dlasim.vp.devices.dla_device import attach_dla
+from dlasim.vp.programs.elf import read_elf
+from dlasim.vp.system import spare_parts
+from dlasim.vp.system.board import Board, BoardConfig
+from dlasim.vp.system.board_result import Reason
 
 # Adds up what a guest finds after reset, prints it, spoils it all, and ends as a word in flash says.
 SPOILER = r"""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from dlasim.compiler_shim.lowering.constants import pack
+from dlasim.compiler_shim.calls.nodes import Value
+from dlasim.compiler_shim.lowering.addresses.constants import pack
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, NONE, BufferFill
-from dlasim.compiler_shim.lowering.geometry import TileShape
-from dlasim.compiler_shim.lowering.tile_buffers import align
-from dlasim.compiler_shim.nodes import Value
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.native.record import slots_of
 
 _NO_BUFFER = 1, 0, 0  # the slots of a `Buffer`

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.chains import Chain, Rows
-from dlasim.compiler_shim.lowering.constants import ConstantPool
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch
 from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
 from dlasim.compiler_shim.lowering.emission.network_nodes import facts_memory
 from dlasim.compiler_shim.lowering.emission.records import (
@@ -30,8 +31,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     StripeRows,
 )
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
-from dlasim.compiler_shim.lowering.sram_plan import Prefetch
-from dlasim.compiler_shim.nodes import PlacedNetwork
+from dlasim.compiler_shim.lowering.segments.chains import Chain, Rows
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
 from dlasim.native.storage import Store

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, PlacedNetwork
+from dlasim.compiler_shim.calls.views import Layout, dense_layout
+from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts
-from dlasim.compiler_shim.lowering.geometry import InSram, geometries_of
-from dlasim.compiler_shim.lowering.memory import once, resolve_alias
-from dlasim.compiler_shim.nodes import DlaNode, Pair, PlacedNetwork
-from dlasim.compiler_shim.views import Layout, dense_layout
+from dlasim.compiler_shim.lowering.tiles.geometry import InSram, geometries_of
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 from dlasim.native.storage import Store, filled_memory

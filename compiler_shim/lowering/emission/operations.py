@@ -10,7 +10,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorBox,
     TensorLocation,
 )
-from dlasim.compiler_shim.lowering.transfers import transfer_shape
+from dlasim.compiler_shim.lowering.tiles.transfers import transfer_shape
 from dlasim.isa.instructions import Unit
 from dlasim.native.routine import routine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
+from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.isa import registers
 from dlasim.isa.instructions import UNITS
 from dlasim.native.record import Record, Records, array, member, pointer, record

@@ -21,7 +21,7 @@ from dlasim.compiler_shim.lowering.emission.words import (
     write_deferred_store,
     write_operation,
 )
-from dlasim.compiler_shim.lowering.tile_buffers import align
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instructions import UNITS
 from dlasim.isa.registers import OPERANDS
 from dlasim.native.routine import Routine, routine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.constants import pooled
+from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import (
     add_access,
@@ -33,7 +33,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorLocation,
 )
 from dlasim.compiler_shim.lowering.emission.words import write_operation
-from dlasim.compiler_shim.lowering.tile_buffers import ACCUMULATOR_BYTES, align, packed_bytes
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import ACCUMULATOR_BYTES, align, packed_bytes
 from dlasim.isa.registers import Region
 from dlasim.native.routine import routine
 

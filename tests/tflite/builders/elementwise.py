@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization
+from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization
 from tests.tflite.maker import Maker
 
 # TensorFlow prescribes the output scales of these.

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.network.graph import Graph, Operator
 from tests.tflite.maker import Maker
 
 

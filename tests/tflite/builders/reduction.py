@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph
+from dlasim.compiler_shim.network.graph import Graph
 from tests.tflite.maker import Maker
 
 

@@ -1,0 +1,1 @@
+"""Model files: what they are, what they contain, and why one is refused."""

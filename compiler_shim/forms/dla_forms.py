@@ -1,0 +1,180 @@
+"""The host operators that the DLA has instructions for: kind of layer, instructions, limits, translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from dlasim.compiler_shim.calls import copies
+from dlasim.compiler_shim.calls.nodes import DlaNode, Value, with_layouts
+from dlasim.compiler_shim.forms import products, reductions, rules, translate
+from dlasim.compiler_shim.forms.arg_max import arg_max
+from dlasim.compiler_shim.forms.bilinear import resize_bilinear
+from dlasim.compiler_shim.forms.prelu import prelu
+from dlasim.compiler_shim.forms.rules import Candidate, Rule
+from dlasim.compiler_shim.operators.bound import KernelCall
+from dlasim.dataclass import dataclass
+from dlasim.isa import host_ops
+from dlasim.isa.file_records import LayerKind
+from dlasim.isa.program import HostCall
+
+
+@dataclass(frozen=True, slots=True)
+class DlaForm:
+    """A host operator on the DLA; `rules` are those that not every operator has to fulfil.
+
+    The nodes of a translation write parts of the output; where it gives none, the DLA cannot do it well.
+    """
+
+    kind: LayerKind
+    mnemonics: tuple[str, ...]
+    translate: Callable[[Candidate], list[DlaNode] | None]
+    rules: tuple[Rule, ...] = ()
+    activation_count: int = 1
+
+
+_WINDOWS = (rules.rule_extents, rules.rule_window_overlaps_input)
+_TWO_INPUTS = (rules.rule_batch, rules.rule_broadcast)
+_COPIES = ("OP_POOL",)
+_GATHERS = ("OP_POOL", "OP_MAT_MUL")
+
+DLA_FORMS: Mapping[str, DlaForm] = {
+    "CONV_2D": DlaForm(
+        LayerKind.CONV,
+        ("OP_CONV", "OP_CONV_RELU"),
+        translate.convolution,
+        (rules.rule_batch, rules.rule_groups, rules.rule_constant_weights, *_WINDOWS),
+    ),
+    "DEPTHWISE_CONV_2D": DlaForm(
+        LayerKind.DEPTH,
+        ("OP_DEPTH_CONV",),
+        translate.depthwise,
+        (rules.rule_batch, rules.rule_constant_weights, *_WINDOWS),
+    ),
+    "FULLY_CONNECTED": DlaForm(
+        LayerKind.FC, ("OP_MAT_MUL",), translate.fully_connected, (rules.rule_constant_weights,)
+    ),
+    "MATRIX_SUMS": DlaForm(
+        LayerKind.FC, ("OP_MAT_MUL",), translate.matrix_sums, (rules.rule_constant_weights,)
+    ),
+    "BATCH_MATMUL": DlaForm(LayerKind.FC, ("OP_MAT_MUL",), products.batch_matmul, activation_count=2),
+    "AVERAGE_POOL_2D": DlaForm(
+        LayerKind.POOL, ("OP_POOL",), translate.average_pool, (rules.rule_batch, *_WINDOWS)
+    ),
+    "MAX_POOL_2D": DlaForm(
+        LayerKind.POOL, ("OP_POOL",), translate.maximum_pool, (rules.rule_batch, *_WINDOWS)
+    ),
+    "MEAN": DlaForm(
+        LayerKind.POOL,
+        ("OP_POOL", "OP_MAT_MUL"),
+        reductions.mean,
+        (rules.rule_reduced_extents,),
+    ),
+    "ARG_MAX": DlaForm(
+        LayerKind.POOL,
+        ("OP_POOL", "OP_E_SUB", "OP_C_MIN", "OP_DEPTH_CONV", "OP_E32_ADD", "OP_MAT_MUL"),
+        arg_max,
+        (rules.rule_positions,),
+    ),
+    "REDUCE": DlaForm(
+        LayerKind.POOL,
+        ("OP_POOL", "OP_ACT_LUT"),
+        reductions.extremum_of_many,
+        (rules.rule_extremum, rules.rule_reduced_extents),
+    ),
+    "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD", "OP_MAT_MUL"), translate.addition, _TWO_INPUTS, 2),
+    "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB", "OP_MAT_MUL"), translate.subtraction, _TWO_INPUTS, 2),
+    "SQUARED_DIFFERENCE": DlaForm(
+        LayerKind.ELTWISE,
+        ("OP_E_SQDIFF", "OP_MAT_MUL"),
+        translate.squared_difference,
+        _TWO_INPUTS,
+        2,
+    ),
+    "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL", "OP_MAT_MUL"), translate.multiplication, _TWO_INPUTS, 2),
+    "BINARY": DlaForm(
+        LayerKind.ELTWISE,
+        ("OP_C_MAX", "OP_C_MIN", "OP_MAT_MUL"),
+        translate.extremum,
+        (*_TWO_INPUTS, rules.rule_min_max),
+        2,
+    ),
+    "PRELU": DlaForm(
+        LayerKind.ACT,
+        ("OP_ACT_LUT", "OP_E_MUL", "OP_C_MAX", "OP_E_ADD", "OP_MAT_MUL"),
+        prelu,
+        _TWO_INPUTS,
+        2,
+    ),
+    "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),
+    "SOFTMAX": DlaForm(LayerKind.ACT, ("OP_SOFTMAX",), translate.softmax),
+    "TRANSPOSE_CONV": DlaForm(
+        LayerKind.CONV,
+        ("OP_CONV", "OP_CONV_RELU"),
+        translate.transpose_convolution,
+        (rules.rule_batch, rules.rule_constant_weights, rules.rule_extents),
+    ),
+    "STRIDED_COPY": DlaForm(LayerKind.OTHER, _COPIES, copies.strided_copy),
+    "GATHER": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather, (rules.rule_constant_indices,)),
+    "GATHER_ND": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather_nd, (rules.rule_constant_indices,)),
+    "CONCATENATION": DlaForm(LayerKind.OTHER, _COPIES, copies.concatenation, (), 1 << 16),
+    "PAD": DlaForm(LayerKind.OTHER, _COPIES, copies.pad),
+    "RESIZE_BILINEAR": DlaForm(
+        LayerKind.DEPTH,
+        ("OP_DEPTH_CONV", "OP_POOL", "OP_E32_SHIFT", "OP_REQUANT"),
+        resize_bilinear,
+        (rules.rule_batch,),
+    ),
+    "RESIZE_NEAREST": DlaForm(LayerKind.OTHER, _COPIES, copies.resize_nearest),
+}
+assert DLA_FORMS.keys() <= host_ops.BY_NAME.keys(), "a form of no host operator"
+
+_FIRST_RULES: tuple[Rule, ...] = (rules.rule_no_floats, rules.rule_known, rules.rule_int8)
+_LAST_RULE: Rule = rules.rule_activation_first
+RULES: tuple[Rule, ...] = tuple(
+    dict.fromkeys((*_FIRST_RULES, *(rule for form in DLA_FORMS.values() for rule in form.rules), _LAST_RULE))
+)
+"""Every rule once, in the order in which an operator meets them."""
+
+
+def layer_kind(call: KernelCall) -> LayerKind:
+    """The kind of layer that a call is where the DLA runs it."""
+    form = DLA_FORMS.get(call.name)
+    return LayerKind.HOST if form is None else form.kind
+
+
+def dla_form(
+    call: KernelCall, host: HostCall, values: list[Value], layer: int
+) -> tuple[tuple[DlaNode, ...], str]:
+    """The DLA nodes of a call (`host` has values for its tensors), or none and why the DLA cannot run it.
+
+    Parts of tensors become new values.
+    """
+
+    def add(value: Value) -> int:
+        values.append(value)
+        return len(values) - 1
+
+    form = DLA_FORMS.get(call.name)
+    candidate = Candidate(
+        call.name,
+        call.attributes,
+        tuple(values[number] for number in host.inputs),
+        tuple(values[number] for number in host.outputs),
+        host.inputs,
+        host.outputs[0],
+        layer,
+        1 if form is None else form.activation_count,
+        form is not None,
+        add,
+    )
+    for rule in (*_FIRST_RULES, *(form.rules if form else ()), _LAST_RULE):
+        reason = rule(candidate)
+        if reason is not None:
+            return (), reason
+    assert form is not None, "a rule refuses what has no form"
+    count = len(values)
+    nodes = [with_layouts(node, values) for node in form.translate(candidate) or ()]
+    if nodes and None not in nodes:
+        return tuple(node for node in nodes if node is not None), ""
+    del values[count:]
+    return (), f"more than {rules.MAX_PARTS} operations, or strides or weights that do not fit"

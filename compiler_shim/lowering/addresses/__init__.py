@@ -1,0 +1,1 @@
+"""Where everything lies in the SRAM, and constants in memory."""

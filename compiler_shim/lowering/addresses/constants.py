@@ -1,0 +1,101 @@
+"""The constants region: packed per tile so that one transfer brings a tile's weights, records and table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.calls.nodes import DlaNode, Value
+from dlasim.dataclass import dataclass
+from dlasim.native.routine import routine
+
+MEMORY_ALIGNMENT = 16  # of values in system memory
+
+
+@routine
+def pooled(size_bytes: int) -> int:
+    """The bytes that a blob of this size takes in the region."""
+    return -(-size_bytes // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
+
+
+@dataclass(slots=True)
+class ConstantPool:
+    """Places blobs; their bytes are made only when the image is built, since timing needs none."""
+
+    size_bytes: int = 0
+    _offsets: dict[int, int] = field(default_factory=dict)
+    _builders: list[tuple[int, Callable[[], bytes]]] = field(default_factory=list)
+
+    def find(self, value: int) -> int | None:
+        """The offset of a value that has been added."""
+        return self._offsets.get(value)
+
+    def add(self, value: int, size_bytes: int, build: Callable[[], bytes]) -> int:
+        """The offset of one more value."""
+        offset = self._offsets[value] = self.size_bytes
+        self.note(offset, build)
+        self.size_bytes += pooled(size_bytes)
+        return offset
+
+    def note(self, offset: int, build: Callable[[], bytes]) -> None:
+        """What makes a blob that has its place."""
+        self._builders.append((offset, build))
+
+    def image(self) -> NDArray[np.uint8]:
+        """The bytes of the region."""
+        image = np.zeros(self.size_bytes, np.uint8)
+        for offset, build in self._builders:
+            blob = np.frombuffer(build(), np.uint8)
+            image[offset : offset + len(blob)] = blob
+        return image
+
+
+def pack(
+    node: DlaNode,
+    values: Sequence[Value],
+    first: int,
+    channels: int,
+    start: int,
+    depth: int,
+    weight_bytes: int,
+) -> bytes:
+    """Weights of output channels [first, first + channels) over input channels [start, start + depth), then,
+    aligned, their records."""
+    parts = []
+    if node.table is not None:
+        parts.append(_table(node, values, node.table).tobytes())
+    if node.weights is not None:
+        weights = _slice(node, _data(values, node.weights), first, channels, start, depth).tobytes()
+        parts.append(weights + bytes(weight_bytes - len(weights)))
+    if node.records is not None:
+        parts.append(_data(values, node.records)[first : first + channels].astype("<i4").tobytes())
+    return b"".join(parts)
+
+
+def _data(values: Sequence[Value], number: int) -> NDArray[Any]:
+    data = values[number].data
+    assert data is not None
+    return data
+
+
+def _table(node: DlaNode, values: Sequence[Value], number: int) -> NDArray[Any]:
+    """The table by q + 128: the DLA takes the bytes of a uint8 input for int8."""
+    table = _data(values, number)
+    if table.dtype == np.int32:
+        return table.astype("<i4")
+    is_unsigned = values[node.inputs[0]].dtype == "uint8"
+    return np.roll(table, len(table) // 2) if is_unsigned else table
+
+
+def _slice(
+    node: DlaNode, weights: NDArray[Any], first: int, channels: int, start: int, depth: int
+) -> NDArray[Any]:
+    if node.is_dense:
+        chosen = weights[first : first + channels]
+        return np.ascontiguousarray(chosen[..., start : start + depth])
+    chosen = weights.reshape(*node.kernel, node.out_shape[2])[..., first : first + channels]
+    return np.ascontiguousarray(np.moveaxis(chosen, -1, 0) if node.is_channel_by_channel else chosen)

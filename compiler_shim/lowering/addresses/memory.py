@@ -1,0 +1,168 @@
+"""Aliases and live ranges of values, their addresses in system memory, and which of them may stay in SRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses import allocation
+from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
+from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
+from dlasim.dataclass import dataclass
+from dlasim.isa.registers import Region
+
+_Fact = TypeVar("_Fact")
+
+
+def once(find: Callable[[PlacedNetwork], _Fact]) -> Callable[[PlacedNetwork], _Fact]:
+    """Find a fact about a network when it is first asked for, and remember it while the network is there."""
+    known: WeakKeyDictionary[PlacedNetwork, _Fact] = WeakKeyDictionary()
+
+    @wraps(find)
+    def found(network: PlacedNetwork) -> _Fact:
+        if network not in known:
+            known[network] = find(network)
+        return known[network]
+
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPlan:
+    """(region, offset) of each value that has a place in system memory, and the regions' sizes."""
+
+    locations: Mapping[int, tuple[Region, int]]
+    arena_bytes: int
+    inputs_bytes: int
+    outputs_bytes: int
+
+
+def resolve_alias(network: PlacedNetwork, value: int) -> int:
+    """The value whose bytes this one shares, or the value itself if it is not an alias."""
+    while (alias := network.values[value].alias) is not None:
+        value = alias
+    return value
+
+
+def reads(node: object, network: PlacedNetwork) -> list[int]:
+    """The activations that a node reads, aliases resolved."""
+    if isinstance(node, DlaNode):
+        inputs = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
+    else:
+        inputs = node.call.inputs  # type: ignore[attr-defined]
+    resolved = [resolve_alias(network, value) for value in inputs if value >= 0]
+    return [value for value in resolved if network.values[value].data is None]
+
+
+def writes(node: object, network: PlacedNetwork) -> list[int]:
+    """The values that a node writes, aliases resolved."""
+    outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs  # type: ignore[attr-defined]
+    return [resolve_alias(network, value) for value in outputs]
+
+
+@once
+def find_live_ranges(network: PlacedNetwork) -> Mapping[int, LiveRange]:
+    """For each value that a node writes: from its first write to its last use."""
+    spans: dict[int, tuple[int, int]] = {}
+    for step, node in enumerate(network.nodes):
+        for value in writes(node, network):
+            first, _ = spans.get(value, (step, step))
+            spans[value] = (first, step)
+        for value in reads(node, network):
+            if value in spans:
+                spans[value] = (spans[value][0], step)
+    for value in network.outputs:
+        if resolve_alias(network, value) in spans:
+            spans[resolve_alias(network, value)] = (
+                spans[resolve_alias(network, value)][0],
+                len(network.nodes),
+            )
+    for value in variables(network):
+        spans[value] = (0, len(network.nodes))
+    return {
+        value: LiveRange(value, network.values[value].size_bytes, first, last)
+        for value, (first, last) in spans.items()
+    }
+
+
+@once
+def variables(network: PlacedNetwork) -> frozenset[int]:
+    """The values that are read before they are written: they live on from inference to inference."""
+    known = {resolve_alias(network, value) for value in network.inputs}
+    found: set[int] = set()
+    for node in network.nodes:
+        read = set(reads(node, network))
+        found |= read - known
+        known |= read.union(writes(node, network))
+    return frozenset(found)
+
+
+@once
+def footprints(network: PlacedNetwork) -> Sequence[tuple[frozenset[int], frozenset[int]]]:
+    """What each node reads, and what it writes."""
+    return [(frozenset(reads(node, network)), frozenset(writes(node, network))) for node in network.nodes]
+
+
+def extend_live_ranges(
+    network: PlacedNetwork, live_ranges: Mapping[int, LiveRange], chains: Iterable[Sequence[int]]
+) -> dict[int, LiveRange]:
+    """The live ranges where the steps of each chain are interleaved: a value that one of them uses is live
+    during all of them."""
+    extended = dict(live_ranges)
+    for steps in chains:
+        touched = {value for step in steps for values in footprints(network)[step] for value in values}
+        for value in touched & extended.keys():
+            live_range = extended[value]
+            first, last = min(live_range.first, steps[0]), max(live_range.last, steps[-1])
+            extended[value] = replace(live_range, first=first, last=last)
+    return extended
+
+
+@once
+def sram_candidates(network: PlacedNetwork) -> Mapping[int, LiveRange]:
+    """The values that only DLA nodes touch and that live within one inference. What stands for weights has
+    no gaps, since the MAC array reads it as a transfer would bring it."""
+    outside = {resolve_alias(network, value) for value in (*network.outputs, *network.inputs)} | variables(
+        network
+    )
+    for node in network.nodes:
+        if not isinstance(node, DlaNode):
+            outside |= {*reads(node, network), *writes(node, network)}
+        elif node.matrix is not None and not _is_dense_matrix(node):
+            outside.add(resolve_alias(network, node.matrix))
+    live_ranges = find_live_ranges(network)
+    return {value: live_range for value, live_range in live_ranges.items() if value not in outside}
+
+
+def _is_dense_matrix(node: DlaNode) -> bool:
+    layout = node.matrix_layout
+    return layout is None or node.out_shape[2] == 1 or layout.line == node.in_shape[2]
+
+
+def plan_system(network: PlacedNetwork, live_ranges: Mapping[int, LiveRange]) -> SystemPlan:
+    """Inputs and outputs one after the other; everything else that has a live range shares the arena."""
+    locations: dict[int, tuple[Region, int]] = {}
+    inputs_bytes = _assign_consecutive(network, network.inputs, Region.INPUTS, locations)
+    outputs_bytes = _assign_consecutive(network, network.outputs, Region.OUTPUTS, locations)
+    shared = [live_range for value, live_range in live_ranges.items() if value not in locations]
+    addresses = allocation.assign_addresses(shared, MEMORY_ALIGNMENT)
+    assert addresses is not None
+    locations |= {value: (Region.ARENA, address) for value, address in addresses.items()}
+    arena = max((addresses[live_range.key] + live_range.size_bytes for live_range in shared), default=0)
+    return SystemPlan(locations, arena, inputs_bytes, outputs_bytes)
+
+
+def _assign_consecutive(
+    network: PlacedNetwork, values: tuple[int, ...], region: Region, locations: dict[int, tuple[Region, int]]
+) -> int:
+    end = 0
+    for value in values:
+        base = resolve_alias(network, value)
+        assert base not in locations, "partitioning copies an output that is also an input or another output"
+        locations[base] = (region, end)
+        end += -(-network.values[base].size_bytes // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
+    return end

@@ -1,0 +1,1 @@
+"""Weights that are loaded early: what, when, and where to."""

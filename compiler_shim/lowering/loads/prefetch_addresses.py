@@ -1,0 +1,161 @@
+"""Finds SRAM addresses for pieces of constants that are prefetched: routines."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.loads.load_records import (
+    NONE,
+    LoadSchedule,
+    RangeList,
+    TimedConstants,
+    TimedPiece,
+)
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
+from dlasim.native.routine import routine
+
+
+@routine
+def find_address(schedule: LoadSchedule, piece: TimedPiece, constants: TimedConstants, number: int) -> None:
+    """Find an address that is free from a segment on until the piece is used up, and the cycle in which its
+    load can begin. Best is one that is free now, and that the segment after the piece's does not use either:
+    a single piece's own buffer, or a range apart from the buffers, which are for pieces that have no
+    address."""
+    if piece.constants != schedule.last_constants:  # the next one has room while this one is in use
+        schedule.last_constants, schedule.is_from_top = piece.constants, 1 - schedule.is_from_top
+    now = max(schedule.bus, schedule.issued)
+    kept = 0
+    for place in range(schedule.freed_count):
+        freed = schedule.freed[place]
+        if freed.time > now:
+            schedule.freed[kept].assign(freed)
+            kept += 1
+    schedule.freed_count = kept
+    schedule.best_start = NONE
+    _collect(schedule, piece.constants, constants.segment, number)
+    segment = schedule.segments[constants.segment]
+    if constants.pieces == 1 and not constants.is_loaded_again:
+        for each in range(segment.first_range, segment.first_range + segment.ranges):
+            if schedule.range_owners[each] == piece.constants:
+                start, end = schedule.range_starts[each], schedule.range_ends[each]
+                _try_between(schedule, constants, schedule.busy, start, end)
+    _try_between(schedule, constants, schedule.blocked, 0, schedule.limit)
+    if not constants.is_loaded_again:
+        _try_between(schedule, constants, schedule.busy, 0, schedule.limit)
+
+
+@routine
+def is_free(schedule: LoadSchedule, number: int) -> int:
+    """Whether a range is a buffer that is not needed, since all pieces have places of their own."""
+    owner = schedule.range_owners[number]
+    if owner == NONE:
+        return 0
+    constants = schedule.constants[owner]
+    return 1 if constants.placed == constants.pieces and not constants.is_loaded_again else 0
+
+
+@routine
+def covered_bytes(schedule: LoadSchedule, number: int) -> int:
+    """Bytes that are in use during a segment."""
+    segment, busy = schedule.segments[number], schedule.busy
+    busy.count = 0
+    for each in range(segment.first_range, segment.first_range + segment.ranges):
+        if not is_free(schedule, each):
+            _insert(busy, schedule.range_starts[each], schedule.range_ends[each])
+    for index in range(schedule.piece_count):
+        piece = schedule.pieces[index]
+        constants = schedule.constants[piece.constants]
+        if piece.start != NONE and piece.loading_segment <= number and number <= constants.segment:
+            _insert(busy, piece.start, piece.start + constants.size)
+    total = 0
+    for place in range(busy.count):
+        total += busy.ends[place] - busy.starts[place]
+    return total
+
+
+@routine
+def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
+    """List what segments occupy, from one to another, and pieces that are in their places; blocked, with the
+    buffers of some constants, too."""
+    busy, blocked = schedule.busy, schedule.blocked
+    busy.count = 0
+    for between in range(number, last + 1):
+        segment = schedule.segments[between]
+        for each in range(segment.first_range, segment.first_range + segment.ranges):
+            if not is_free(schedule, each) and (between < last or schedule.range_owners[each] != own):
+                _insert(busy, schedule.range_starts[each], schedule.range_ends[each])
+    for place in range(schedule.live_count):
+        piece = schedule.pieces[schedule.live[place]]
+        _insert(busy, piece.start, piece.start + schedule.constants[piece.constants].size)
+    for place in range(busy.count):
+        blocked.starts[place], blocked.ends[place] = busy.starts[place], busy.ends[place]
+    blocked.count = busy.count
+    segment = schedule.segments[last]
+    for each in range(segment.first_range, segment.first_range + segment.ranges):
+        if schedule.range_owners[each] == own:
+            _insert(blocked, schedule.range_starts[each], schedule.range_ends[each])
+
+
+@routine
+def _insert(ranges: RangeList, start: int, end: int) -> None:
+    """Add a range to a list."""
+    starts, ends, count = ranges.starts, ranges.ends, ranges.count
+    if start >= end:
+        return
+    first = 0
+    while first < count and ends[first] < start:
+        first += 1
+    last = first
+    while last < count and starts[last] <= end:
+        start, end = min(start, starts[last]), max(end, ends[last])
+        last += 1
+    if last == first:
+        for number in range(count - first):
+            starts[count - number] = starts[count - number - 1]
+            ends[count - number] = ends[count - number - 1]
+    else:
+        for place in range(last, count):
+            starts[place - last + first + 1], ends[place - last + first + 1] = starts[place], ends[place]
+    starts[first], ends[first] = start, end
+    ranges.count = count + 1 - (last - first)
+
+
+@routine
+def _try_between(
+    schedule: LoadSchedule, constants: TimedConstants, ranges: RangeList, low: int, high: int
+) -> None:
+    """Try the gaps of a list of ranges, between two addresses."""
+    for number in range(ranges.count + 1):
+        gap = ranges.count - number if schedule.is_from_top else number
+        start = ranges.ends[gap - 1] if gap else 0
+        end = ranges.starts[gap] if gap < ranges.count else schedule.limit
+        _try_gap(schedule, constants, max(start, low), min(end, high))
+
+
+@routine
+def _try_gap(schedule: LoadSchedule, constants: TimedConstants, start: int, end: int) -> None:
+    """Try both ends of a gap."""
+    low = -(-start // ALIGNMENT) * ALIGNMENT
+    high = (end - constants.size) // ALIGNMENT * ALIGNMENT
+    if low <= high:
+        _try_address(schedule, constants, high if schedule.is_from_top else low)
+        _try_address(schedule, constants, low if schedule.is_from_top else high)
+
+
+@routine
+def _try_address(schedule: LoadSchedule, constants: TimedConstants, start: int) -> None:
+    """Keep an address if it is the best so far."""
+    now = max(schedule.bus, schedule.issued)
+    if schedule.best_start != NONE and schedule.best_time == now and not schedule.best_is_written:
+        return
+    end, time, is_written = start + constants.size, now, 0
+    for place in range(schedule.freed_count):
+        freed = schedule.freed[place]
+        if freed.start < end and start < freed.end:
+            time = max(time, freed.time)
+    if constants.segment + 1 < schedule.segment_count:
+        following = schedule.segments[constants.segment + 1]
+        for each in range(following.first_range, following.first_range + following.ranges):
+            is_met = schedule.range_starts[each] < end and start < schedule.range_ends[each]
+            if is_met and not is_free(schedule, each):
+                is_written = 1
+    if schedule.best_start == NONE or (time, is_written) < (schedule.best_time, schedule.best_is_written):
+        schedule.best_start, schedule.best_time, schedule.best_is_written = start, time, is_written

@@ -1,0 +1,1 @@
+"""Layers that run together, piece by piece: chains in stripes of rows."""

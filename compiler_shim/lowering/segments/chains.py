@@ -1,0 +1,122 @@
+"""Chains of nodes that are computed piece by piece, so that what lies between them never leaves SRAM.
+
+A piece is a stripe of rows (`stripes`) or a group of channels (`channel_groups`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from dlasim.compiler_shim.lowering.tiles.geometry import Buffers, TileShape, total_bytes
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
+from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
+from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
+from dlasim.dataclass import dataclass
+
+
+class Rows(NamedTuple):
+    """What one node does in a stripe: computes rows [first, end); before that its output's buffer, which
+    starts at row `old_base`, is made to start at `base`."""
+
+    first: int
+    end: int
+    old_base: int
+    base: int
+
+
+Schedule = tuple[tuple[Rows, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLayout:
+    """The pieces of a chain, and the buffers that they take: by node its tile shape, its own buffers and its
+    tasks, and by link the bytes between two nodes. There is a schedule of stripes, or a number of groups."""
+
+    tile_shapes: tuple[TileShape, ...]
+    buffers: tuple[Buffers, ...]
+    inner: tuple[int, ...]
+    tasks: tuple[int, ...]
+    schedule: Schedule = ()
+    groups: int = 0
+
+    @property
+    def sram_bytes(self) -> int:
+        """The size of all buffers together."""
+        return sum(map(total_bytes, self.buffers)) + sum(map(align, self.inner))
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A chain as planned: its steps in the network, its pieces, where the buffers between nodes lie, and the
+    estimate of its cycles."""
+
+    steps: tuple[int, ...]
+    schedule: Schedule
+    groups: int
+    inner_addresses: tuple[int, ...]
+    inner_bytes: tuple[int, ...]
+    cycles: int
+    tensor_cycles: int  # of the loads of tensors
+
+    @property
+    def rounds(self) -> int:
+        """Stripes; or groups of channels, and one round more since the first node is a group ahead."""
+        return self.groups + 1 if self.groups else len(self.schedule)
+
+    @property
+    def inner_gaps(self) -> list[tuple[int, int]]:
+        """What the buffers between nodes occupy."""
+        sized = zip(self.inner_addresses, self.inner_bytes, strict=True)
+        return [(address, address + align(size)) for address, size in sized]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTiling:
+    """A chain cut into pieces, with what it takes and costs."""
+
+    layouts: Mapping[int, ChainLayout]  # by the size of a piece
+    size: int  # of a piece: rows of the last node's output, or channels of the first's
+    cycles: int
+    moved_bytes: int
+    tensor_cycles: int
+
+    @property
+    def layout(self) -> ChainLayout:
+        """The pieces and their buffers."""
+        return self.layouts[self.size]
+
+    @property
+    def sram_bytes(self) -> int:
+        """The size of all buffers together."""
+        return self.layout.sram_bytes
+
+    def chain(self, steps: tuple[int, ...], inner_addresses: tuple[int, ...]) -> Chain:
+        """The chain of these steps with its buffers at these addresses."""
+        made = self.layout
+        cycles = self.cycles, self.tensor_cycles
+        return Chain(steps, made.schedule, made.groups, inner_addresses, made.inner, *cycles)
+
+    def tiling(self, number: int) -> Tiling:
+        """What `explain` tells of one node of the chain."""
+        layout = self.layout
+        buffers = layout.buffers[number]
+        return Tiling(layout.tile_shapes[number], buffers, total_bytes(buffers), 0, layout.tasks[number], 0)
+
+
+def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) -> list[tuple[int, ...]]:
+    """The cheapest way to cut a run of linked steps into chains and single steps."""
+    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]  # from each position to the end, last first
+    for start in range(len(run) - 1, -1, -1):
+        options = []
+        for count in range(1, min(MAX_CHAIN, len(run) - start) + 1):
+            rest, _ = best[len(run) - start - count]
+            steps = tuple(run[start : start + count])
+            options.append((cost(steps) + rest, steps))
+        best.append(min(options, key=lambda option: (option[0], len(option[1]))))
+    segments, position = [], 0
+    while position < len(run):
+        steps = best[len(run) - position][1]
+        segments.append(steps)
+        position += len(steps)
+    return segments

@@ -1,0 +1,267 @@
+"""Finds how many rows a stripe of a chain has within a budget of SRAM, and what that costs; a routine."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
+    align,
+    constant_bytes,
+    describe_group,
+    list_buffers,
+    tile_bytes,
+)
+from dlasim.compiler_shim.lowering.tiles.tile_costs import (
+    contention_both,
+    load_beats,
+    store_beats,
+    task_traffic,
+)
+from dlasim.compiler_shim.lowering.tiles.tile_records import (
+    INFINITE,
+    MAX_CHAIN,
+    BufferSizes,
+    ChannelGroup,
+    MachineCosts,
+    NodeSizes,
+    Tile,
+)
+from dlasim.compiler_shim.lowering.tiles.transfers import latency_cycles
+from dlasim.native.record import Record, Records, array, member, pointer, record
+from dlasim.native.routine import Routine, routine
+from dlasim.sim.timing.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
+
+CONSTANTS = 2  # place among a node's buffers
+
+
+@record
+class ChainNode(Record):
+    """A node of a chain, and what the search notes of the current stripe and of all stripes.
+
+    `pad`: rows of padding at the top. `work_cycles`: cycles of its work. `task_cycles`: cycles of each of its
+    tasks in addition. In a stripe the node computes rows from `done` to `need`. The buffer of its output
+    starts at row `base`; before the stripe, the rows from `start` on are moved to its beginning. `most`: the
+    most rows that it computes in a stripe. `held`: rows that the buffer holds.
+    """
+
+    sizes: Records[NodeSizes] = pointer(NodeSizes)
+    costs: Records[MachineCosts] = pointer(MachineCosts)
+    pad: int = 0
+    work_cycles: int = 0
+    task_cycles: int = 0
+    done: int = 0
+    need: int = 0
+    base: int = 0
+    start: int = 0
+    most: int = 0
+    held: int = 0
+
+
+@record
+class StripeSearch(Record):
+    """A chain of `count` nodes, the unit that moves rows within SRAM, and what was found.
+
+    A copy takes `copy_cycles` besides its work. `rows` of the last node's output are in a stripe, 0 where
+    none fit. Every budget from `first` to before `end` finds the same.
+    """
+
+    nodes: list[ChainNode] = array(ChainNode, MAX_CHAIN)
+    count: int = 0
+    copier: UnitCosts = member(UnitCosts)
+    copy_cycles: int = 0
+    first: int = 0
+    end: int = 0
+    rows: int = 0
+    cycles: int = 0
+    moved_bytes: int = 0
+    tensor_cycles: int = 0
+    # of the stripes that are looked at
+    stripes: int = 0
+    copies_cycles: int = 0
+    copied_bytes: int = 0
+    sram_bytes: int = 0
+    tile: Tile = member(Tile)
+    group: ChannelGroup = member(ChannelGroup)
+    buffers: BufferSizes = member(BufferSizes)
+
+
+@routine
+def cut_stripes(chain: StripeSearch, budget: int) -> int:
+    """Find the cheapest rows of a stripe that fit: in the fewest stripes, or in more as long as that
+    helps."""
+    chain.first, chain.end, chain.rows = 0, INFINITE, 0
+    constants = 0
+    for number in range(chain.count):
+        sizes = chain.nodes[number].sizes[0]
+        constants += constant_bytes(sizes, sizes.channels, sizes.depth)
+    if not _fits(chain, constants, budget):
+        return 0
+    height = chain.nodes[chain.count - 1].sizes[0].height
+    low, high = 0, height + 1  # rows that fit, rows that do not
+    rows = height
+    while high - low > 1:
+        _describe(chain, rows)
+        if _fits(chain, chain.sram_bytes, budget):
+            low = rows
+        else:
+            high = rows
+        rows = (low + high) // 2
+    if not low:
+        return 0
+    rows = -(-height // -(-height // low))  # evened out
+    _describe(chain, rows)
+    if not _fits(chain, chain.sram_bytes, budget):  # its stripes may keep more rows
+        rows = low
+        _describe(chain, rows)
+    cycles, moved, loads = _estimate(chain)
+    is_better = 1
+    while is_better:
+        chain.rows, chain.cycles, chain.moved_bytes, chain.tensor_cycles = rows, cycles, moved, loads
+        is_better = 0
+        rows = -(-rows // 2)  # less wait for the first loads and the last store
+        if rows > 1:
+            _describe(chain, rows)
+            if _fits(chain, chain.sram_bytes, budget):  # it may not, since buffers are double now
+                cycles, moved, loads = _estimate(chain)
+                is_better = 1 if cycles < chain.cycles else 0
+    return chain.rows
+
+
+@routine
+def _fits(chain: StripeSearch, size_bytes: int, budget: int) -> bool:
+    """Whether this many bytes fit the budget; notes for which budgets the answer is the same."""
+    if size_bytes <= budget:
+        chain.first = max(chain.first, size_bytes)
+        return True
+    chain.end = min(chain.end, size_bytes)
+    return False
+
+
+@routine
+def _describe(chain: StripeSearch, rows: int) -> None:
+    """What stripes of this many rows hold and move."""
+    last = chain.count - 1
+    height = chain.nodes[last].sizes[0].height
+    for number in range(chain.count):
+        node = chain.nodes[number]
+        node.done = node.base = node.most = node.held = 0
+    chain.stripes = chain.copies_cycles = chain.copied_bytes = 0
+    top = 0
+    while top < height:
+        begin_stripe(chain, top + rows)
+        for number in range(chain.count):
+            _note_rows(chain, chain.nodes[number], number == last)
+        end_stripe(chain)
+        chain.stripes += 1
+        top += rows
+    chain.sram_bytes = 0
+    for number in range(chain.count):
+        sizes = chain.nodes[number].sizes[0]
+        _list_buffers(chain, number)
+        for place in range(5):
+            buffer = chain.buffers.buffers[place]
+            chain.sram_bytes += align(buffer.size_bytes) * buffer.copies
+        if number < last:
+            chain.sram_bytes += align(chain.nodes[number].held * sizes.width * sizes.channels)
+
+
+@routine
+def begin_stripe(chain: StripeSearch, end: int) -> None:
+    """For each node, the row before which it computes in the stripe that ends with row `end` of the last
+    node, and the first row that this and later stripes read. The last stripe has also rows that nothing
+    reads."""
+    last = chain.count - 1
+    is_last = 1 if end >= chain.nodes[last].sizes[0].height else 0
+    number = last
+    while number >= 0:
+        node = chain.nodes[number]
+        height = node.sizes[0].height
+        node.need, node.start = height if is_last else end, node.done
+        if number < last:
+            follower = chain.nodes[number + 1]
+            node.need = height if is_last else max(node.done, min(end, height))
+            read = follower.done * follower.sizes[0].stride_height - follower.pad
+            node.start = min(max(read, 0), node.done)
+        end = (node.need - 1) * node.sizes[0].stride_height - node.pad + node.sizes[0].window_height
+        number -= 1
+
+
+@routine
+def end_stripe(chain: StripeSearch) -> None:
+    """The next stripe follows."""
+    for number in range(chain.count):
+        node = chain.nodes[number]
+        node.done, node.base = node.need, node.start
+
+
+@routine
+def _note_rows(chain: StripeSearch, node: ChainNode, is_last: int) -> None:
+    """What a node does in a stripe."""
+    node.most = max(node.most, node.need - node.done)
+    if is_last:
+        return
+    node.held = max(node.held, node.need - node.start)
+    kept = (node.done - node.start) * node.sizes[0].width * node.sizes[0].channels
+    if node.start > node.base and kept:
+        unit = chain.copier
+        work = lane_cycles(unit, 1, 1, 1, kept)
+        chain.copies_cycles += work + stall_cycles(unit, 3 * kept, work) + chain.copy_cycles
+        chain.copied_bytes += 3 * kept
+
+
+@routine
+def _list_buffers(chain: StripeSearch, number: int) -> None:
+    """The buffers of a node, and its tile."""
+    node, tile = chain.nodes[number], chain.tile
+    sizes = node.sizes[0]
+    tile.rows, tile.columns, tile.channels, tile.depth = node.most, sizes.width, sizes.channels, sizes.depth
+    tile.is_channels_outer, tile.is_double = 1, 1 if chain.stripes > 1 else 0
+    describe_group(sizes, sizes.channels, sizes.depth, chain.group)
+    list_buffers(sizes, chain.group, tile, chain.buffers)
+
+
+@routine
+def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
+    """Cycles, bytes over the bus, and cycles of the loads of tensors; loads and stores run in parallel with
+    the computation."""
+    stripes, costs = chain.stripes, chain.nodes[0].costs[0]
+    group, compute, crossing = chain.group, chain.copies_cycles, chain.copied_bytes
+    tensors = constants = waits = constants_wait = first = read = 0
+    for number in range(chain.count):
+        node = chain.nodes[number]
+        sizes = node.sizes[0]
+        _list_buffers(chain, number)
+        stall, moved = task_traffic(sizes, node.costs[0], chain.tile)
+        rows = stripes * node.most  # of which the last stripe may lack some
+        compute += node.work_cycles + stripes * (node.task_cycles + stall * sizes.height // rows)
+        crossing += stripes * moved * sizes.height // rows
+        first_input, first_second, constant_beats = load_beats(sizes, costs, group, chain.tile)
+        first += first_input + first_second
+        chain.tile.rows = -(-sizes.height // stripes)  # as in most stripes
+        input_bytes, second_bytes, _, _ = tile_bytes(sizes, group, chain.tile.rows, chain.tile.columns)
+        read += stripes * (input_bytes + second_bytes)
+        input_beats, second_beats, _ = load_beats(sizes, costs, group, chain.tile)
+        tensors += stripes * (input_beats + second_beats)
+        waits += stripes * latency_cycles(costs.bus, input_beats) if group.input_pixel else 0
+        waits += stripes * latency_cycles(costs.bus, second_beats) if group.second_pixel else 0
+        read += chain.buffers.buffers[CONSTANTS].size_bytes
+        if not costs.assumes_prefetch:
+            constants_wait += latency_cycles(costs.constants, constant_beats) if group.constant_bytes else 0
+            constants, first = constants + constant_beats, first + constant_beats
+    sending = store_beats(sizes, costs, group, chain.tile)
+    written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
+    crossing += costs.dma_shares_ports * (read + written)
+    latency = max(costs.bus.latency, costs.constants.latency) if constants else costs.bus.latency
+    store = sending + (costs.bus.latency if written else 0)
+    move_in = tensors + waits + constants + constants_wait
+    contention, store_contention = contention_both(costs, tensors, constants, stripes * sending)
+    ports = port_cycles(costs.unit.port_rate, crossing)
+    lead, task = first + latency, compute // stripes
+    if costs.assumes_overlap:
+        sent = lead + task + (stripes - 1) * store + store_contention
+        busiest = max(max(lead + compute, move_in + contention + task), max(sent, lead + ports))
+    else:
+        busiest = max(max(compute, move_in + contention), max(stripes * store + store_contention, ports))
+        busiest += lead
+    return busiest + store, read + written, tensors + waits
+
+
+STRIPES = Routine(cut_stripes, "stripes")

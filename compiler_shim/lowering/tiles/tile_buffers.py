@@ -1,0 +1,193 @@
+"""How much SRAM a tile takes, buffer by buffer: routines over the sizes of a node."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.tiles.tile_records import (
+    BufferSize,
+    BufferSizes,
+    ChannelGroup,
+    Lines,
+    NodeSizes,
+    Tile,
+)
+from dlasim.native.routine import routine
+
+ALIGNMENT = 4
+ACCUMULATOR_BYTES = 4
+SINGLE, DOUBLE, DOUBLE_TENSORS = range(3)  # which buffers have a second copy: none, all, all but constants
+
+
+@routine
+def align(size: int) -> int:
+    """Rounded up to the alignment of int32 operands."""
+    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+@routine
+def packed_bytes(channels: int, depth: int, weight_bytes: int, record_bytes: int, table_bytes: int) -> int:
+    """Bytes of the table, or of weights and records, for these numbers of output and input channels."""
+    if table_bytes:
+        return table_bytes
+    return align(channels * weight_bytes * depth) + channels * record_bytes
+
+
+@routine
+def constant_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
+    """Bytes of the constants of a group of output channels, as they are packed."""
+    return packed_bytes(channels, depth, sizes.loaded_weight_bytes, sizes.record_bytes, sizes.table_bytes)
+
+
+@routine
+def describe_group(sizes: NodeSizes, channels: int, depth: int, group: ChannelGroup) -> None:
+    """Fill in what does not depend on the machine."""
+    passes = -(-sizes.depth // depth)
+    in_channels = depth if sizes.is_dense else -(-channels // sizes.multiplier)
+    group.groups, group.passes = -(-sizes.channels // channels), passes
+    group.constant_bytes = constant_bytes(sizes, channels, depth)
+    group.input_pixel = in_channels * sizes.input_bytes
+    group.second_pixel = channels * sizes.second_bytes
+    group.sum_pixel = channels * ACCUMULATOR_BYTES if passes > 1 else 0
+    group.output_pixel = channels * sizes.output_bytes
+
+
+@routine
+def extent(size: int, stride: int, window: int, whole: int) -> int:
+    """Rows of the input that `size` rows of the output read; or columns."""
+    read = (size - 1) * stride + window
+    return read if read < whole else whole
+
+
+@routine
+def tile_bytes(sizes: NodeSizes, group: ChannelGroup, rows: int, columns: int) -> tuple[int, int, int, int]:
+    """Bytes of a tile of the first and the second input, the accumulator and the output."""
+    in_rows = extent(rows, sizes.stride_height, sizes.window_height, sizes.input_height)
+    in_columns = extent(columns, sizes.stride_width, sizes.window_width, sizes.input_width)
+    second = group.second_pixel
+    if second:
+        second *= (rows if sizes.second_has_rows else 1) * (columns if sizes.second_has_columns else 1)
+    pixels = rows * columns
+    return (
+        in_rows * in_columns * group.input_pixel,
+        second,
+        pixels * group.sum_pixel,
+        pixels * group.output_pixel,
+    )
+
+
+@routine
+def spatial_tiles(sizes: NodeSizes, rows: int, columns: int) -> int:
+    """How many tiles cover the output's pixels."""
+    return -(-sizes.height // rows) * -(-sizes.width // columns)
+
+
+@routine
+def load_counts(sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int) -> tuple[int, int]:
+    """How often the first input and the constants are loaded, with `spatial` tiles of the pixels."""
+    groups, passes = group.groups, group.passes
+    constants = spatial * groups * passes
+    inputs = constants
+    if passes == 1:
+        if outer or groups == 1:
+            constants = groups
+        if sizes.is_dense and (spatial == 1 or not outer):
+            inputs = spatial
+    return inputs, 1 if sizes.table_bytes else constants
+
+
+@routine
+def buffer_copies(
+    sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int, is_double: int
+) -> tuple[int, int, int, int]:
+    """Buffers for the first and the second input, the constants and the output: a second one for what is
+    filled more than once, as `is_double` says."""
+    inputs, constants = load_counts(sizes, group, spatial, outer)
+    tiles = spatial * group.groups
+    more = 0 if is_double == SINGLE else 1
+    return (
+        1 + more if inputs > 1 else 1,
+        1 + more if tiles * group.passes > 1 else 1,
+        2 if constants > 1 and is_double == DOUBLE else 1,
+        1 + more if tiles > 1 else 1,
+    )
+
+
+@routine
+def sram_bytes(sizes: NodeSizes, group: ChannelGroup, tile: Tile) -> int:
+    """What all buffers take together."""
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    inputs, seconds, constants, outputs = buffer_copies(
+        sizes, group, spatial, tile.is_channels_outer, tile.is_double
+    )
+    input_bytes, second, sums, output = tile_bytes(sizes, group, tile.rows, tile.columns)
+    return (
+        align(input_bytes) * inputs
+        + align(second) * seconds
+        + align(group.constant_bytes) * constants
+        + align(sums)
+        + align(output) * outputs
+    )
+
+
+@routine
+def describe_lines(sizes: NodeSizes, group: ChannelGroup, tile: Tile, by_rows: int) -> None:
+    """Fill in what one of several tiles takes, line by line."""
+    lines = group.lines
+    inputs, seconds, constants, outputs = buffer_copies(
+        sizes, group, 2, tile.is_channels_outer, tile.is_double
+    )
+    input_bytes, second, sums, output = tile_bytes(sizes, group, 1, sizes.width if by_rows else 1)
+    lines.stride, lines.window = sizes.stride_height, sizes.window_height
+    lines.input_lines, grows = sizes.input_height, sizes.second_has_rows
+    if not by_rows:
+        lines.stride, lines.window = sizes.stride_width, sizes.window_width
+        lines.input_lines, grows = sizes.input_width, sizes.second_has_columns
+    lines.steady_bytes = align(group.constant_bytes) * constants
+    if not grows:
+        lines.steady_bytes += align(second) * seconds
+        second = 0
+    line = input_bytes // extent(1, lines.stride, lines.window, lines.input_lines)
+    lines.input_bytes, lines.input_copies = line, inputs
+    lines.second_bytes, lines.second_copies = second, seconds
+    lines.sum_bytes = sums
+    lines.output_bytes, lines.output_copies = output, outputs
+    lines.start = lines.steady_bytes + line * (lines.window - lines.stride) * inputs
+    lines.slope = line * lines.stride * inputs + second * seconds + sums + output * outputs
+
+
+@routine
+def lines_bytes(lines: Lines, size: int) -> int:
+    """The size of all buffers together for one of several tiles of `size` lines."""
+    read = extent(size, lines.stride, lines.window, lines.input_lines)
+    return (
+        lines.steady_bytes
+        + align(read * lines.input_bytes) * lines.input_copies
+        + align(size * lines.second_bytes) * lines.second_copies
+        + align(size * lines.sum_bytes)
+        + align(size * lines.output_bytes) * lines.output_copies
+    )
+
+
+@routine
+def list_buffers(sizes: NodeSizes, group: ChannelGroup, tile: Tile, listed: BufferSizes) -> None:
+    """Fill in the size and copies of every buffer."""
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    inputs, seconds, constants, outputs = buffer_copies(
+        sizes, group, spatial, tile.is_channels_outer, tile.is_double
+    )
+    input_bytes, second, sums, output = tile_bytes(sizes, group, tile.rows, tile.columns)
+    _set_buffer(listed.buffers[0], input_bytes, inputs if input_bytes else 1)
+    _set_buffer(listed.buffers[1], second, seconds if second else 1)
+    _set_buffer(listed.buffers[2], group.constant_bytes, constants)
+    _set_buffer(listed.buffers[3], sums, 1)
+    _set_buffer(listed.buffers[4], output, outputs if output else 1)
+
+
+@routine
+def _set_buffer(buffer: BufferSize, size_bytes: int, copies: int) -> None:
+    buffer.size_bytes, buffer.copies = size_bytes, copies
+
+
+@routine
+def has_transfers(sizes: NodeSizes) -> bool:
+    """Whether any tensor lives outside of SRAM."""
+    return sizes.input_bytes + sizes.second_bytes + sizes.output_bytes > 0

@@ -1,0 +1,168 @@
+"""The records that the routines on tiles read and fill.
+
+`NodeSizes` and `MachineCosts` hold all that routines need of a node and of a configuration. A `ChannelGroup`
+holds what tiles with the same numbers of output and input channels share, whatever their rows and columns.
+"""
+
+from __future__ import annotations
+
+from dlasim.native.record import Record, array, member, record
+from dlasim.sim.timing.formulas import BusCosts, UnitCosts
+
+MAX_CHAIN = 6  # nodes
+INFINITE = 1 << 62  # more than any budget of bytes, and any estimate of cycles
+
+
+@record
+class NodeSizes(Record):
+    """A node's sizes.
+
+    `depth`: input channels that one output channel reads. `step`: output channels that must stay in one tile.
+    `multiplier`: output channels per input channel, if channels stay separate. `input_bytes`, `second_bytes`
+    and `output_bytes`: bytes to transfer for each channel of a pixel; 0 if the tensor stays in SRAM or does
+    not exist. Element bytes do not depend on where a tensor is. Strides are in elements of the whole tensor;
+    those of the second input are the matrix's if there is one. `loaded_weight_bytes`: `weight_bytes`, or 0
+    for a matrix in SRAM. `common`: greatest common divisor of stride and dilation.
+    """
+
+    height: int = 0
+    width: int = 0
+    channels: int = 0
+    depth: int = 0
+    step: int = 0
+    multiplier: int = 0
+    is_dense: int = 0
+    taps: int = 0
+    weight_bytes: int = 0
+    loaded_weight_bytes: int = 0
+    record_bytes: int = 0
+    table_bytes: int = 0
+    has_matrix: int = 0
+    is_matrix_in_sram: int = 0
+    input_height: int = 0
+    input_width: int = 0
+    input_pixel_stride: int = 0
+    input_line_stride: int = 0
+    second_pixel_stride: int = 0
+    second_line_stride: int = 0
+    output_pixel_stride: int = 0
+    output_line_stride: int = 0
+    input_count: int = 0
+    kernel_height: int = 0
+    kernel_width: int = 0
+    dilation_height: int = 0
+    dilation_width: int = 0
+    common_height: int = 0
+    common_width: int = 0
+    stride_height: int = 0
+    stride_width: int = 0
+    window_height: int = 0
+    window_width: int = 0
+    second_has_rows: int = 0
+    second_has_columns: int = 0
+    input_bytes: int = 0
+    second_bytes: int = 0
+    output_bytes: int = 0
+    input_element_bytes: int = 0
+    output_element_bytes: int = 0
+
+
+@record
+class MachineCosts(Record):
+    """The cost model of a machine for one class of nodes.
+
+    `bus`, `constants`: the memories of tensors and of constants. `stores`: the memory of tensors, while
+    constants are loaded. `is_one_memory`: whether all three are the same memory. `dma_shares_ports`: whether
+    transfers share the ports with the units. `unit`: the unit that computes. `rereads_input`: whether it
+    reads its input again for each group of output channels. `is_channel_by_channel`: whether each output
+    channel is an operation of its own. `task_cycles`, `channel_cycles`: cycles of a task in addition to its
+    work, and of each of its channels. `assumes_overlap`: whether estimates assume that loads, computations
+    and stores overlap perfectly. `assumes_prefetch`: whether they also assume that the first constants have
+    been prefetched.
+    """
+
+    bus: BusCosts = member(BusCosts)
+    constants: BusCosts = member(BusCosts)
+    stores: BusCosts = member(BusCosts)
+    is_one_memory: int = 0
+    dma_shares_ports: int = 1
+    unit: UnitCosts = member(UnitCosts)
+    is_mac: int = 0
+    rereads_input: int = 0
+    is_channel_by_channel: int = 0
+    task_cycles: int = 0
+    channel_cycles: int = 0
+    assumes_overlap: int = 0
+    assumes_prefetch: int = 0
+
+
+@record
+class Tile(Record):
+    """How a node is cut: rows, columns, output and input channels of a tile; whether all pixels of a group of
+    channels come before the next group; which buffers that are filled more than once have a second copy."""
+
+    rows: int = 0
+    columns: int = 0
+    channels: int = 0
+    depth: int = 0
+    is_channels_outer: int = 0
+    is_double: int = 0
+
+
+@record
+class Lines(Record):
+    """The SRAM that one of several tiles needs, as a function of its lines (rows, or columns of one row).
+
+    `steady_bytes` do not depend on the lines. Each buffer has bytes per line, and copies. `start` and `slope`
+    describe the straight line that the sum would be without rounding.
+    """
+
+    steady_bytes: int = 0
+    stride: int = 0
+    window: int = 0
+    input_lines: int = 0
+    input_bytes: int = 0
+    input_copies: int = 0
+    second_bytes: int = 0
+    second_copies: int = 0
+    sum_bytes: int = 0
+    output_bytes: int = 0
+    output_copies: int = 0
+    start: int = 0
+    slope: int = 0
+
+
+@record
+class ChannelGroup(Record):
+    """What tiles with the same numbers of channels share.
+
+    The number of groups, and of passes over the input channels; bytes of constants, and of a pixel of the
+    inputs, the accumulator and the output; cycles of work over all groups, and of a task in addition.
+    """
+
+    groups: int = 0
+    passes: int = 0
+    constant_bytes: int = 0
+    input_pixel: int = 0
+    second_pixel: int = 0
+    sum_pixel: int = 0
+    output_pixel: int = 0
+    work_cycles: int = 0
+    task_cycles: int = 0
+    prefetched_pieces: int = 0
+    lines: Lines = member(Lines)
+
+
+@record
+class BufferSize(Record):
+    """A buffer's size, and how many copies there are of it."""
+
+    size_bytes: int = 0
+    copies: int = 0
+
+
+@record
+class BufferSizes(Record):
+    """The buffers of two inputs, the constants, the accumulator and the output; 0 bytes for none."""
+
+    buffers: list[BufferSize] = array(BufferSize, 5)

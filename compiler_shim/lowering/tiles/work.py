@@ -1,0 +1,92 @@
+"""The compulsory work of a placed network, for section WORK of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses.memory import once, reads, resolve_alias, variables, writes
+from dlasim.isa.file_records import WORK
+from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.isa.registers import Region
+
+_READ, _WRITE = BY_MNEMONIC["OP_DMA_READ"].opcode, BY_MNEMONIC["OP_DMA_WRITE"].opcode
+_Row = tuple[int, int, int, int, int, int]
+
+
+@once
+def list_work(network: PlacedNetwork) -> NDArray[np.void]:
+    """Every computation on whole tensors, every constant, and the tensors that not only the DLA uses."""
+    return np.array([*_computations(network), *_transfers(network)], WORK.dtype)
+
+
+def _computations(network: PlacedNetwork) -> Iterator[_Row]:
+    known: set[int] = set()  # constants: the images of a batch share them
+    for node in network.nodes:
+        if not isinstance(node, DlaNode):
+            continue
+        height, width, channels = node.out_shape
+        pixels, depth = height * width, node.in_shape[2] if node.is_dense else 1
+        if node.is_channel_by_channel:
+            pixels, channels = pixels * channels, 1
+        taps = node.kernel[0] * node.kernel[1]
+        yield node.layer, BY_MNEMONIC[node.mnemonic].opcode, pixels, taps, depth, channels
+        constants = (node.weights, node.records, node.table)
+        used = {number for number in constants if number is not None} - known
+        known |= used
+        size = sum(network.values[number].size_bytes for number in used)
+        if size:
+            yield _transfer(node.layer, _READ, size, Region.CONSTANTS)
+
+
+def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
+    """The tensors that the DLA reads but does not compute, and those that not only the DLA reads."""
+    nodes = [node for node in network.nodes if isinstance(node, DlaNode)]
+    kept = variables(network)
+    computed = {value for node in nodes for value in writes(node, network)} - kept
+    wanted = {resolve_alias(network, value) for value in network.outputs} | kept
+    for other in network.nodes:
+        if not isinstance(other, DlaNode):
+            wanted.update(reads(other, network))
+    read: dict[int, tuple[int, int]] = {}  # of each tensor the most bytes that a node reads, and its layer
+    for node in nodes:
+        tensors = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
+        for number, value in enumerate(tensors):
+            base = resolve_alias(network, value)
+            if base not in computed:
+                size = min(_read_bytes(node, number, value, network), network.values[base].size_bytes)
+                read[base] = max(read.get(base, (0, node.layer)), (size, node.layer))
+        if resolve_alias(network, node.output) in wanted:
+            height, width, channels = node.out_shape
+            size = height * width * channels * node.out_element_bytes
+            yield _transfer(node.layer, _WRITE, size, _region(network, resolve_alias(network, node.output)))
+    for base, (size, layer) in read.items():
+        yield _transfer(layer, _READ, size, _region(network, base))
+
+
+def _region(network: PlacedNetwork, base: int) -> Region:
+    """Where a tensor lies that is not only the DLA's."""
+    if network.values[base].data is not None:
+        return Region.CONSTANTS
+    for region, values in ((Region.INPUTS, network.inputs), (Region.OUTPUTS, network.outputs)):
+        if base in {resolve_alias(network, value) for value in values}:
+            return region
+    return Region.ARENA
+
+
+def _read_bytes(node: DlaNode, number: int, value: int, network: PlacedNetwork) -> int:
+    """The bytes of an input from the first to the last row and column that a node reads."""
+    if number:
+        return network.values[value].size_bytes
+    size = node.in_shape[2] * node.in_element_bytes
+    for axis in (0, 1):
+        reach = (node.out_shape[axis] - 1) * node.stride[axis] + (node.kernel[axis] - 1) * node.dilation[axis]
+        size *= max(min(reach + 1 - node.pad[axis], node.in_shape[axis]), 1)
+    return size
+
+
+def _transfer(layer: int, opcode: int, size_bytes: int, region: Region) -> _Row:
+    return layer, opcode, size_bytes, region, 0, 0

@@ -1,0 +1,1 @@
+"""The network as a graph, and rewriting passes that keep its results."""

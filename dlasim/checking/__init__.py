@@ -1,0 +1,1 @@
+"""Compares networks with the results of TensorFlow and onnxruntime."""

@@ -1,0 +1,250 @@
+"""Compares an ONNX model with onnxruntime on the CPU, and the program with what its operators compute.
+
+The two compute alike but not always the same: onnxruntime rescales in float32, the DLA in fixed point. A
+difference of one step spreads through the layers behind it. So each operator gets onnxruntime's own numbers,
+and what counts is how many elements of its result differ, and by how many steps; the outputs of the whole
+network are compared, too. The program itself must be exact: every tensor of it is compared with dlasim's
+kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dlasim.checking import verification
+from dlasim.checking.onnx_runtime import OnnxReference
+from dlasim.checking.own_kernels import Array, HostKernels, Tensors
+from dlasim.compiler_shim.files.importing import prepare
+from dlasim.compiler_shim.files.input_file import AnyInput
+from dlasim.compiler_shim.network.graph import Graph
+from dlasim.compiler_shim.onnx.onnx_import import convert
+from dlasim.compiler_shim.tflite.reader import ReadModel
+from dlasim.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.lowering.lower import Lowered
+    from dlasim.compiler_shim.onnx.onnx_converter import Converted
+    from dlasim.compiler_shim.onnx.onnx_values import Traced
+    from dlasim.sim.configuration.config import DlaConfig
+
+MAX_STEPS = 1
+MAX_SHARE = 0.005  # the reasons for what differs are in docs/numerics.md
+_AVERAGES = (
+    "AVERAGE_POOL_2D",
+    "MEAN",
+    "SUM",
+    "MINIMUM",
+    "RESIZE_BILINEAR",
+)  # as the importer of ONNX uses them
+_RESCALES = ("TABLE", "QUANTIZE")
+
+
+@dataclass(slots=True)
+class TensorDifference:
+    """A tensor: how many elements were compared, how many differ, and by how many steps at most.
+
+    Of what `is_coarse`, averages and SOFTMAX, more may differ. An average is often half-way between two
+    steps, which onnxruntime rounds to either; SOFTMAX is rounded to 1/256 before it gets its scale.
+    """
+
+    name: str
+    is_coarse: bool = False
+    elements: int = 0
+    differing: int = 0
+    steps: int = 0
+
+    def add(self, expected: Array, actual: Array) -> None:
+        """Compare once more."""
+        difference = np.abs(expected.astype(np.int64).ravel() - actual.astype(np.int64).ravel())
+        self.elements += difference.size
+        self.differing += int(np.count_nonzero(difference))
+        self.steps = max(self.steps, int(difference.max(initial=0)))
+
+
+@dataclass(slots=True)
+class OnnxComparison:
+    """How an ONNX model compares with onnxruntime; `program` says whether the DLA computes it exactly.
+
+    `layers` are results of operators that got onnxruntime's own numbers, `outputs` those of the network.
+    """
+
+    reference: str = ""
+    runs: int = 0
+    same_top: int = 0
+    program: verification.Verification = field(default_factory=verification.Verification)
+    layers: list[TensorDifference] = field(default_factory=list)
+    outputs: list[TensorDifference] = field(default_factory=list)
+
+    @property
+    def tensors(self) -> int:
+        """How many tensors were compared."""
+        return sum(layer.elements > 0 for layer in self.layers)
+
+    @property
+    def elements(self) -> int:
+        """Elements of all layers but coarse ones, over all inputs."""
+        return sum(layer.elements for layer in self.layers if not layer.is_coarse)
+
+    @property
+    def differing(self) -> int:
+        """How many of them differ."""
+        return sum(layer.differing for layer in self.layers if not layer.is_coarse)
+
+    @property
+    def steps(self) -> int:
+        """The largest difference in any layer."""
+        return max((layer.steps for layer in self.layers), default=0)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the program is exact, each layer within a step, at most 0.5 % of the elements of layers
+        that are not coarse differ, and the largest output is onnxruntime's for every input."""
+        is_near = self.steps <= MAX_STEPS and self.differing <= MAX_SHARE * self.elements
+        return self.program.passed and is_near and self.same_top == self.runs
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "passed": self.passed,
+            "reference": self.reference,
+            "inputs": self.runs,
+            "same_top": self.same_top,
+            "elements": self.elements,
+            "differing": self.differing,
+            "steps": self.steps,
+            "program": self.program.as_dict(),
+            "layers": [asdict(layer) for layer in self.layers],
+            "outputs": [asdict(output) for output in self.outputs],
+        }
+
+
+def verify_onnx(
+    model: AnyInput,
+    lowered: Lowered,
+    config: DlaConfig,
+    runs: int = 1,
+    seed: int = 0,
+    engine: str = "auto",
+    host: str = "none",
+    host_options: dict[str, Any] | None = None,
+) -> OnnxComparison:
+    """Compare over the edge cases and `runs` inputs of noise."""
+    converted = convert(model)
+    graph = prepare(ReadModel(converted.graph, frozenset()), str(model))
+    kernels = HostKernels(graph)
+    reference = OnnxReference(model, converted.traced, converted.inputs)
+    result = OnnxComparison(reference.name)
+    result.program = verification.verify(
+        model, lowered, config, runs, seed, engine, kernels, host, host_options
+    )
+    coarse = _coarse(graph)
+    result.layers = [TensorDifference(each.name, each.number in coarse) for each in converted.traced]
+    result.outputs = [TensorDifference(name) for name in reference.outputs]
+    for _, inputs in verification.input_patterns(lowered.program.inputs, runs, seed):
+        result.runs += 1
+        inputs = _valid(graph, inputs)
+        real = [_real(graph, number, data) for number, data in zip(graph.inputs, inputs, strict=True)]
+        expected = reference.run(inputs, real)
+        given = _by_number(converted, expected)
+        _compare_layers(result, converted.traced, kernels.tensors(inputs, given), given)
+        computed = dict(zip(graph.inputs, inputs, strict=True)) | kernels.tensors(inputs)
+        _compare_outputs(result, graph, converted, computed, expected)
+    return result
+
+
+def _valid(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
+    """The inputs with indices that onnxruntime takes: it stops at one beyond the table."""
+    limits = dict.fromkeys(graph.inputs, 1 << 31)
+    for operator in graph.operators:
+        if operator.kind == "GATHER":
+            axis = int(operator.options.get("axis", 0))  # type: ignore[arg-type]
+            size = graph.tensors[operator.inputs[0]].shape[axis]
+            for number in graph.inputs:
+                if graph.tensors[number].dtype in ("int32", "int64"):
+                    limits[number] = min(limits[number], size)
+    pairs = zip(graph.inputs, inputs, strict=True)
+    return [data if limits[number] == 1 << 31 else data % limits[number] for number, data in pairs]
+
+
+def _coarse(graph: Graph) -> set[int]:
+    """The tensors that are averages, some of which are products with ones, or that SOFTMAX rounds first."""
+    found: set[int] = set()
+    rounded: set[int] = set()
+    for operator in graph.operators:
+        is_product = operator.kind == "DEPTHWISE_CONV_2D"
+        if operator.kind in _AVERAGES or (is_product and _has_only_ones(graph, operator.inputs[1])):
+            found.update(operator.outputs)
+        if operator.kind == "SOFTMAX" or (operator.kind in _RESCALES and operator.inputs[0] in rounded):
+            rounded.update(operator.outputs)
+    return found | rounded
+
+
+def _has_only_ones(graph: Graph, number: int) -> bool:
+    data = graph.tensors[number].data
+    return data is not None and bool((data == 1).all())
+
+
+def _real(graph: Graph, number: int, data: Array) -> Array:
+    quantization = graph.tensors[number].quantization
+    if quantization is None:
+        return data
+    steps = data.astype(np.float32) - np.float32(quantization.zero_point)
+    return steps * np.float32(quantization.scale)
+
+
+def _by_number(converted: Converted, expected: Mapping[str, Array]) -> Tensors:
+    """onnxruntime's tensors as the graph stores them."""
+    return {
+        traced.number: (expected[traced.name].astype(np.int16) - traced.offset)
+        .astype(np.int8)
+        .transpose(traced.order)
+        for traced in reversed(converted.traced)
+    }
+
+
+def _in_steps(want: Array, have: Array) -> tuple[Array, Array]:
+    """Numbers without a scale in steps of a 255th of the range, which is what an int8 tensor would have."""
+    real = np.nan_to_num(want.astype(np.float64))
+    step = (real.max(initial=0) - real.min(initial=0)) / 255 or 1.0
+    other = np.nan_to_num(have.astype(np.float64))
+    return np.rint(real / step).astype(np.int64), np.rint(
+        (other - real) / step + np.rint(real / step)
+    ).astype(np.int64)
+
+
+def _compare_layers(
+    result: OnnxComparison, all_traced: Sequence[Traced], computed: Tensors, given: Tensors
+) -> None:
+    seen: set[int] = set()
+    for layer, traced in zip(result.layers, all_traced, strict=True):
+        if traced.number in computed and traced.number not in seen:
+            seen.add(traced.number)
+            layer.add(given[traced.number], computed[traced.number])
+
+
+def _compare_outputs(
+    result: OnnxComparison,
+    graph: Graph,
+    converted: Converted,
+    computed: Tensors,
+    expected: Mapping[str, Array],
+) -> None:
+    is_same = True
+    for output, number, order in zip(result.outputs, graph.outputs, converted.output_orders, strict=True):
+        want, have = expected[output.name].transpose(order), computed[number]
+        quantization = graph.tensors[number].quantization
+        if quantization is None:
+            want, have = _in_steps(want, have)
+        elif want.dtype.kind == "f":
+            steps = np.rint(want.astype(np.float64) / quantization.scale) + quantization.zero_point
+            want = np.clip(np.nan_to_num(steps), -128, 127).astype(np.int16)
+        elif want.dtype == np.uint8:
+            want = want.astype(np.int16) - 128
+        output.add(want, have)
+        # Where two are within a step of each other, either may come first.
+        is_same &= bool(want.ravel()[np.argmax(have)] >= want.max() - MAX_STEPS)
+    result.same_top += is_same

@@ -1,0 +1,149 @@
+"""`dlasim quantize`: an int8 network of a float one, by its framework's quantizer, and what that costs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.dataclass import dataclass
+from dlasim.errors import InputError, RunError, printable
+from dlasim.system.fileio import read_file
+
+Array = NDArray[Any]
+Samples = Mapping[str, Array]  # of each input, one after another along the first dimension
+KERAS = (".keras", ".h5", ".hdf5")
+_MOST_SAMPLES = 1 << 16
+
+
+@dataclass(slots=True)
+class LayerDifference:
+    """How far a tensor of the int8 network is from that of the float one.
+
+    `noise` is the root of the mean square of the differences, over that of the float numbers.
+    """
+
+    name: str
+    noise: float
+
+
+@dataclass(slots=True)
+class Quantized:
+    """What was made: the file, each layer's difference to float, what stayed float, and the shares of labels
+    that the float and the int8 network name first; None without labels."""
+
+    path: str
+    samples: int
+    layers: list[LayerDifference] = field(default_factory=list)
+    outputs: list[LayerDifference] = field(default_factory=list)
+    in_float32: list[str] = field(default_factory=list)
+    float_accuracy: float | None = None
+    int8_accuracy: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def quantize(
+    model: str | Path,
+    calibration: str | Path | Samples,
+    out: str | Path,
+    labels: str | Path | Array | None = None,
+) -> Quantized:
+    """Quantize a float `.onnx`, `.keras` or `.pt2` network to int8.
+
+    `calibration` has samples of each input, one after another along the first dimension: a `.npz` file with
+    an array for each input by name, a `.npy` file for a network with one, or arrays. `labels` are the numbers
+    of the right classes, one for each sample.
+    """
+    suffix = Path(model).suffix.lower()
+    wanted = ".tflite" if suffix in KERAS else ".onnx"
+    if suffix not in (*KERAS, ".onnx", ".pt2"):
+        raise InputError(f"{model} must be a .onnx, .keras, .h5 or .pt2 file")
+    if Path(out).suffix.lower() != wanted:
+        raise InputError(f"the result of a {suffix} file is a {wanted} file (got {out})")
+    samples = read_samples(calibration)
+    count = len(next(iter(samples.values())))
+    right = None if labels is None else read_labels(labels, count)
+    read_file(model)  # one that cannot be read is one clear line
+    if suffix in KERAS:
+        from dlasim.quantization.keras_quantizer import quantize_keras
+
+        return quantize_keras(model, samples, out, right)
+    from dlasim.quantization.onnx_quantizer import quantize_onnx
+
+    if suffix == ".pt2":
+        from dlasim.quantization.torch_export import exported_program
+
+        return quantize_onnx(exported_program(model), samples, out, right)
+    return quantize_onnx(model, samples, out, right)
+
+
+def read_samples(given: str | Path | Samples) -> Samples:
+    """The calibration set, checked: as many samples of each input."""
+    if isinstance(given, str | Path):
+        content = io.BytesIO(read_file(given))
+        try:
+            found = np.load(content, allow_pickle=False)
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise InputError(f"{given} is not a .npz or .npy file: {printable(str(error))[:100]}") from None
+        given = {"": found} if isinstance(found, np.ndarray) else _arrays(found, given)
+    if not given or any(array.ndim < 1 or array.dtype.kind not in "iufb" for array in given.values()):
+        raise InputError("the calibration set must have an array of numbers for each input")
+    counts = {len(array) for array in given.values()}
+    if len(counts) > 1 or not 1 <= min(counts) <= _MOST_SAMPLES:
+        raise InputError(
+            f"the calibration set must have as many samples of each input (got {sorted(counts)})"
+        )
+    return given
+
+
+def _arrays(found: Any, path: str | Path) -> Samples:
+    try:
+        return {name: found[name] for name in found.files}
+    except (ValueError, OSError, KeyError, BadZipFile) as error:
+        raise InputError(f"{path}: {printable(str(error))[:100]}") from None
+
+
+def read_labels(given: str | Path | Array, count: int) -> Array:
+    """The numbers of the right classes."""
+    labels = next(iter(read_samples(given).values())) if isinstance(given, str | Path) else np.asarray(given)
+    labels = labels.ravel()
+    if labels.dtype.kind not in "iu" or len(labels) != count:
+        raise InputError(
+            f"there must be {count} labels, one whole number for each sample (got {len(labels)})"
+        )
+    return labels
+
+
+def by_input(samples: Samples, names: Sequence[str]) -> Samples:
+    """The samples by the names of the network's inputs."""
+    if len(names) == 1 and len(samples) == 1:
+        return {names[0]: next(iter(samples.values()))}
+    missing = [name for name in names if name not in samples]
+    if missing:
+        raise InputError(
+            f"the calibration set has no array {printable(missing[0])} (it has {', '.join(samples)})"
+        )
+    return {name: samples[name] for name in names}
+
+
+def noise(expected: Array, actual: Array) -> float:
+    """The root of the mean square of the differences, over that of the expected numbers."""
+    real = expected.astype(np.float64)
+    power = float(np.sqrt(np.mean(real**2))) or 1.0
+    return float(np.sqrt(np.mean((actual.astype(np.float64) - real) ** 2)) / power)
+
+
+def need(package: str) -> RunError:
+    """The error where a package is missing."""
+    from dlasim.installation import extra_command
+
+    return RunError(f"{package} is not installed; run {extra_command('quantize')}")

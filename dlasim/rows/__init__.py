@@ -1,0 +1,1 @@
+"""Tables in memory: as text, as HTML, as data frames."""

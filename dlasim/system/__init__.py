@@ -1,0 +1,1 @@
+"""The operating system: files, pipes, the cache, processes, Ctrl-C."""

@@ -1,0 +1,526 @@
+"""The machine's configuration: one frozen object, passed explicitly wherever it is needed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dlasim.dataclass import dataclass
+from dlasim.errors import InputError, unknown
+from dlasim.isa.limits import MAX_SRAM_BYTES
+from dlasim.sim.configuration.parameters import Better, Form, MachineParameter, Rtl, RtlLimit, row, rows_of
+from dlasim.sim.configuration.sizes import KIB, size_text
+
+if TYPE_CHECKING:
+    from dlasim.isa.program import Requirement
+
+MAX_PES = 1 << 20
+TABLES = ("memories", "buses")  # parameters that are tables, with parts such as memories.flash.bandwidth
+PARALLEL_FORM = "input, output, or a grid such as 8x16 or 8x8x4"
+_MIN_RATE = 0.01  # results in a cycle
+# The names of the command line, which are shorter.
+ALIASES = {
+    "sram": "sram_bytes",
+    "line_buffer": "line_buffer_bytes",
+    "weight_buffer": "weight_buffer_bytes",
+    "dma_burst": "dma_burst_bytes",
+    "clock": "clock_mhz",
+}
+
+
+class GridMismatchError(InputError):
+    """The grid and the number of PEs contradict each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class DlaConfig:
+    """Sizes in bytes, times in cycles, rates in bytes or results per cycle; a limit of 0 is none."""
+
+    name: str = "default"
+    pes: int = row(
+        64,
+        "Processing elements: multiply-accumulates per cycle.",
+        flag="--pes",
+        low=1,
+        high=MAX_PES,
+    )
+    parallel: str = row(
+        "output",
+        "Channels processed in parallel; a grid such as 8x8 (or 8x8x4, of 4 pixels) also sets --pes.",
+        flag="--parallel",
+        form=Form.GRID,
+        no_area="it is not a quantity; a grid sets pes",
+    )
+    sram_bytes: int = row(
+        512 * KIB,
+        "Size of the accelerator's SRAM, such as 512KiB.",
+        part="SRAM",
+        flag="--sram",
+        form=Form.SIZE,
+        low=16,
+        high=MAX_SRAM_BYTES,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    sram_bandwidth: int = row(
+        16,
+        "Bytes per cycle of each SRAM port, or `unlimited`.",
+        part="SRAM",
+        flag="--sram-bandwidth",
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    sram_ports: int = row(
+        4,
+        "SRAM ports, which MAC, VECTOR and both DMA units share.",
+        part="SRAM",
+        flag="--sram-ports",
+        low=1,
+        high=64,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    sram_dma_ports: int = row(
+        0,
+        "1: each DMA unit has an SRAM port of its own; 0: they share those of the other units.",
+        part="SRAM",
+        flag="--sram-dma-ports",
+        high=1,
+        rtl_limit=RtlLimit("must be 0, because all units share the ports", high=0),
+    )
+    sram_banks: int = row(
+        8,
+        "SRAM banks; each serves one port per cycle.",
+        part="SRAM",
+        flag="--sram-banks",
+        low=1,
+        high=1 << 10,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    line_buffer_bytes: int = row(
+        16 * KIB,
+        "Size of the buffer for input lines of MAC, and of that of VECTOR, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--line-buffer",
+        form=Form.SIZE,
+        high=MAX_SRAM_BYTES,
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    weight_buffer_bytes: int = row(
+        8 * KIB,
+        "Size of the buffer for weights, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--weight-buffer",
+        form=Form.SIZE,
+        high=MAX_SRAM_BYTES,
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    # More are not always better: sums leave them when a block is done.
+    accumulators: int = row(
+        32,
+        "Accumulators of each output lane: output pixels worked on together, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--accumulators",
+        may_be_unlimited=True,
+        rtl=Rtl.SAME,
+    )
+    # It changes no cycle, so the RTL, which has flip-flops, runs either machine.
+    accumulator_storage: str = row(
+        "flip-flops",
+        "What accumulators are made of: `flip-flops` of each lane, or one `memory` of all lanes.",
+        part="MAC and VECTOR",
+        form=Form.WORD,
+        choices=("flip-flops", "memory"),
+        no_area="it is not a quantity",
+    )
+    mac_step_group: int = row(
+        1,
+        "Steps of an output (taps, slices of input channels) that the array takes together.",
+        part="MAC and VECTOR",
+        flag="--mac-step-group",
+        low=1,
+        high=64,
+        rtl_limit=RtlLimit("must be 1, because each step is a cycle", high=1),
+        no_area="it says how an array walks, not what it is made of",
+    )
+    mac_handover: str = row(
+        "results",
+        "Whether `results` leave the array one by one, or `blocks` of pixels enter and leave it whole.",
+        part="MAC and VECTOR",
+        flag="--mac-handover",
+        form=Form.WORD,
+        choices=("results", "blocks"),
+        rtl_limit=RtlLimit("must be results, which leave one by one", word="results"),
+        no_area="both ways have accumulators for two blocks",
+    )
+    mac_weights: int = row(
+        0,
+        "Weights per cycle that reach the array, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--mac-weights",
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl_limit=RtlLimit("must be unlimited, because weights come with the inputs", high=0),
+    )
+    mac_results: float = row(
+        4.0,
+        "Results per cycle that leave the MAC unit, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--mac-results",
+        may_be_unlimited=True,
+        least_if_limited=_MIN_RATE,
+        better=Better.MORE,
+        rtl=Rtl.CYCLES_EACH,
+    )
+    vector_requantizations: float = row(
+        4.0,
+        "Requantizations per cycle of the VECTOR unit, of which a sum takes three, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--vector-requantizations",
+        may_be_unlimited=True,
+        least_if_limited=_MIN_RATE,
+        better=Better.MORE,
+        rtl=Rtl.CYCLES_EACH,
+    )
+    vector_divisions: float = row(
+        1.0,
+        "Divisions per cycle of the VECTOR unit, for averages, or `unlimited`.",
+        part="MAC and VECTOR",
+        flag="--vector-divisions",
+        may_be_unlimited=True,
+        least_if_limited=_MIN_RATE,
+        better=Better.MORE,
+        rtl=Rtl.CYCLES_EACH,
+    )
+    dma_bandwidth: int = row(
+        8,
+        "Bytes per cycle in each direction, or `unlimited`.",
+        part="DMA",
+        flag="--dma-bandwidth",
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 1", low=1),
+    )
+    dma_shared_bandwidth: int = row(
+        0,
+        "Bytes per cycle in both directions together, or `unlimited`.",
+        part="DMA",
+        flag="--dma-shared-bandwidth",
+        may_be_unlimited=True,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    dma_latency: int = row(
+        64,
+        "Cycles before a transfer's first byte.",
+        part="DMA",
+        flag="--dma-latency",
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        no_area="the memory takes the time, not the DLA",
+    )
+    dma_burst_bytes: int = row(
+        64,
+        "Size of a DMA burst.",
+        part="DMA",
+        flag="--dma-burst",
+        form=Form.SIZE,
+        low=1,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+        no_area="it says where a transfer is cut",
+    )
+    dma_burst_overhead: int = row(
+        0,
+        "Cycles lost per burst.",
+        part="DMA",
+        flag="--dma-burst-overhead",
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        no_area="the memory takes the time; the DLA has a counter if it is not 0",
+    )
+    memories: str = row(
+        "",
+        "Named memories: by name a table of bandwidth, latency, regions and more.",
+        part="DMA",
+        form=Form.TABLE,
+        rtl_limit=RtlLimit("must be empty, because it has one memory"),
+        no_area="they are outside the DLA",
+    )
+    buses: str = row(
+        "",
+        "Bytes per cycle of buses that memories name.",
+        part="DMA",
+        form=Form.TABLE,
+        no_area="they are outside the DLA",
+    )
+    vector_lanes: int = row(
+        16,
+        "Elements per cycle of the vector unit; 0: as many as PEs.",
+        part="MAC and VECTOR",
+        flag="--vector-lanes",
+        high=1 << 16,
+        better=Better.MORE,
+    )
+    issue_cycles: int = row(
+        1,
+        "Cycles per instruction word.",
+        part="Issue of instructions",
+        flag="--issue-cycles",
+        high=1 << 10,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 1", low=1),
+        no_area="the stage is the same, and waits",
+    )
+    check_cycles: int = row(
+        16,
+        "Cycles for the checks of an operation, before its word's own.",
+        part="Issue of instructions",
+        high=1 << 10,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 16", low=16),
+    )
+    queue_depth: int = row(
+        4,
+        "Operations that each unit holds, including the running one.",
+        part="Issue of instructions",
+        flag="--queue-depth",
+        low=1,
+        high=255,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
+    compute_overlap: int = row(
+        1,
+        "1: MAC and VECTOR work side by side; 0: in turns.",
+        part="MAC and VECTOR",
+        flag="--compute-overlap",
+        high=1,
+        better=Better.MORE,
+        rtl_limit=RtlLimit("must be 1, because no unit waits for another", low=1),
+        no_area="units that take turns are the same units",
+    )
+    mac_fill: int = row(
+        4,
+        "Cycles to fill the pipeline of MAC.",
+        part="MAC and VECTOR",
+        high=1 << 16,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 4", low=4),
+    )
+    mac_drain: int = row(
+        6,
+        "Cycles to drain the pipeline of MAC.",
+        part="MAC and VECTOR",
+        high=1 << 16,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 6", low=6),
+    )
+    vector_fill: int = row(
+        2,
+        "Cycles to fill the pipeline of VECTOR.",
+        part="MAC and VECTOR",
+        high=1 << 16,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 2", low=2),
+    )
+    vector_drain: int = row(
+        8,
+        "Cycles to drain the pipeline of VECTOR.",
+        part="MAC and VECTOR",
+        high=1 << 16,
+        better=Better.LESS,
+        rtl=Rtl.SAME,
+        rtl_limit=RtlLimit("must be at least 8", low=8),
+    )
+    clock_mhz: float = row(
+        500.0,
+        "Clock in MHz.",
+        flag="--clock",
+        low=0.001,
+        high=100_000,
+        no_area="synthesis knows no clock; a faster one takes a greater supply",
+    )
+    timing: str = row(
+        "full",
+        "What takes time: everything, only multiply-accumulates, or nothing.",
+        flag="--timing",
+        form=Form.WORD,
+        choices=("full", "macs", "zero"),
+        rtl_limit=RtlLimit("must be full", word="full"),
+        no_area="it says what takes time in a simulation",
+    )
+    technology: str = row(
+        "45nm",
+        "Constants of energy and area: 45nm, 45nm-flash, 22nm, or a FILE.toml that replaces some of them.",
+        flag="--technology",
+        no_area="it is not a quantity",
+    )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InputError(f"name must be text (got {self.name!r})")
+        for name, parameter in PARAMETERS.items():
+            given = getattr(self, name)
+            value = given if name in TABLES else parameter.checked(name, given)
+            if value is not given:
+                object.__setattr__(self, name, value)
+            if wanted := parameter.outside(value):
+                raise InputError(f"{name} {wanted} (got {value!r})")
+        inputs, outputs, pixels = self._grid
+        if inputs * outputs * pixels != self.pes:
+            raise GridMismatchError(
+                f"the grid {self.parallel} has {inputs * outputs * pixels} PEs, but pes is {self.pes}; "
+                "give only one of parallel and pes"
+            )
+        if any(not isinstance(table, str) or table for table in (self.memories, self.buses)):
+            self._normalize_memories()
+
+    def _normalize_memories(self) -> None:
+        """Check both tables, and keep them in one form."""
+        from dlasim.sim.configuration.memory_tables import normalize_tables  # few machines have any
+
+        memories, buses = normalize_tables(self.memories, self.buses)
+        object.__setattr__(self, "memories", memories)
+        object.__setattr__(self, "buses", buses)
+
+    @property
+    def _grid(self) -> tuple[int, int, int]:
+        """Input channels, output channels and pixels processed in parallel."""
+        if self.parallel == "input":
+            return self.pes, 1, 1
+        if self.parallel == "output":
+            return 1, self.pes, 1
+        return parse_grid(self.parallel)
+
+    @property
+    def lanes(self) -> tuple[int, int]:
+        """Input and output channels processed in parallel."""
+        return self._grid[:2]
+
+    @property
+    def pixel_tile(self) -> tuple[int, int]:
+        """Rows and columns of output pixels processed in parallel, as square as their number allows."""
+        pixels = self._grid[2]
+        rows = max(rows for rows in range(1, math.isqrt(pixels) + 1) if pixels % rows == 0)
+        return rows, pixels // rows
+
+    @property
+    def depthwise_lanes(self) -> int:
+        """Channels of a depthwise convolution processed in parallel: a grid's output lanes, else all PEs."""
+        inputs, outputs = self.lanes
+        return inputs * outputs if 1 in (inputs, outputs) else outputs
+
+    @property
+    def elements(self) -> int:
+        """Elements that the VECTOR unit works on in parallel."""
+        return self.vector_lanes or self.pes
+
+    @property
+    def fingerprint(self) -> int:
+        """The fingerprint of this machine that programs lowered for it contain."""
+        from dlasim.isa.program import fingerprint  # imports NumPy, which defaults and --help do not need
+
+        return fingerprint(self.pes, *self.lanes, self.sram_bytes)
+
+    @property
+    def label(self) -> str:
+        """A short name as in the paper's figures: `512K 64 O`."""
+        mode = {"input": "I", "output": "O"}.get(self.parallel, self.parallel)
+        return f"{size_text(self.sram_bytes)} {self.pes} {mode}"
+
+    def replace(self, **changes: Any) -> DlaConfig:
+        """A copy with other values. Sizes may be text such as `512KiB`; a new grid also sets `pes`.
+
+        >>> from dlasim import DlaConfig
+        >>> DlaConfig().replace(parallel="8x16", sram="64KiB").label
+        '64K 128 8x16'
+        """
+        changes = self._merged(_full_names(changes))
+        parallel = changes.get("parallel", self.parallel)
+        if "pes" not in changes and isinstance(parallel, str) and parallel not in ("input", "output"):
+            changes["pes"] = math.prod(parse_grid(parallel))
+        return dataclasses.replace(self, **changes)
+
+    def _merged(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """The changes with parts of tables, such as `memories.flash.bandwidth`, merged into their tables."""
+        parts = {name: changes.pop(name) for name in tuple(changes) if is_part(name)}
+        for table in TABLES if parts else ():
+            from dlasim.sim.configuration.memory_tables import merge
+
+            own = {name: value for name, value in parts.items() if name.startswith(f"{table}.")}
+            if own:
+                changes[table] = merge(changes.get(table, getattr(self, table)), table, own)
+        return changes
+
+    def requirement(self, **memory: int) -> Requirement:
+        """What a program lowered for this machine requires; keywords are those of Requirement."""
+        from dlasim.isa.program import Requirement
+
+        inputs, outputs = self.lanes
+        return Requirement(self.pes, inputs, outputs, self.sram_bytes, **memory)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Name and value of every parameter."""
+        return {name: getattr(self, name) for name in ("name", *PARAMETERS)}
+
+
+PARAMETERS = rows_of(DlaConfig)
+
+
+def _full_names(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes with the names of the fields; an unknown name, or two for one field, is an error."""
+    found: dict[str, Any] = {}
+    for given, value in changes.items():
+        name = ALIASES.get(given, given)
+        if name != "name" and name not in PARAMETERS and not is_part(name):
+            raise InputError(unknown("parameter", given, ("name", *PARAMETERS, *ALIASES)))
+        if name in found:
+            raise InputError(f"{name} is given twice, also as {given}")
+        found[name] = value
+    return found
+
+
+def is_part(name: str) -> bool:
+    """Whether this is the name of a part of a table: `memories.flash.bandwidth`, `buses.axi`."""
+    return name.partition(".")[0] in TABLES and "." in name
+
+
+def parameter_of(name: str) -> MachineParameter:
+    """The row of a parameter, or of a part of a table; an unknown name is an error."""
+    if is_part(name):
+        from dlasim.sim.configuration.memory_tables import part_of
+
+        return part_of(name)
+    if name not in PARAMETERS:
+        raise InputError(unknown("parameter", name, (*PARAMETERS, *ALIASES)))
+    return PARAMETERS[name]
+
+
+def read_value(name: str, text: str) -> Any:
+    """The value of a parameter that a text gives; DlaConfig checks its range."""
+    return parameter_of(name).read(name, text)
+
+
+def parse_grid(text: str) -> tuple[int, int, int]:
+    """Input lanes, output lanes and pixels of `ICxOC` or `ICxOCxP`."""
+    parts = text.lower().split("x")
+    is_written = all(part.isascii() and part.isdigit() and len(part) < 8 and int(part) > 0 for part in parts)
+    if len(parts) not in (2, 3) or not is_written:
+        raise InputError(f"parallel must be {PARALLEL_FORM} (got {text!r})")
+    inputs, outputs, pixels = (*map(int, parts), 1)[:3]
+    return inputs, outputs, pixels

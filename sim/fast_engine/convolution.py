@@ -1,0 +1,128 @@
+"""Convolution and matrix multiplication: the input staged once, weights packed block by block, tiles of sums.
+
+The staged input is padded and dense, so a window is a few runs at fixed offsets from its pixel. Values are
+stored as the multiplication wants them: u8 = in + 128 for VNNI, whose offset returns as 128 + IN_ZP times
+the sum of an output's weights; in - IN_ZP as a short otherwise.
+"""
+
+from __future__ import annotations
+
+from dlasim.native.routine import Number, Pointer, routine
+from dlasim.native.target import host
+from dlasim.sim.fast_engine.dot import GROUP_BYTES, dot_tile, stage_at
+from dlasim.sim.fast_engine.finish import (
+    CONSTANT_BYTES,
+    ChannelBlock,
+    Pixels,
+    Places,
+    aligned,
+    channel_constants,
+    finish,
+    place_outputs,
+)
+from dlasim.sim.fast_engine.memory_access import shifted, table_at
+from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED_BYTES
+from dlasim.sim.fast_engine.operation_rows import OperationRow, geometry
+from dlasim.sim.fast_engine.packing import Filters, PackingRoom, fold_offset, pack_block
+from dlasim.sim.fast_engine.single_channel import convolve_single_channel
+from dlasim.sim.fast_engine.staging import stage_input
+from dlasim.sim.fast_engine.unpacked import convolve_unpacked
+from dlasim.sim.fast_engine.vectors import BYTES32, LANES
+from dlasim.sim.fast_engine.weight_offset import offset_tile, window_offset
+
+PIXELS, VECTORS = host().pixels, host().vectors
+SMALL_PIXELS = 4  # a tile for the last pixels: a whole one would compute most of them twice
+UNPACKED_PIXELS = 2  # so few use weights where they lie: packing would cost more than it saves
+
+
+@routine
+def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+    """OP_CONV, OP_CONV_RELU, OP_MAT_MUL. Returns 0, or the bytes of arena that it needs."""
+    kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
+    out_w, channels, outputs = row.out_width, row.in_channels, row.out_channels
+    pixels = row.out_height * out_w
+    if pixels <= UNPACKED_PIXELS:
+        return convolve_unpacked(row, sram, arena, capacity)
+    if channels == 1 and outputs == 1:
+        return convolve_single_channel(row, sram, arena, capacity)
+    # Neighbouring taps of a row are neighbours in the staged input too: one run.
+    merged = dilation_w == 1 or kernel_w == 1
+    run, taps = (kernel_w * channels, kernel_h) if merged else (channels, kernel_h * kernel_w)
+    groups = (run * STAGED_BYTES + GROUP_BYTES - 1) // GROUP_BYTES
+    width = (out_w - 1) * stride_w + (kernel_w - 1) * dilation_w + 1
+    height = (row.out_height - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
+
+    places_at = aligned(width * height * channels * STAGED_BYTES + 64)
+    outs_at = places_at + aligned(4 * (pixels + PIXELS))
+    accs_at = outs_at + aligned(4 * pixels)
+    offsets_at = accs_at + aligned(4 * pixels)
+    taps_at = offsets_at + aligned(4 * pixels)
+    tile_at = taps_at + aligned(4 * taps)
+    constants_at = tile_at + PIXELS * VECTORS * BYTES32
+    starts_at = constants_at + VECTORS * CONSTANT_BYTES
+    rows_at = starts_at + VECTORS * BYTES32
+    scratch_offset = rows_at + 2 * BYTES32
+    packed_at = scratch_offset + LANES * BYTES32
+    needed = packed_at + (taps * groups + LANES) * VECTORS * BYTES32
+    if needed > capacity:
+        return needed
+
+    stage = stage_at(arena, 0)
+    places, outs = table_at(arena, places_at), Places(table_at(arena, outs_at), table_at(arena, accs_at))
+    offsets, tap_places, tile = (
+        table_at(arena, offsets_at), table_at(arena, taps_at), table_at(arena, tile_at),
+    )  # fmt: skip
+    constants, starts = table_at(arena, constants_at), table_at(arena, starts_at)
+    room = PackingRoom(
+        table_at(arena, rows_at), shifted(arena, scratch_offset), table_at(arena, rows_at + BYTES32)
+    )
+    packed, filters = shifted(arena, packed_at), Filters(taps, run, groups)
+
+    stage_input(row, sram, stage, height, width, 128 if IS_QUAD else -row.in_zp)
+    place_outputs(row, outs)
+    at = 0
+    for y in range(row.out_height):
+        for x in range(out_w):
+            places[at] = (y * stride_h * width + x * stride_w) * channels * STAGED_BYTES
+            at += 1
+    for tap in range(taps):
+        y, x = (tap, 0) if merged else (tap // kernel_w, tap % kernel_w)
+        tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels * STAGED_BYTES
+    for i in range(LANES):
+        room.scratch_rows[i] = i * BYTES32
+    if row.weight_zp != 0:
+        for i in range(pixels):
+            offsets[i] = window_offset(row, stage, places[i], tap_places, taps, run)
+
+    channel = 0
+    while channel < outputs:
+        columns = min(VECTORS, (outputs - channel + LANES - 1) // LANES)
+        for v in range(columns):
+            channel_constants(row, sram, channel, v, 0, table_at(constants, v * CONSTANT_BYTES))
+        block = ChannelBlock(channel, columns, 0, constants)
+        pack_block(row, sram, block, 0, columns, filters, room, packed)
+        fold_offset(128 + row.in_zp, columns, taps * groups, packed, constants, starts)
+        at = 0
+        while at < pixels:
+            rest = pixels - at
+            size = PIXELS if columns == 1 or rest > SMALL_PIXELS else min(SMALL_PIXELS, PIXELS)
+            # The last tile overlaps the one before, and leaves its pixels alone.
+            first = max(0, size - rest) if pixels >= size else 0
+            base = at - first
+            if pixels < size:
+                for i in range(pixels, size):
+                    places[i] = places[0]
+            here = table_at(places, 4 * base)
+            if columns == 1:
+                dot_tile(PIXELS, 1, stage, here, tap_places, taps, groups, packed, starts, tile)
+            elif size == PIXELS:
+                dot_tile(PIXELS, VECTORS, stage, here, tap_places, taps, groups, packed, starts, tile)
+            else:
+                dot_tile(SMALL_PIXELS, VECTORS, stage, here, tap_places, taps, groups, packed, starts, tile)
+            last = min(size, first + rest)
+            if row.weight_zp != 0:
+                offset_tile(tile, columns, first, last, offsets, base)
+            finish(row, sram, tile, block, Pixels(first, last, base), outs)
+            at += last - first
+        channel += columns * LANES
+    return 0

@@ -1,0 +1,212 @@
+"""The inner loops of the MAC unit, in LLVM IR: tiles of sums that stay in registers."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from dlasim.native.expressions import TypedPointer
+from dlasim.native.routine import intrinsic
+from dlasim.native.target import host
+from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED, add_products, pairs
+from dlasim.sim.fast_engine.vectors import (
+    BYTES32,
+    LANES,
+    call_llvm,
+    place,
+    splat_constant,
+    splat_value,
+    typed,
+)
+
+GROUP_BYTES = 4
+
+_I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+_SUMS = ir.VectorType(_I32, LANES)
+_SHORTS = ir.VectorType(_I16, 2 * LANES)
+Values = list[ir.Value]
+
+
+def index(value: int) -> ir.Constant:
+    """An offset or a number of turns."""
+    return ir.Constant(_I64, value)
+
+
+def _load(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, kind: ir.Type, align: int) -> ir.Value:
+    return builder.load(place(builder, pointer, offset, kind), align=align)
+
+
+def load_index(builder: ir.IRBuilder, table: ir.Value, number: ir.Value) -> ir.Value:
+    """An int32 of a table, as an offset."""
+    return builder.sext(_load(builder, table, builder.shl(number, index(2)), _I32, 4), _I64)
+
+
+class Loop:
+    """A counted loop of at least one turn in IR, with values carried from turn to turn."""
+
+    def __init__(self, builder: ir.IRBuilder, count: ir.Value, carried: Values) -> None:
+        self._builder, self._count = builder, count
+        before = builder.block
+        self._body = builder.append_basic_block("turn")
+        self._after = builder.append_basic_block("done")
+        builder.branch(self._body)
+        builder.position_at_end(self._body)
+        self.number = builder.phi(_I64)
+        self.number.add_incoming(index(0), before)
+        self.values: Values = []
+        for value in carried:
+            phi = builder.phi(value.type)
+            phi.add_incoming(value, before)
+            self.values.append(phi)
+
+    def close(self, results: Values) -> Values:
+        """End the turn; what was carried is `results` from now on."""
+        builder = self._builder
+        number = builder.add(self.number, index(1))
+        last = builder.block
+        self.number.add_incoming(number, last)
+        for phi, result in zip(self.values, results, strict=True):
+            phi.add_incoming(result, last)
+        builder.cbranch(builder.icmp_signed("<", number, self._count), self._body, self._after)
+        builder.position_at_end(self._after)
+        return results
+
+
+@intrinsic
+def dot_tile(
+    builder: ir.IRBuilder,
+    pixels: ir.Constant,
+    vectors: ir.Constant,
+    stage_at: ir.Value,
+    places_at: ir.Value,
+    taps_at: ir.Value,
+    tap_count: ir.Value,
+    groups: ir.Value,
+    packed_at: ir.Value,
+    starts_at: ir.Value,
+    tile_at: ir.Value,
+) -> None:
+    """tile[pixel][channel] = starts[channel] + sums over taps and groups, for pixels x (vectors x 16).
+
+    `places` holds the offset of each pixel in `stage`, `taps` that of each tap from there, in bytes;
+    `packed` the weights as [tap][group][channel] groups.
+    """
+    rows, columns = pixels.constant, vectors.constant
+    origins = [load_index(builder, places_at, index(i)) for i in range(rows)]
+    first = [_load(builder, starts_at, index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+    weights_at = place(builder, packed_at, index(0), _I8)
+    outer = Loop(builder, tap_count, [*(first * rows), weights_at])
+    tap = load_index(builder, taps_at, outer.number)
+    corners = [place(builder, stage_at, builder.add(origin, tap), _I8) for origin in origins]
+    inner = Loop(builder, groups, outer.values)
+    *sums, weights_at = inner.values
+    weights = [_load(builder, weights_at, index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+    step = builder.shl(inner.number, index(2))
+    for i, corner in enumerate(corners):
+        group = splat_value(builder, _load(builder, corner, step, _I32, 1), _SUMS)
+        for v in range(columns):
+            sums[i * columns + v] = add_products(builder, sums[i * columns + v], group, weights[v])
+    weights_at = place(builder, weights_at, index(columns * BYTES32), _I8)
+    *sums, _ = outer.close(inner.close([*sums, weights_at]))
+    for number, value in enumerate(sums):
+        builder.store(value, place(builder, tile_at, index(number * BYTES32), _SUMS), align=4)
+
+
+@intrinsic
+def dot_rows(
+    builder: ir.IRBuilder,
+    rows: ir.Constant,
+    stage_at: ir.Value,
+    stage_offset: ir.Value,
+    weights_at: ir.Value,
+    offsets_at: ir.Value,
+    turns: ir.Value,
+    offset: ir.Value,
+    sums_at: ir.Value,
+) -> None:
+    """Sums of products of one staged patch with several rows of weights as they lie in SRAM.
+
+    sums[row] adds up `turns` x 64 bytes of the patch; where the input is staged with an offset (uint8),
+    `offset` times the sum of the weights is taken off again.
+    """
+    count = rows.constant
+    patch_at = place(builder, stage_at, stage_offset, _I8)
+    rows_at = [
+        place(builder, weights_at, load_index(builder, offsets_at, index(i)), _I8) for i in range(count)
+    ]
+    loop = Loop(builder, turns, [splat_constant(0)] * (2 * count))
+    totals = list(loop.values)
+    patch = _load(builder, patch_at, builder.shl(loop.number, index(6)), _SUMS, 1)
+    for i, row in enumerate(rows_at):
+        weights_here = _load_weights(builder, row, loop.number)
+        totals[i] = add_products(builder, totals[i], patch, weights_here)
+        if IS_QUAD:
+            ones = splat_constant(0x01010101)
+            totals[count + i] = add_products(builder, totals[count + i], ones, weights_here)
+    totals = loop.close(totals)
+    factor = splat_value(builder, builder.trunc(offset, _I32), _SUMS)
+    for i in range(count):
+        value = builder.sub(totals[i], builder.mul(factor, totals[count + i]))
+        total = call_llvm(builder, f"llvm.vector.reduce.add.v{LANES}i32", _I32, [value])
+        builder.store(total, place(builder, sums_at, index(4 * i), _I32), align=4)
+
+
+@intrinsic
+def transpose_groups(
+    builder: ir.IRBuilder,
+    weights_at: ir.Value,
+    offsets_at: ir.Value,
+    packed_at: ir.Value,
+    packed_offset: ir.Value,
+    packed_stride: ir.Value,
+) -> None:
+    """Sixteen groups of each of sixteen rows of weights, to [group][row]."""
+    rows_at = [
+        place(builder, weights_at, load_index(builder, offsets_at, index(i)), _I8) for i in range(LANES)
+    ]
+    rows = [_load_weights(builder, row, index(0)) for row in rows_at]
+    for i, row in enumerate(_transposed(builder, rows)):
+        offset = builder.add(packed_offset, builder.mul(packed_stride, index(i)))
+        builder.store(row, place(builder, packed_at, offset, _SUMS), align=4)
+
+
+def _load_weights(builder: ir.IRBuilder, row: ir.Value, turn: ir.Value) -> ir.Value:
+    """Sixteen groups of int8 weights; shorts are made from them where a group holds two."""
+    if IS_QUAD:
+        return _load(builder, row, builder.shl(turn, index(6)), _SUMS, 1)
+    raw = _load(builder, row, builder.shl(turn, index(5)), ir.VectorType(_I8, 2 * LANES), 1)
+    return builder.bitcast(builder.sext(raw, _SHORTS), _SUMS)
+
+
+def _transposed(builder: ir.IRBuilder, rows: Values) -> Values:
+    """A 16 x 16 matrix with its diagonal for an axis: blocks of 8, 4, 2 and 1 change places."""
+    block = LANES // 2
+    while block:
+        low = [lane if not lane & block else lane - block + LANES for lane in range(LANES)]
+        high = [lane + block if not lane & block else lane + LANES for lane in range(LANES)]
+        for i in range(LANES):
+            if not i & block:
+                upper, lower = rows[i], rows[i + block]
+                rows[i] = builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, low))
+                rows[i + block] = builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, high))
+        block //= 2
+    return rows
+
+
+@intrinsic
+def stage_at(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> TypedPointer:
+    """Memory for staged values, `offset` bytes beyond the pointer."""
+    return typed(builder, place(builder, pointer, offset, _I8), STAGED)
+
+
+@intrinsic
+def dot_groups(builder: ir.IRBuilder, total: ir.Value, inputs: ir.Value, weights: ir.Value) -> ir.Value:
+    """total + the products of groups, lane by lane."""
+    return add_products(builder, total, inputs, weights)
+
+
+@intrinsic
+def multiply_add(builder: ir.IRBuilder, total: ir.Value, inputs: ir.Value, weights: ir.Value) -> ir.Value:
+    """total + inputs * weights, of lanes that hold shorts; the weights' upper halves are zero."""
+    if host().has("avx512vnni"):
+        return call_llvm(builder, "llvm.x86.avx512.vpdpwssd.512", _SUMS, [total, inputs, weights])
+    return pairs(builder, total, inputs, weights)

@@ -1,0 +1,79 @@
+"""The one compiled function: executes rows in order, whatever their instruction."""
+
+from __future__ import annotations
+
+from dlasim.native.routine import Bytes, Number, Numbers, Pointer, routine
+from dlasim.sim.fast_engine.convolution import convolve_packed
+from dlasim.sim.fast_engine.depthwise import depthwise
+from dlasim.sim.fast_engine.elementwise import binary8, binary32, fill, requant, unary8
+from dlasim.sim.fast_engine.memory_access import row_at
+from dlasim.sim.fast_engine.operation_rows import ROW_LENGTH, OperationRow, opcode
+from dlasim.sim.fast_engine.pooling import pool
+from dlasim.sim.fast_engine.softmax import softmax
+from dlasim.sim.fast_engine.tile_convolution import convolve_tiled
+from dlasim.sim.fast_engine.tile_intrinsics import IS_TILED
+from dlasim.sim.fast_engine.transfer import dma_read, dma_write
+
+_ROW_BYTES = 8 * ROW_LENGTH
+_READ, _WRITE, _FILL, _POOL = (opcode(f"OP_{name}") for name in ("DMA_READ", "DMA_WRITE", "FILL", "POOL"))
+_CONV, _CONV_RELU, _MAT_MUL, _DEPTH = (
+    opcode(f"OP_{name}") for name in ("CONV", "CONV_RELU", "MAT_MUL", "DEPTH_CONV")
+)
+_REQUANT, _SHIFT32, _ADD32 = (opcode(f"OP_{name}") for name in ("REQUANT", "E32_SHIFT", "E32_ADD"))
+_RELU, _LRELU, _LUT, _ABS = (opcode(f"OP_{name}") for name in ("ACT_RELU", "ACT_LRELU", "ACT_LUT", "E_ABS"))
+_ADD, _SUB, _SQDIFF, _MUL, _MIN, _MAX = (
+    opcode(f"OP_{name}") for name in ("E_ADD", "E_SUB", "E_SQDIFF", "E_MUL", "C_MIN", "C_MAX")
+)
+_SOFTMAX = opcode("OP_SOFTMAX")
+UNKNOWN = -1
+convolve = convolve_tiled if IS_TILED else convolve_packed
+
+
+@routine
+def execute(row: OperationRow, sram: Pointer, regions: Pointer, arena: Pointer, capacity: Number) -> Number:
+    """One operation. Returns 0, or the bytes of arena that it needs, or UNKNOWN; then nothing was done."""
+    which = row.opcode
+    if which in (_CONV, _CONV_RELU, _MAT_MUL):
+        return convolve(row, sram, arena, capacity)
+    if which == _DEPTH:
+        return depthwise(row, sram, arena, capacity)
+    if which == _READ:
+        return dma_read(row, sram, regions)
+    if which == _WRITE:
+        return dma_write(row, sram, regions)
+    if which in (_ADD, _SUB, _SQDIFF, _MUL, _MIN, _MAX):
+        return binary8(row, sram, arena, capacity)
+    if which == _REQUANT:
+        return requant(row, sram, arena, capacity)
+    if which == _POOL:
+        return pool(row, sram, arena, capacity)
+    if which in (_RELU, _LRELU, _LUT, _ABS):
+        return unary8(row, sram, arena, capacity)
+    if which in (_ADD32, _SHIFT32):
+        return binary32(row, sram)
+    if which == _SOFTMAX:
+        return softmax(row, sram)
+    if which == _FILL:
+        return fill(row, sram)
+    return UNKNOWN
+
+
+@routine
+def run(
+    rows: Numbers,
+    first: Number,
+    last: Number,
+    sram: Bytes,
+    regions: Numbers,
+    arena: Bytes,
+    capacity: Number,
+    state: Numbers,
+) -> Number:
+    """Rows `first` to `last`. Returns how far it came; state[0] tells why it stopped before `last`."""
+    for number in range(first, last):
+        row = row_at(rows, number * _ROW_BYTES)
+        stopped = execute(row, sram, regions, arena, capacity)
+        if stopped != 0:
+            state[0] = stopped
+            return number
+    return last

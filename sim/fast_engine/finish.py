@@ -1,0 +1,260 @@
+"""From sums to what leaves a unit: channel constants, partial results, requantization, clamp, store."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dlasim.isa.instructions import RECORD_BYTES, Init, Out, Quant
+from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
+from dlasim.sim.fast_engine.memory_access import (
+    get32,
+    load8,
+    load8_some,
+    load32,
+    load32_some,
+    store8,
+    store8_quad,
+    store8_saturated,
+    store8_some,
+    store32,
+    store32_some,
+)
+from dlasim.sim.fast_engine.operation_rows import OperationRow, opcode
+from dlasim.sim.fast_engine.vectors import (
+    BYTES32,
+    LANES,
+    MAX_DOWN_SHIFT,
+    add,
+    even_down_offset,
+    maximum,
+    minimum,
+    odd_down_offset,
+    requantize,
+    requantize_down,
+    splat,
+)
+
+_CONV_RELU, _ACT_RELU, _MAT_MUL, _DEPTH = (
+    opcode(f"OP_{name}") for name in ("CONV_RELU", "ACT_RELU", "MAT_MUL", "DEPTH_CONV")
+)
+_BIAS, _PARTIAL, _WIDE, _CHANNEL = int(Init.BIAS), int(Init.PARTIAL), int(Out.INT32), int(Quant.CHANNEL)
+_RECORD_BYTES = RECORD_BYTES
+_INT32_MIN = -(1 << 31)
+_LARGE_BIAS = 1 << 29  # which a sum of _MAX_TERMS products of two differences of bytes does not reach
+_MAX_TERMS = 1 << 13
+
+# The constants of sixteen channels, a vector each; then whether `requantize_down` takes all of their scales.
+START, LEFT, LEAST, MULTIPLIER, RIGHT, IS_DOWN = (BYTES32 * number for number in range(6))
+CONSTANT_BYTES = 6 * BYTES32
+
+
+@inlined
+def part8(pointer: Pointer, offset: Number, count: Number) -> Vector:
+    """Up to sixteen int8."""
+    return load8(pointer, offset) if count >= LANES else load8_some(pointer, offset, count)
+
+
+@inlined
+def part32(pointer: Pointer, offset: Number, count: Number) -> Vector:
+    """Up to sixteen int32."""
+    return load32(pointer, offset) if count >= LANES else load32_some(pointer, offset, count)
+
+
+@inlined
+def put_part8(pointer: Pointer, offset: Number, value: Vector, count: Number) -> None:
+    """Store up to sixteen int8."""
+    if count >= LANES:
+        store8(pointer, offset, value)
+    else:
+        store8_some(pointer, offset, value, count)
+
+
+@inlined
+def put_part32(pointer: Pointer, offset: Number, value: Vector, count: Number) -> None:
+    """Store up to sixteen int32."""
+    if count >= LANES:
+        store32(pointer, offset, value)
+    else:
+        store32_some(pointer, offset, value, count)
+
+
+@inlined
+def aligned(size: Number) -> Number:
+    """Rounded up to a cache line."""
+    return (size + 63) // 64 * 64
+
+
+@inlined
+def lower_clamp(row: OperationRow) -> Number:
+    """The smallest value that may leave: the ReLU instructions never go below the zero point."""
+    if row.opcode == _CONV_RELU or row.opcode == _ACT_RELU:
+        return max(row.act_min, row.out_zp)
+    return row.act_min
+
+
+@inlined
+def put_scale(constants: Pointer, lane: Number, multiplier: Number, shift: Number) -> None:
+    """One lane's multiplier and shift, as `requantize` takes them."""
+    shift = max(-31, min(31, shift))
+    constants[lane + LEFT // 4] = max(shift, 0)
+    constants[lane + LEAST // 4] = _INT32_MIN + 1 if multiplier == _INT32_MIN else _INT32_MIN
+    constants[lane + MULTIPLIER // 4] = multiplier
+    constants[lane + RIGHT // 4] = max(-shift, 0)
+
+
+@inlined
+def may_saturate(row: OperationRow) -> Number:
+    """Whether nothing but int8 limits the results, and nothing is added to the sums."""
+    whole = lower_clamp(row) == -128 and row.act_max == 127
+    return whole and row.out != _WIDE and row.init != _PARTIAL
+
+
+@inlined
+def summed_terms(row: OperationRow) -> Number:
+    """How many products a sum has."""
+    taps = 1 if row.opcode == _MAT_MUL else row.kernel_height * row.kernel_width
+    return taps if row.opcode == _DEPTH else taps * row.in_channels
+
+
+@inlined
+def lane_channel(vector: Number, lane: Number, quad: Number) -> Number:
+    """Which channel of a block a lane of its vectors has: as they follow each other, or in a quad, four
+    vectors, as `store8_quad` puts them together."""
+    if quad:
+        return lane // 4 * LANES + vector * 4 + lane % 4
+    return vector * LANES + lane
+
+
+@routine
+def channel_constants(
+    row: OperationRow, sram: Pointer, channel: Number, vector: Number, quad: Number, constants: Pointer
+) -> None:
+    """The biases and scales of a vector of the block that begins with `channel`; beyond the last channel
+    repeat it."""
+    last = row.out_channels - 1
+    records, multiplier, shift = row.param_addr, row.out_mult, row.out_shift
+    biased, per_channel = row.init == _BIAS, row.quant == _CHANNEL
+    is_down = 1 if summed_terms(row) <= _MAX_TERMS else 0
+    for lane in range(LANES):
+        record = records + min(channel + lane_channel(vector, lane, quad), last) * _RECORD_BYTES
+        constants[lane] = get32(sram, record) if biased else 0
+        if per_channel:
+            multiplier, shift = get32(sram, record + 4), get32(sram, record + 8)
+        put_scale(constants, lane, multiplier, shift)
+        if not (-MAX_DOWN_SHIFT <= shift < 0 <= multiplier and -_LARGE_BIAS < constants[lane] < _LARGE_BIAS):
+            is_down = 0
+    constants[IS_DOWN // 4] = is_down
+
+
+class Places(NamedTuple):
+    """For each pixel its offset in OUT, and in ACC where that is read."""
+
+    outs: Pointer
+    accs: Pointer
+
+
+class ChannelBlock(NamedTuple):
+    """`columns` vectors of output channels from `channel` on: whether they are a quad, their constants."""
+
+    channel: Number
+    columns: Number
+    quad: Number
+    constants: Pointer
+
+
+class Pixels(NamedTuple):
+    """Pixels `first` to `last` of a tile, whose pixel 0 is pixel `at` of the output."""
+
+    first: Number
+    last: Number
+    at: Number
+
+
+@routine
+def place_outputs(row: OperationRow, places: Places) -> None:
+    """Fill in the places."""
+    at = 0
+    partial = row.init == _PARTIAL
+    out_row, out_pixel, acc_row, acc_pixel = (
+        row.out_row_stride,
+        row.out_pixel_stride,
+        row.acc_row_stride,
+        row.acc_pixel_stride,
+    )
+    width = row.out_width
+    for y in range(row.out_height):
+        for x in range(width):
+            places.outs[at + x] = y * out_row + x * out_pixel
+        if partial:
+            for x in range(width):
+                places.accs[at + x] = y * acc_row + x * acc_pixel
+        at += width
+
+
+@routine
+def finish(
+    row: OperationRow, sram: Pointer, tile: Pointer, block: ChannelBlock, pixels: Pixels, places: Places
+) -> None:
+    """What leaves for some pixels of a tile of sums, of `columns` vectors each."""
+    columns, constants, channel, at = block.columns, block.constants, block.channel, pixels.at
+    outs, accs = places.outs, places.accs
+    partial = row.init == _PARTIAL
+    for v in range(columns):
+        count = row.out_channels - channel - v * LANES
+        acc = row.acc_addr + 4 * (channel + v * LANES)
+        if row.out == _WIDE:
+            out = row.out_addr + 4 * (channel + v * LANES)
+            for p in range(pixels.first, pixels.last):
+                total = load32(tile, (p * columns + v) * BYTES32)
+                if partial:
+                    total = add(total, part32(sram, acc + accs[at + p], count))
+                put_part32(sram, out + outs[at + p], total, count)
+        else:
+            out = row.out_addr + channel + v * LANES
+            here = v * CONSTANT_BYTES
+            left, least = load32(constants, here + LEFT), load32(constants, here + LEAST)
+            multiplier, right = load32(constants, here + MULTIPLIER), load32(constants, here + RIGHT)
+            if may_saturate(row) and constants[(here + IS_DOWN) // 4] != 0:
+                zero_point = splat(row.out_zp)
+                even, odd = even_down_offset(right, zero_point), odd_down_offset(right, zero_point)
+                for p in range(pixels.first, pixels.last):
+                    total = load32(tile, (p * columns + v) * BYTES32)
+                    scaled = requantize_down(total, multiplier, right, even, odd)
+                    if count >= LANES:
+                        store8_saturated(sram, out + outs[at + p], scaled)
+                    else:
+                        limited = minimum(maximum(scaled, splat(-128)), splat(127))
+                        store8_some(sram, out + outs[at + p], limited, count)
+                continue
+            zero_point, low, high = splat(row.out_zp), splat(lower_clamp(row)), splat(row.act_max)
+            for p in range(pixels.first, pixels.last):
+                total = load32(tile, (p * columns + v) * BYTES32)
+                if partial:
+                    total = add(total, part32(sram, acc + accs[at + p], count))
+                scaled = add(requantize(total, left, least, multiplier, right), zero_point)
+                put_part8(sram, out + outs[at + p], minimum(maximum(scaled, low), high), count)
+
+
+@routine
+def finish_quad(
+    row: OperationRow, sram: Pointer, tile: Pointer, block: ChannelBlock, pixels: Pixels, places: Places
+) -> None:
+    """`finish` of a quad, where int8 limits the results and nothing else, with scales that go down alone."""
+    constants, outs, at = block.constants, places.outs, pixels.at
+    zero_point, out = splat(row.out_zp), row.out_addr + block.channel
+    m0, m1 = load32(constants, MULTIPLIER), load32(constants, CONSTANT_BYTES + MULTIPLIER)
+    m2 = load32(constants, 2 * CONSTANT_BYTES + MULTIPLIER)
+    m3 = load32(constants, 3 * CONSTANT_BYTES + MULTIPLIER)
+    r0, r1 = load32(constants, RIGHT), load32(constants, CONSTANT_BYTES + RIGHT)
+    r2, r3 = load32(constants, 2 * CONSTANT_BYTES + RIGHT), load32(constants, 3 * CONSTANT_BYTES + RIGHT)
+    e0, o0 = even_down_offset(r0, zero_point), odd_down_offset(r0, zero_point)
+    e1, o1 = even_down_offset(r1, zero_point), odd_down_offset(r1, zero_point)
+    e2, o2 = even_down_offset(r2, zero_point), odd_down_offset(r2, zero_point)
+    e3, o3 = even_down_offset(r3, zero_point), odd_down_offset(r3, zero_point)
+    for p in range(pixels.first, pixels.last):
+        here = p * 4 * BYTES32
+        a = requantize_down(load32(tile, here), m0, r0, e0, o0)
+        b = requantize_down(load32(tile, here + BYTES32), m1, r1, e1, o1)
+        c = requantize_down(load32(tile, here + 2 * BYTES32), m2, r2, e2, o2)
+        d = requantize_down(load32(tile, here + 3 * BYTES32), m3, r3, e3, o3)
+        store8_quad(sram, out + outs[at + p], a, b, c, d)

@@ -1,0 +1,63 @@
+"""Rows of pixels interleaved into groups, so that one instruction multiplies the taps of a column."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from dlasim.native.routine import Number, Pointer, intrinsic, routine
+from dlasim.sim.fast_engine.dot import GROUP_BYTES
+from dlasim.sim.fast_engine.memory_access import store32
+from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED_BYTES
+from dlasim.sim.fast_engine.vectors import BYTES32, LANES, place, splat_constant
+
+GROUP_ROWS = GROUP_BYTES // STAGED_BYTES  # rows whose values one group holds
+
+_I8, _I16, _I32 = (ir.IntType(bits) for bits in (8, 16, 32))
+_BYTES = ir.VectorType(_I8, LANES)
+_SUMS = ir.VectorType(_I32, LANES)
+_FLIPPED = 0x80808080  # the top bits, which make int8 of uint8 that are 128 higher
+
+
+@intrinsic
+def interleave(
+    builder: ir.IRBuilder,
+    rows: ir.Value,
+    first: ir.Value,
+    second: ir.Value,
+    third: ir.Value,
+    fourth: ir.Value,
+) -> ir.Value:
+    """Sixteen groups of the values at four offsets, or at the first two where a group holds two shorts."""
+    offsets = (first, second, third, fourth)
+    loaded = [builder.load(place(builder, rows, offset, _BYTES), align=1) for offset in offsets]
+    while len(loaded) > 4 // GROUP_ROWS:
+        half = len(loaded) // 2
+        loaded = [_zip(builder, loaded[i], loaded[i + half]) for i in range(half)]
+    if IS_QUAD:
+        return builder.xor(builder.bitcast(loaded[0], _SUMS), splat_constant(_FLIPPED))
+    return builder.bitcast(builder.sext(loaded[0], ir.VectorType(_I16, 2 * LANES)), _SUMS)
+
+
+def _zip(builder: ir.IRBuilder, even: ir.Value, odd: ir.Value) -> ir.Value:
+    count = even.type.count
+    order = [number // 2 + count * (number % 2) for number in range(2 * count)]
+    return builder.shuffle_vector(even, odd, ir.Constant(ir.VectorType(_I32, 2 * count), order))
+
+
+@routine
+def interleave_rows(
+    rows: Pointer,
+    at: Number,
+    row_bytes: Number,
+    last: Number,
+    width: Number,
+    pixel_bytes: Number,
+    columns: Pointer,
+) -> None:
+    """`width` pixels of up to GROUP_ROWS rows, the last of them `last` bytes below the one at `at`."""
+    second = at + min(row_bytes, last)
+    third, fourth = at + min(2 * row_bytes, last), at + last
+    for x in range(width):
+        moved = x * pixel_bytes
+        group = interleave(rows, at + moved, second + moved, third + moved, fourth + moved)
+        store32(columns, x * BYTES32, group)

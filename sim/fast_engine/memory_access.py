@@ -1,0 +1,186 @@
+"""Memory as the kernels reach it: pointers and byte offsets, vectors whole or in part, plain copies."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from dlasim.native.expressions import MEMORY, TypedPointer
+from dlasim.native.record import Integer
+from dlasim.native.routine import intrinsic
+from dlasim.sim.fast_engine.operation_rows import OperationRow
+from dlasim.sim.fast_engine.vectors import LANES, call_llvm, place, splat_constant, splat_value, typed
+
+_I1, _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+_LANES8, _LANES32 = ir.VectorType(_I8, LANES), ir.VectorType(_I32, LANES)
+
+
+def _mask(builder: ir.IRBuilder, count: ir.Value) -> ir.Value:
+    """True in the first `count` lanes."""
+    numbers = ir.Constant(_LANES32, list(range(LANES)))
+    return builder.icmp_signed("<", numbers, splat_value(builder, builder.trunc(count, _I32), _LANES32))
+
+
+def _masked_load(
+    builder: ir.IRBuilder, pointer: ir.Value, count: ir.Value, vector: ir.VectorType
+) -> ir.Value:
+    name = f"llvm.masked.load.v{LANES}i{vector.element.width}.p0"
+    arguments = [pointer, ir.Constant(_I32, 1), _mask(builder, count), ir.Constant(vector, None)]
+    return call_llvm(builder, name, vector, arguments)
+
+
+def _masked_store(builder: ir.IRBuilder, value: ir.Value, pointer: ir.Value, count: ir.Value) -> None:
+    name = f"llvm.masked.store.v{LANES}i{value.type.element.width}.p0"
+    call_llvm(builder, name, ir.VoidType(), [value, pointer, ir.Constant(_I32, 1), _mask(builder, count)])
+
+
+@intrinsic
+def load8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
+    """Sixteen int8, sign-extended."""
+    address = place(builder, pointer, offset, _LANES8)
+    return builder.sext(builder.load(address, align=1), _LANES32)
+
+
+@intrinsic
+def load8_some(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, count: ir.Value) -> ir.Value:
+    """The first `count` of sixteen int8, sign-extended; zeros beyond, where memory is not touched."""
+    address = place(builder, pointer, offset, _LANES8)
+    return builder.sext(_masked_load(builder, address, count, _LANES8), _LANES32)
+
+
+@intrinsic
+def load32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
+    """Sixteen int32."""
+    return builder.load(place(builder, pointer, offset, _LANES32), align=4)
+
+
+@intrinsic
+def load32_some(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, count: ir.Value) -> ir.Value:
+    """The first `count` of sixteen int32; zeros beyond, where memory is not touched."""
+    return _masked_load(builder, place(builder, pointer, offset, _LANES32), count, _LANES32)
+
+
+@intrinsic
+def store8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
+    """The low bytes of all lanes."""
+    address = place(builder, pointer, offset, _LANES8)
+    builder.store(builder.trunc(value, _LANES8), address, align=1)
+
+
+@intrinsic
+def store8_some(
+    builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value, count: ir.Value
+) -> None:
+    """The low bytes of the first `count` lanes."""
+    address = place(builder, pointer, offset, _LANES8)
+    _masked_store(builder, builder.trunc(value, _LANES8), address, count)
+
+
+@intrinsic
+def store8_saturated(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
+    """All lanes as int8, those out of its range as its nearest value."""
+    for relation, limit in ((">", splat_constant(-128)), ("<", splat_constant(127))):
+        value = builder.select(builder.icmp_signed(relation, value, limit), value, limit)
+    builder.store(builder.trunc(value, _LANES8), place(builder, pointer, offset, _LANES8), align=1)
+
+
+@intrinsic
+def store8_quad(
+    builder: ir.IRBuilder,
+    pointer: ir.Value,
+    offset: ir.Value,
+    first: ir.Value,
+    second: ir.Value,
+    third: ir.Value,
+    fourth: ir.Value,
+) -> None:
+    """All lanes of four vectors as int8, saturated: the first four lanes of each, then the next four, and so
+    on; AVX-512 puts them together that way."""
+    shorts, packed = ir.VectorType(_I16, 2 * LANES), ir.VectorType(_I8, 4 * LANES)
+    halves = [
+        call_llvm(builder, "llvm.x86.avx512.packssdw.512", shorts, pair)
+        for pair in ([first, second], [third, fourth])
+    ]
+    value = call_llvm(builder, "llvm.x86.avx512.packsswb.512", packed, halves)
+    builder.store(value, place(builder, pointer, offset, packed), align=1)
+
+
+@intrinsic
+def store32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
+    """All lanes."""
+    builder.store(value, place(builder, pointer, offset, _LANES32), align=4)
+
+
+@intrinsic
+def store32_some(
+    builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value, count: ir.Value
+) -> None:
+    """The first `count` lanes."""
+    _masked_store(builder, value, place(builder, pointer, offset, _LANES32), count)
+
+
+@intrinsic
+def get32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
+    """One int32."""
+    return builder.sext(builder.load(place(builder, pointer, offset, _I32), align=1), _I64)
+
+
+@intrinsic
+def put32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
+    """Write the low 32 bits of an integer."""
+    builder.store(builder.trunc(value, _I32), place(builder, pointer, offset, _I32), align=1)
+
+
+@intrinsic
+def get8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
+    """One int8."""
+    return builder.sext(builder.load(place(builder, pointer, offset, _I8)), _I64)
+
+
+@intrinsic
+def put8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value) -> None:
+    """Write the low byte of an integer."""
+    builder.store(builder.trunc(value, _I8), place(builder, pointer, offset, _I8))
+
+
+@intrinsic
+def shifted(builder: ir.IRBuilder, pointer: TypedPointer, offset: ir.Value) -> TypedPointer:
+    """The pointer, `offset` bytes further."""
+    return pointer._replace(pointer=builder.bitcast(place(builder, pointer, offset, _I8), MEMORY))
+
+
+@intrinsic
+def row_at(builder: ir.IRBuilder, rows: TypedPointer, offset: ir.Value) -> TypedPointer:
+    """The operation's row that lies `offset` bytes beyond the first."""
+    found: TypedPointer = shifted(builder, rows, offset)
+    return found._replace(kind=OperationRow)
+
+
+@intrinsic
+def table_at(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> TypedPointer:
+    """The int32 that lie `offset` bytes beyond the pointer."""
+    return typed(builder, place(builder, pointer, offset, _I32), Integer(32))
+
+
+@intrinsic
+def pointer_at(builder: ir.IRBuilder, address: ir.Value) -> TypedPointer:
+    """The bytes at an address that the host passed as a number."""
+    return typed(builder, builder.inttoptr(address, _I8.as_pointer()), Integer(8))
+
+
+@intrinsic
+def copy_bytes(
+    builder: ir.IRBuilder,
+    target: ir.Value,
+    target_offset: ir.Value,
+    source: ir.Value,
+    source_offset: ir.Value,
+    size: ir.Value,
+) -> None:
+    """memcpy."""
+    to, source_place = place(builder, target, target_offset, _I8), place(builder, source, source_offset, _I8)
+    call_llvm(
+        builder,
+        "llvm.memcpy.p0.p0.i64",
+        ir.VoidType(),
+        [to, source_place, size, ir.Constant(_I1, 0)],
+    )

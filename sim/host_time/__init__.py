@@ -1,0 +1,1 @@
+"""How long the CPU's part takes, estimated operator by operator."""

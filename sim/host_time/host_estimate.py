@@ -1,0 +1,130 @@
+"""How long host calls take on a plain in-order CPU: an estimate, for when no CPU is simulated.
+
+Cycles for each of what a kernel of the virtual prototype's firmware loops over, fitted to its instructions on
+a core that executes one a cycle (`benchmarks/cpu_estimate.py`); the virtual prototype measures instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from types import SimpleNamespace
+
+from dlasim.dataclass import dataclass
+from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import decode_attributes
+from dlasim.isa.program import HostCall, Program
+from dlasim.sim.host_time import host_loops as loops
+from dlasim.sim.host_time import unquantized_rates
+from dlasim.sim.host_time.host_work import Shape, Work
+
+DOORBELL_CYCLES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Cycles of a call, and for each of what it works on; `more` are those of loops of another kind."""
+
+    call: float = 300
+    mac: float = 0
+    read: float = 0  # element of the first input
+    written: float = 0  # element of the outputs
+    more: Callable[[Work], float] | None = None
+
+
+RATES = {
+    "CONV_2D": Rates(mac=2.9, written=29, more=loops.convolution),
+    "TRANSPOSE_CONV": Rates(written=27, more=loops.transposed),
+    "DEPTHWISE_CONV_2D": Rates(mac=4.1, written=34, more=loops.depthwise),
+    "FULLY_CONNECTED": Rates(written=30, more=loops.matrix),
+    "ADD": Rates(more=loops.sums(32.6)),
+    "SUB": Rates(more=loops.sums(32.6)),
+    "MUL": Rates(written=33, more=loops.rows(110)),
+    "DIV": Rates(more=loops.quotients),
+    "PRODUCT": Rates(more=loops.products),
+    "SQUARED_DIFFERENCE": Rates(more=loops.sums(35)),
+    "BATCH_MATMUL": Rates(written=28, more=loops.matrices),
+    "REQUANT": Rates(written=25.5, more=loops.channel_blocks),
+    "PRELU": Rates(written=38, more=loops.rows(110)),
+    "LUT": Rates(call=210, written=4.5, more=loops.long_entries),
+    "AVERAGE_POOL_2D": Rates(written=38, more=loops.window_elements(2.6)),
+    "MAX_POOL_2D": Rates(written=34, more=loops.window_elements(2.6)),
+    "MEAN": Rates(read=18, written=80),
+    "SOFTMAX": Rates(call=260, more=loops.softmax),
+    "PAD": Rates(more=loops.padding),
+    "CONCATENATION": Rates(call=150, more=loops.concatenation),
+    "STRIDED_COPY": Rates(more=loops.strided),
+    "GATHER": Rates(more=loops.picked(32, loops.behind_axis)),
+    "GATHER_ND": Rates(more=loops.picked(46, loops.behind_indices)),
+    "RESIZE_NEAREST": Rates(more=loops.picked(33, lambda work: (1, *work.output)[-1])),
+    "RESIZE_BILINEAR": Rates(written=29.7, more=loops.pixels(48)),
+    "RESIZE_FLOAT": Rates(more=unquantized_rates.resizing),
+    "QUANTIZE": Rates(call=250, written=19.3, more=loops.narrow_halves),
+    "QUANTIZE_TABLE": Rates(call=420, written=9.8),
+    "RESCALE": Rates(call=190, written=41),
+    "SVDF": Rates(more=loops.filters),
+    "MATRIX_SUMS": Rates(written=15, more=loops.sums_of_products),
+    "LSTM_CELL": Rates(call=630, written=184),
+    "CONV_2D_16": Rates(mac=7.8, written=158, more=loops.int16_windows),
+    "FULLY_CONNECTED_16": Rates(mac=7.8, written=100),
+    "TRANSPOSE_CONV_16": Rates(written=130, more=loops.int16_transposed),
+    "ARITHMETIC_16": Rates(call=210, more=loops.int16_arithmetic),
+    "POOL_16": Rates(written=35, more=loops.window_elements(9.2)),
+    "MEAN_16": Rates(read=20.5, written=80),
+    "SOFTMAX_16": Rates(written=60, more=loops.pixels(110)),
+    "SOFTMAX_FLOAT": Rates(written=432),
+    "LUT_16": Rates(call=200, written=22),
+    "SIGMOID_16": Rates(call=220, written=35.5),
+    "LEAKY_16": Rates(call=170, written=40),
+    "DECODE_BOXES": Rates(written=940),
+    "SUPPRESS_BOXES": Rates(more=loops.detections),
+    "DEQUANTIZE": Rates(call=210, written=98.5),
+    "CAST": Rates(more=unquantized_rates.conversions),
+    "BINARY": Rates(more=unquantized_rates.unquantized_binary),
+    "UNARY": Rates(more=unquantized_rates.unquantized_unary),
+    "ARG_MAX": Rates(more=unquantized_rates.search),
+    "REDUCE": Rates(more=unquantized_rates.reduction),
+    "CUMULATIVE_SUM": Rates(more=unquantized_rates.running_sums),
+    "TOP_K": Rates(call=290, more=loops.greatest),
+    "L2_NORMALIZATION": Rates(read=30, more=loops.pixels(400)),
+    "COMPARE": Rates(more=unquantized_rates.comparison),
+    "SELECT": Rates(written=51),
+}
+OTHERS = Rates(read=16, written=16)  # the firmware has no kernel to measure
+_MEASURED = {operator.name for operator in host_ops.HOST_OPERATORS if operator.firmware}
+assert RATES.keys() >= _MEASURED, f"no rates for {_MEASURED - RATES.keys()}"
+assert RATES.keys() <= host_ops.BY_NAME.keys(), "rates of no host operator"
+
+
+def call_cycles(program: Program, call: HostCall) -> int:
+    """Estimated CPU cycles of a host call of a program."""
+    shapes = [
+        [program.tensors[n].shape for n in numbers if n >= 0] for numbers in (call.inputs, call.outputs)
+    ]
+    read, written = (
+        [program.tensors[n].type.name for n in numbers[:1] if n >= 0]
+        for numbers in (call.inputs, call.outputs)
+    )
+    macs = program.layers[call.layer].macs
+    types = (*read, "int8")[0], (*written, "int8")[0]
+    return operator_cycles(shapes[0], shapes[1], call.code, macs, call.attributes, types)
+
+
+def operator_cycles(
+    inputs: Sequence[Shape],
+    outputs: Sequence[Shape],
+    code: int,
+    macs: int,
+    words: Sequence[int] = (),
+    types: tuple[str, str] = ("int8", "int8"),
+) -> int:
+    """Estimated CPU cycles of a host operator on tensors of these shapes; `words` are its attributes, `types`
+    those of its first input and output."""
+    operator = host_ops.BY_CODE[code]
+    rates = RATES.get(operator.name, OTHERS)
+    attributes: SimpleNamespace | None = None
+    if len(words) == operator.words:
+        attributes = decode_attributes(operator, words)
+    work = Work(inputs, outputs, macs, attributes, *types)
+    cycles = rates.call + rates.mac * macs + rates.written * work.written + rates.read * prod(work.input(0))
+    return round(cycles + (rates.more(work) if rates.more else 0))

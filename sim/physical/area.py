@@ -1,0 +1,336 @@
+"""The area of a machine's logic, from synthesis of the RTL's blocks. `memory_macros.py` has its memories.
+
+`tools/synthesis.py` measures blocks with a few values of each parameter. Between them and beyond, area and
+flip-flops of a block are linear in the counts that `_TERMS` lists, fitted here by least squares of relative
+errors. `docs/area.md` explains what is counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+
+from dlasim.dataclass import dataclass
+from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit
+from dlasim.isa.registers import REGISTER_BITS
+from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
+
+_POINTS = Path(__file__).parent / "area_points.csv"
+COMPONENTS = {
+    "mac": "the MAC unit: multipliers, adders, requantizers, addresses, requests for words",
+    "vector": "the VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words",
+    "dma": "both directions of the DMA, the bus between them, requests for words",
+    "ports": "the SRAM's ports: the arbiter, and the multiplexers between ports and banks",
+    "queues": "the four units' queues",
+    "control": "host window, counters, and the issue stage",
+    "accumulators": "the accumulators of all output lanes, if they are flip-flops",
+}
+DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
+LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
+LANE_DIVISIONS = 1  # likewise
+DMA_UNITS = 2  # in and out
+RESULT_FLIP_FLOPS = 394  # of a MAC lane's 458: those behind the accumulator, its requantizer's included
+FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
+_HALVES = 2  # of the accumulators: one adds up while the other's results leave
+_BYTE_BITS, _SUM_BITS = 8, 32
+_BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
+_OPCODE_AND_FIELDS = 12  # bits of a command word that a compute unit's queue keeps
+
+Parameters = Mapping[str, int]
+Terms = list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Thousands of gate equivalents, and the flip-flops among them."""
+
+    kge: float = 0.0
+    flip_flops: float = 0.0
+
+    def __add__(self, other: Area) -> Area:
+        return Area(self.kge + other.kge, self.flip_flops + other.flip_flops)
+
+    def __sub__(self, other: Area) -> Area:
+        return self + -1.0 * other
+
+    def __rmul__(self, count: float) -> Area:
+        return Area(count * self.kge, count * self.flip_flops)
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisPoint:
+    """One synthesis."""
+
+    block: str
+    parameters: Parameters
+    area: Area
+    tools: str
+
+
+def _constant(_: Parameters) -> Terms:
+    return [1.0]
+
+
+def _queue(sizes: Parameters) -> Terms:
+    """Bits of slots, and of those that lead from all slots to the head."""
+    width, depth = sizes["WIDTH"], sizes["DEPTH"]
+    return [1.0, width * depth, width * (depth - 1)]
+
+
+def _dma(sizes: Parameters) -> Terms:
+    return [1.0, sizes["BEAT_BYTES"], float(sizes.get("BURST_OVERHEAD", 0) > 0)]
+
+
+def _mac(sizes: Parameters) -> Terms:
+    """Multipliers, accumulators, and operands of adder trees beyond the first."""
+    inputs, outputs = sizes["INPUT_LANES"], sizes["OUTPUT_LANES"]
+    lanes = inputs if outputs == 1 else outputs
+    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1)]
+
+
+def _ports(sizes: Parameters) -> Terms:
+    """Ports; streams whose next address a further port needs; banks that a port looks at."""
+    ports, banks, width = sizes["PORTS"], sizes["BANKS"], sizes["BANK_BYTES"]
+    address_bits = math.log2(width) + 3 * math.log2(banks)
+    return [1.0, ports, (ports - 1) * address_bits, ports * banks]
+
+
+def _crossbar(sizes: Parameters) -> Terms:
+    """Bytes of words that ports choose among banks and banks among ports, gates in front of banks, addresses
+    to banks, and the bits that keep a port's bank until its word comes."""
+    ports, banks, width = sizes["PORTS"], sizes["BANKS"], sizes["BANK_BYTES"]
+    to_ports, to_banks = ports * (banks - 1) * width, (ports - 1) * banks * width
+    return [to_ports, to_banks, banks * width, ports * banks, ports * math.log2(banks)]
+
+
+def _words(sizes: Parameters) -> Terms:
+    """Bits of an address without those within a word, and the comparisons with a buffer that has a limit."""
+    limits = [float(sizes[name] > 0) for name in _BUFFERS if name in sizes]
+    return [1.0, 32 - math.log2(sizes["BANK_BYTES"]), *limits]
+
+
+def _dma_words(sizes: Parameters) -> Terms:
+    """A beat's bytes, each of which may lie in another word."""
+    return [1.0, sizes["BEAT_BYTES"] * (32 - math.log2(sizes["BANK_BYTES"]))]
+
+
+# What the area of each block is linear in.
+_TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
+    "pe": _constant,
+    "mac_lane": _constant,
+    "accumulators": lambda sizes: [1.0, sizes["PLACES"]],
+    "vector_lane": _constant,
+    "requantizer": _constant,
+    "divider": _constant,
+    "queue": _queue,
+    "dma_bus": _constant,
+    "dma": _dma,
+    "host": _constant,
+    "issue": _constant,
+    "checks": _constant,
+    "vector": lambda sizes: [1.0, sizes["LANES"]],
+    "softmax": lambda sizes: [1.0, sizes["LANES"]],
+    "mac_results": _constant,
+    "ports": _ports,
+    "crossbar": _crossbar,
+    "mac": _mac,
+    "mac_words": _words,
+    "vector_words": _words,
+    "dma_words": _dma_words,
+    "top": lambda sizes: [1.0, sizes["DMA_BANDWIDTH"]],
+}
+
+
+def block_area(block: str, **sizes: int) -> Area:
+    """The area of a block of the RTL with these parameters, without the blocks in it."""
+    terms = _TERMS[block](sizes)
+    kge, flip_flops = (
+        sum((coefficient * term for coefficient, term in zip(fitted, terms, strict=True)), 0.0)
+        for fitted in _coefficients(block)
+    )
+    return Area(kge, flip_flops)
+
+
+@lru_cache(maxsize=4096)
+def areas(config: DlaConfig) -> Mapping[str, Area]:
+    """The logic of a machine by component."""
+    beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
+    beat = min(beat, config.dma_shared_bandwidth or beat)
+    dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
+    widths = map(_kept_bits, UNITS)
+    queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
+    return {
+        "mac": _mac_area(config),
+        "vector": _vector_area(config),
+        "dma": DMA_UNITS * (dma + _words_area(config, "dma_words", BEAT_BYTES=beat))
+        + block_area("dma_bus")
+        + block_area("top", DMA_BANDWIDTH=beat),
+        "ports": _ports_area(config),
+        "queues": sum(queues, Area()),
+        "control": block_area("host") + block_area("issue") + block_area("checks"),
+        "accumulators": _accumulators_area(config),
+    }
+
+
+def mac_lanes(config: DlaConfig) -> int:
+    """Accumulators that add at a time."""
+    return config.depthwise_lanes * math.prod(config.pixel_tile)
+
+
+def flip_flops_behind_sums(config: DlaConfig) -> float:
+    """Those of a machine that a result passes once; its lanes share requantizers."""
+    lanes, requantizer = mac_lanes(config), block_area("requantizer").flip_flops
+    shared = _shared(config.mac_results, lanes)
+    return lanes * (RESULT_FLIP_FLOPS - requantizer) + shared * requantizer
+
+
+def accumulator_words(config: DlaConfig) -> int:
+    """Words of a lane. A machine whose results may wait has twice as many as pixels of a block; one whose
+    accumulators have no limit can't be built, and counts as one that has a single word."""
+    return _HALVES * config.accumulators if _results_may_wait(config) and config.accumulators else 1
+
+
+def _results_may_wait(config: DlaConfig) -> bool:
+    return bool(config.sram_bandwidth or config.mac_results)
+
+
+def _accumulators_area(config: DlaConfig) -> Area:
+    """All words, if they are flip-flops; of a single one each lane has its own."""
+    words = accumulator_words(config)
+    if config.accumulator_storage == "memory" or words == 1:
+        return Area()
+    return mac_lanes(config) * block_area("accumulators", PLACES=words)
+
+
+def _mac_area(config: DlaConfig) -> Area:
+    """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer. An array for
+    several pixels at a time, which the RTL has not, counts as one with as many times the output lanes."""
+    inputs, outputs = config.lanes
+    lanes, pixels = mac_lanes(config), math.prod(config.pixel_tile)
+    requantizers = _shared(config.mac_results, lanes)
+    lane = block_area("mac_lane") - block_area("requantizer")
+    return (
+        block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * pixels)
+        + config.pes * block_area("pe")
+        + lanes * lane
+        + requantizers * block_area("requantizer")
+        + (block_area("mac_results") if _results_may_wait(config) else Area())
+        + _words_area(
+            config,
+            "mac_words",
+            LINE_BUFFER_BYTES=config.line_buffer_bytes,
+            WEIGHT_BUFFER_BYTES=config.weight_buffer_bytes,
+        )
+        + _stages(config, "mac_fill", _BYTE_BITS * (inputs * pixels + inputs * outputs))
+        + _stages(config, "mac_drain", _SUM_BITS * requantizers)
+    )
+
+
+def _vector_area(config: DlaConfig) -> Area:
+    lanes, requantizer, divider = config.elements, block_area("requantizer"), block_area("divider")
+    lane = block_area("vector_lane") - LANE_REQUANTIZATIONS * requantizer - LANE_DIVISIONS * divider
+    return (
+        block_area("vector", LANES=lanes)
+        + block_area("softmax", LANES=lanes)
+        + lanes * lane
+        + _shared(config.vector_requantizations, LANE_REQUANTIZATIONS * lanes) * requantizer
+        + _shared(config.vector_divisions, LANE_DIVISIONS * lanes) * divider
+        + _words_area(config, "vector_words", LINE_BUFFER_BYTES=config.line_buffer_bytes)
+        + _stages(config, "vector_fill", 2 * _BYTE_BITS * lanes)
+        + _stages(config, "vector_drain", _SUM_BITS * lanes)
+    )
+
+
+def _stages(config: DlaConfig, name: str, bits: int) -> Area:
+    """Pipeline registers of so many bits for each cycle of filling or draining that the RTL does not need."""
+    limit = PARAMETERS[name].rtl_limit
+    more = max(getattr(config, name) - (limit.low if limit else 0), 0)
+    flip_flops: float = more * bits
+    return flip_flops * Area(FLIP_FLOP_KGE, 1)
+
+
+def _words_area(config: DlaConfig, block: str, **sizes: int) -> Area:
+    """What asks the SRAM's ports for a unit's words. Ports without a limit give every word at once."""
+    if not config.sram_bandwidth:
+        return Area()
+    return block_area(block, BANK_BYTES=config.sram_bandwidth, **sizes)
+
+
+def _ports_area(config: DlaConfig) -> Area:
+    """Ports of the DMA units' own have no arbiter. Those without a limit have no size, and count as none."""
+    if not config.sram_bandwidth:
+        return Area()
+    ports, banks, width = config.sram_ports, config.sram_banks, config.sram_bandwidth
+    all_ports = ports + DMA_UNITS * config.sram_dma_ports
+    return block_area("ports", PORTS=ports, BANKS=banks, BANK_BYTES=width) + block_area(
+        "crossbar", PORTS=all_ports, BANKS=banks, BANK_BYTES=width
+    )
+
+
+def _shared(rate: float, most: int) -> int:
+    """How many it takes for a rate, of which 0 has no limit."""
+    return min(math.ceil(rate), most) if rate else most
+
+
+def slot_bits() -> int:
+    """Bits of one operation in each of the queues."""
+    return sum(map(_kept_bits, UNITS))
+
+
+@cache
+def _kept_bits(unit: Unit) -> int:
+    """Bits of an operation in its unit's queue."""
+    registers = {name for i in INSTRUCTIONS if i.unit is unit for name in i.registers}
+    computes = unit in (Unit.MAC, Unit.VECTOR)
+    return len(registers) * REGISTER_BITS + (_OPCODE_AND_FIELDS if computes else 0)
+
+
+@cache
+def _coefficients(block: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Thousands of gates, and flip-flops, for each of the block's terms."""
+    points = [point for point in measured_points() if point.block == block]
+    terms = [_TERMS[block](point.parameters) for point in points]
+    return (
+        fit_relative(terms, [point.area.kge for point in points]),
+        fit_relative(terms, [point.area.flip_flops for point in points]),
+    )
+
+
+def fit_relative(terms: list[Terms], measured: list[float]) -> tuple[float, ...]:
+    """Least squares of relative errors. More of a term never takes less: one that would has no part in it."""
+    import numpy as np  # which --help does not need
+
+    scale = np.maximum(np.array(measured), 1e-3)  # a block may have no flip-flops
+    rows = np.array(terms) / scale[:, None]
+    used = list(range(rows.shape[1]))
+    while True:
+        solution, *_ = np.linalg.lstsq(rows[:, used], np.array(measured) / scale, rcond=None)
+        least = int(solution.argmin())
+        if solution[least] >= -1e-9:
+            break
+        del used[least]
+    found = dict(zip(used, solution.tolist(), strict=True))
+    return tuple(found.get(number, 0.0) for number in range(rows.shape[1]))
+
+
+@cache
+def measured_points() -> tuple[SynthesisPoint, ...]:
+    """The syntheses that the areas are fitted to."""
+    with _POINTS.open(newline="", encoding="utf-8") as file:
+        return tuple(
+            SynthesisPoint(
+                row["block"],
+                _sizes(row["parameters"]),
+                Area(float(row["kge"]), float(row["flip_flops"])),
+                row["tools"],
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def _sizes(text: str) -> dict[str, int]:
+    pairs = (pair.split("=") for pair in text.split())
+    return {name: int(value) for name, value in pairs}

@@ -1,0 +1,208 @@
+"""The operand checks of every operation: the faults that a unit would raise before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.faults import Fault
+from dlasim.isa.instructions import INT32_BYTES, Channels, Extent, Unit
+from dlasim.isa.registers import Region
+from dlasim.sim.programs import fault_text
+from dlasim.sim.programs.footprint import (
+    Count,
+    Footprint,
+    Truth,
+    all_footprints,
+    dma_prefix,
+    product,
+    system_box,
+)
+from dlasim.sim.programs.operation import Batch
+from dlasim.sim.programs.overlaps import overlaps_output
+from dlasim.sim.programs.stream import Batches, FaultAt
+
+MAX_STEPS = 1 << 48
+Why = Callable[[int], str]  # what is wrong with an operation, by its number in the batch
+READ_ONLY_REGIONS = (Region.CONSTANTS, Region.COMMANDS)
+_CHANNEL_RULES: dict[Channels, tuple[str, Callable[[Count, Count], Truth]]] = {
+    Channels.GROUPED: ("be a multiple of", lambda out, deep: out % deep == 0),
+    Channels.EQUAL: ("equal", lambda out, deep: out == deep),
+}
+_IS_READ_ONLY = np.array([number in READ_ONLY_REGIONS for number in Region])
+
+
+def first_fault(
+    decoded: FaultAt | None, batches: Batches, sram_bytes: int, region_bytes: Mapping[int, int] | None
+) -> FaultAt | None:
+    """The fault at which a stream stops: what decoding found, or what an operation before that raises.
+
+    Without region sizes the system side is taken as large enough.
+    """
+    found = decoded
+    for _, batch in batches:
+        report = check_batch(batch, sram_bytes, region_bytes)
+        faulty = np.flatnonzero(report.codes)
+        if len(faulty):
+            first = int(faulty[0])
+            position = int(batch.positions[first])
+            if found is None or position < found.position:
+                found = report.fault(first, position)
+    return found
+
+
+def check_batch(batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] | None) -> FaultReport:
+    """For each operation the code of its fault, the address at fault and why."""
+    report = FaultReport(len(batch.positions))
+    if batch.instruction.is_transfer:
+        _check_system(report, batch, region_bytes)
+    footprints = all_footprints(batch)
+    for footprint in footprints:
+        _check_operand(report, footprint, sram_bytes)
+    if batch.instruction.is_compute:
+        *sources, output = footprints
+        for source in sources:
+            _check_output(report, batch, source, output)
+    _check_shapes(report, batch)
+    return report
+
+
+class FaultReport:
+    """Keeps the lowest fault code of each operation, and the address that belongs to it."""
+
+    def __init__(self, count: int) -> None:
+        self.codes = np.zeros(count, np.int64)
+        self.addresses = np.zeros(count, np.int64)
+        self._whys: list[tuple[NDArray[np.bool_], Why]] = []
+
+    def fault(self, number: int, position: int) -> FaultAt:
+        """The fault of one operation."""
+        code = Fault(int(self.codes[number]))
+        why = [why for worse, why in self._whys if worse[number]][-1]  # a lower code came later
+        return FaultAt(code, position, int(self.addresses[number]), why(number))
+
+    def note(self, code: Fault, fails: NDArray[np.bool_] | np.bool_, address: Count, why: Why) -> None:
+        """Note that these operations fail; `why` gives the reason for one of them."""
+        if not fails.any():
+            return
+        worse = fails & ((self.codes == 0) | (self.codes > code))
+        self.codes = np.where(worse, int(code), self.codes)
+        self.addresses = np.where(worse, address, self.addresses)
+        self._whys.append((worse, why))
+
+
+def _check_operand(report: FaultReport, footprint: Footprint, sram_bytes: int) -> None:
+    box, operand, present = footprint.box, footprint.operand, footprint.present
+    if present is not True and not present.any():
+        return
+    is_int32 = np.equal(footprint.element_bytes, INT32_BYTES)
+    if is_int32.any():
+        alignment = box.address | box.plane_stride | box.run_stride
+        fails = present & is_int32 & (alignment % INT32_BYTES != 0)
+        report.note(Fault.MISALIGNED, fails, box.address, partial(fault_text.misaligned, footprint))
+    report.note(
+        Fault.SRAM_RANGE,
+        present & np.greater(box.end, sram_bytes),
+        box.address,
+        lambda number: fault_text.beyond_sram(footprint, number, sram_bytes),
+    )
+    if operand.writes or operand.extent is Extent.INPUT:
+        what = f"operand {operand.register}"
+        why = partial(fault_text.overlapping, what, box)
+        report.note(Fault.OVERLAP, present & ~box.is_disjoint, box.address, why)
+
+
+def _check_output(report: FaultReport, batch: Batch, source: Footprint, output: Footprint) -> None:
+    fails = overlaps_output(source, output, batch.instruction.unit)
+    report.note(
+        Fault.OVERLAP, fails, source.box.address, partial(fault_text.overlapping_output, source, output)
+    )
+
+
+def _check_system(report: FaultReport, batch: Batch, region_bytes: Mapping[int, int] | None) -> None:
+    box = system_box(batch)
+    region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
+    if region_bytes is not None:
+        sizes = np.array([region_bytes.get(number, 0) for number in Region], np.int64)
+        report.note(
+            Fault.REGION_RANGE,
+            box.end > sizes[region],
+            box.address,
+            lambda i: fault_text.beyond_region(box, i, int(region[i]), int(sizes[region[i]])),
+        )
+    if batch.instruction.unit is Unit.DMA_OUT:
+        report.note(
+            Fault.REGION_READ_ONLY,
+            _IS_READ_ONLY[region],
+            box.address,
+            lambda i: f"region {Region(int(region[i])).name} cannot be written",
+        )
+        why = partial(fault_text.overlapping, "what it writes to system memory", box)
+        report.note(Fault.OVERLAP, ~box.is_disjoint, box.address, why)
+
+
+def _check_shapes(report: FaultReport, batch: Batch) -> None:
+    instruction, value = batch.instruction, batch.value
+
+    def bad(fails: NDArray[np.bool_], why: Why) -> None:
+        report.note(Fault.BAD_OPERANDS, fails, 0, why)
+
+    if instruction.clamps:
+        low, high = value("ACT_MIN"), value("ACT_MAX")
+        bad(low > high, lambda i: f"ACT_MIN = {low[i]} is above ACT_MAX = {high[i]}")
+    if instruction.channels in _CHANNEL_RULES:
+        out, deep = value("OUT_CHANNELS"), value("IN_CHANNELS")
+        relation, holds = _CHANNEL_RULES[instruction.channels]
+        bad(~holds(out, deep), partial(_channels_text, relation, out, deep))
+    if instruction.has_window and not instruction.pads_window:
+        for axis in (0, 1):
+            bad(_has_empty_window(batch, axis), partial(_empty_window_text, axis))
+    steps = _steps(batch)
+    bad(
+        np.greater(steps, MAX_STEPS),
+        lambda i: f"it has {fault_text.one(steps, i)} steps, more than {MAX_STEPS}",
+    )
+
+
+def _channels_text(relation: str, out: NDArray[np.int64], deep: NDArray[np.int64], number: int) -> str:
+    return f"OUT_CHANNELS = {out[number]} must {relation} IN_CHANNELS = {deep[number]}"
+
+
+def _empty_window_text(axis: int, number: int) -> str:
+    side = ("height", "width")[axis]
+    return f"a window lies wholly outside the input in {side}; see IN_SIZE, OUT_SIZE, KERNEL, STRIDE and PAD"
+
+
+def _steps(batch: Batch) -> Count:
+    """Products, window taps or elements that a compute operation goes through; 0 for a transfer."""
+    instruction = batch.instruction
+    if not instruction.is_compute:
+        return 0
+    kernel = batch.pair("KERNEL") if instruction.has_window else (1, 1)
+    deep = batch.value("IN_CHANNELS") if instruction.reduces_channels else 1
+    return product(*kernel, *batch.pair("OUT_SIZE"), batch.value("OUT_CHANNELS"), deep)
+
+
+def _has_empty_window(batch: Batch, axis: int) -> NDArray[np.bool_]:
+    """Whether some window along an axis has no tap inside the input."""
+    size, outputs = batch.pair("IN_SIZE")[axis], batch.pair("OUT_SIZE")[axis]
+    kernel, stride = batch.pair("KERNEL")[axis], batch.pair("STRIDE")[axis]
+    dilation, pad = batch.pair("DILATION")[axis], batch.pair("PAD")[axis]
+    reach = (kernel - 1) * dilation
+    first_is_empty = reach < pad
+    last_is_empty = (outputs - 1) * stride - pad >= size
+    # With dilation the taps of a window can straddle a small input and miss it.
+    straddles = (dilation > size) & (kernel > 1)
+    for i in np.flatnonzero(straddles):
+        straddles[i] = _misses(int(outputs[i]), int(stride[i]), int(dilation[i]), int(pad[i]), int(size[i]))
+    return first_is_empty | last_is_empty | straddles
+
+
+def _misses(outputs: int, stride: int, dilation: int, pad: int, size: int) -> bool:
+    """Whether a window that starts before the input has no tap in it; exact, window by window."""
+    starts = np.arange(outputs) * stride - pad
+    before = starts[starts < 0]
+    return bool(((before % dilation) >= size).any())

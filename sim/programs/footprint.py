@@ -1,0 +1,187 @@
+"""Which bytes an operation touches, as boxes of strided runs; for one operation or for many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.dataclass import dataclass
+from dlasim.isa.instructions import (
+    EXPONENTIALS_BYTES,
+    INT32_BYTES,
+    RECORD_BYTES,
+    TABLE_BYTES,
+    Extent,
+    Instruction,
+    Operand,
+    Unit,
+)
+from dlasim.sim.programs.operation import Batch, Operation
+
+STEP_LIMIT = 1 << 62  # products beyond are cut here; nothing so large is legal
+_ONE: NDArray[np.int64] = np.ones(1, np.int64)
+_ONE_ABOUT: NDArray[np.float64] = np.ones(1)
+
+Count: TypeAlias = Any  # an int for one operation, an int64 array for a batch
+Truth: TypeAlias = Any  # likewise, of truth values
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """`planes` x `runs` runs of `run_bytes` contiguous bytes."""
+
+    address: Count
+    planes: Count
+    plane_stride: Count
+    runs: Count
+    run_stride: Count
+    run_bytes: Count
+
+    @property
+    def end(self) -> Count:
+        """One past the last byte."""
+        return (
+            self.address
+            + (self.planes - 1) * self.plane_stride
+            + (self.runs - 1) * self.run_stride
+            + self.run_bytes
+        )
+
+    @property
+    def total_bytes(self) -> Count:
+        """Bytes moved when each run is touched once."""
+        return product(self.planes, self.runs, self.run_bytes)
+
+    @property
+    def is_disjoint(self) -> Truth:
+        """Whether no byte belongs to two runs: one stride clears a run, the other clears all of those."""
+        runs, planes = (self.runs, self.run_stride), (self.planes, self.plane_stride)
+        nested = _are_nested(self.run_bytes, runs, planes)
+        return nested if np.all(nested) else nested | _are_nested(self.run_bytes, planes, runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """One operand, the bytes it covers, and whether the operation's fields call for it."""
+
+    operand: Operand
+    box: Box
+    element_bytes: Count
+    present: Truth
+
+
+def footprints(operation: Operation) -> tuple[Footprint, ...]:
+    """The SRAM operands of one operation, those present under its field values."""
+    return tuple(footprint for footprint in all_footprints(operation) if footprint.present)
+
+
+def all_footprints(operation: Operation | Batch) -> tuple[Footprint, ...]:
+    """Every SRAM operand of the instruction, present or not."""
+    return tuple(_footprint(operation, operand) for operand in operation.instruction.operands)
+
+
+def system_box(operation: Operation | Batch) -> Box:
+    """The bytes of system memory that a transfer touches, as offsets in its region."""
+    prefix = dma_prefix(operation.instruction)
+    return _transfer(operation, prefix, f"{prefix}_OFFSET", "STRIDE")
+
+
+def dma_prefix(instruction: Instruction) -> str:
+    """How the registers of a transfer start."""
+    return "DMA_IN" if instruction.unit is Unit.DMA_IN else "DMA_OUT"
+
+
+def product(*factors: Count) -> Count:
+    """The product, cut at STEP_LIMIT."""
+    if all(isinstance(factor, int) for factor in factors):
+        result = 1
+        for factor in factors:
+            result *= int(factor)
+        return min(result, STEP_LIMIT)
+    size, exact = _ONE_ABOUT, _ONE
+    for factor in factors:
+        size, exact = size * factor, exact * factor
+    return exact if size.max(initial=0) < STEP_LIMIT else np.where(size < STEP_LIMIT, exact, STEP_LIMIT)
+
+
+def _are_nested(run_bytes: Count, inner: tuple[Count, Count], outer: tuple[Count, Count]) -> Truth:
+    """Whether the inner stride clears a run, and the outer one all inner runs; each as number and stride."""
+    (few, small), (many, large) = inner, outer
+    return ((few == 1) | (small >= run_bytes)) & ((many == 1) | (large >= (few - 1) * small + run_bytes))
+
+
+def is_present(fields: Mapping[str, Count], operand: Operand) -> Truth:
+    """Whether the values of an instruction's fields call for an operand."""
+    if not operand.present_when:
+        return True
+    present: Truth = False
+    for condition in operand.present_when:
+        for value in condition.values:
+            present = present | (fields[condition.field] == value)
+    return present
+
+
+def element_bytes(fields: Mapping[str, Count], operand: Operand) -> Count:
+    """The bytes of an operand's elements with these values of the instruction's fields."""
+    condition = operand.int32_when
+    if condition is None:
+        return operand.element_bytes
+    is_int32 = fields[condition.field] == condition.values[0]
+    return operand.element_bytes + is_int32 * (INT32_BYTES - operand.element_bytes)
+
+
+def _footprint(operation: Operation | Batch, operand: Operand) -> Footprint:
+    element = element_bytes(operation.fields, operand)
+    present = is_present(operation.fields, operand)
+    if operand.extent is Extent.TRANSFER:
+        prefix = dma_prefix(operation.instruction)
+        box = _transfer(operation, prefix, operand.register, "SRAM_STRIDE")
+    elif operand.extent.is_view:
+        box = _view(operation, operand, element)
+    else:
+        box = Box(operation.value(operand.register), 1, 0, 1, 0, linear_bytes(operation, operand.extent))
+    return Footprint(operand, box, element, present)
+
+
+def _view(operation: Operation | Batch, operand: Operand, element: Count) -> Box:
+    size, channels = {
+        Extent.INPUT: ("IN_SIZE", "IN_CHANNELS"),
+        Extent.OUTPUT: ("OUT_SIZE", "OUT_CHANNELS"),
+        Extent.ROWS_OF_INPUT: ("OUT_SIZE", "IN_CHANNELS"),
+    }[operand.extent]
+    height, width = operation.pair(size)
+    address, pixel_stride, row_stride = (operation.value(name) for name in operand.registers)
+    return Box(address, height, row_stride, width, pixel_stride, operation.value(channels) * element)
+
+
+def linear_bytes(operation: Operation | Batch, extent: Extent) -> Count:
+    """Length of an operand that is one run."""
+    out_channels = operation.value("OUT_CHANNELS")
+    match extent:
+        case Extent.CONV_WEIGHTS:
+            return product(out_channels, *operation.pair("KERNEL"), operation.value("IN_CHANNELS"))
+        case Extent.DEPTH_WEIGHTS:
+            return product(*operation.pair("KERNEL"), out_channels)
+        case Extent.MATRIX:
+            return product(out_channels, operation.value("IN_CHANNELS"))
+        case Extent.RECORDS:
+            return out_channels * RECORD_BYTES
+        case Extent.EXPONENTIALS:
+            return EXPONENTIALS_BYTES
+        case _:
+            return TABLE_BYTES
+
+
+def _transfer(operation: Operation | Batch, prefix: str, address: str, stride: str) -> Box:
+    value = operation.value
+    return Box(
+        value(address),
+        value(f"{prefix}_PLANES"),
+        value(f"{prefix}_PLANE_{stride}"),
+        value(f"{prefix}_RUNS"),
+        value(f"{prefix}_RUN_{stride}"),
+        value(f"{prefix}_RUN_BYTES"),
+    )

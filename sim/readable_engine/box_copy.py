@@ -1,0 +1,22 @@
+"""Copies between boxes of bytes: what the DMA units do."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from dlasim.sim.programs.footprint import Box
+
+
+def window(memory: NDArray[np.uint8], box: Box, writeable: bool = False) -> NDArray[np.uint8]:
+    """The box as an array [plane, run, byte] that shares `memory`; the caller has checked the range."""
+    assert 0 <= box.address <= box.end <= len(memory), "a box outside its memory is a fault, found before"
+    shape = (box.planes, box.runs, box.run_bytes)
+    strides = (box.plane_stride, box.run_stride, 1)
+    return as_strided(memory[box.address :], shape, strides, writeable=writeable)
+
+
+def copy_box(source: NDArray[np.uint8], source_box: Box, target: NDArray[np.uint8], target_box: Box) -> None:
+    """Copy the bytes of one box into another of the same shape, in a memory of its own."""
+    np.copyto(window(target, target_box, writeable=True), window(source, source_box))

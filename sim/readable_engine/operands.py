@@ -1,0 +1,85 @@
+"""What an operation reads, as integer arrays, and how its result goes back to SRAM.
+
+Every read is a copy in int64, so that a body computes with plain integers, wraps only where the manual says
+so, and cannot see what it writes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.dataclass import dataclass
+from dlasim.isa.instructions import INT32_BYTES, RECORD_BYTES
+from dlasim.sim.programs.footprint import Footprint, all_footprints
+from dlasim.sim.programs.operation import Operation
+from dlasim.sim.readable_engine.box_copy import window
+
+Integers = NDArray[np.int64]
+
+
+def _element(footprint: Footprint) -> np.dtype[np.signedinteger[Any]]:
+    return np.dtype("<i4") if footprint.element_bytes == INT32_BYTES else np.dtype("i1")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordColumns:
+    """The per-channel records, a column each."""
+
+    bias: Integers
+    multiplier: Integers
+    shift: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """An operation on its SRAM; bodies ask it for registers, fields and operands."""
+
+    operation: Operation
+    sram: NDArray[np.uint8]
+
+    def value(self, register: str) -> int:
+        """The number in a plain register."""
+        return self.operation.value(register)
+
+    def pair(self, register: str) -> tuple[int, int]:
+        """The halves of a packed register: (height, width) or (top, left)."""
+        return self.operation.pair(register)
+
+    def field(self, name: str) -> int:
+        """A field of the instruction."""
+        return self.operation.fields[name]
+
+    def view(self, register: str) -> Integers:
+        """An operand laid out by pixel and row strides, as [row, pixel, channel]."""
+        return _integers(self.sram, self._footprint(register))
+
+    def linear(self, register: str, *shape: int) -> Integers:
+        """An operand that is one run of elements, in this shape."""
+        return _integers(self.sram, self._footprint(register)).reshape(shape)
+
+    def records(self) -> RecordColumns:
+        """The records at PARAM_ADDR."""
+        columns = self.linear("PARAM_ADDR", -1, RECORD_BYTES // INT32_BYTES).T
+        return RecordColumns(*columns)
+
+    def store(self, result: Integers) -> None:
+        """Write the result to OUT; it is broadcast to OUT's shape."""
+        footprint = self._footprint("OUT")
+        element = _element(footprint)
+        box = footprint.box
+        shape = (box.planes, box.runs, box.run_bytes // element.itemsize)
+        elements = np.ascontiguousarray(np.broadcast_to(result, shape).astype(element))
+        window(self.sram, box, writeable=True)[...] = elements.view(np.uint8)
+
+    def _footprint(self, register: str) -> Footprint:
+        (found,) = (f for f in all_footprints(self.operation) if f.operand.register == register)
+        assert found.present, f"{register} is not an operand of this operation"
+        return found
+
+
+def _integers(sram: NDArray[np.uint8], footprint: Footprint) -> Integers:
+    raw = np.ascontiguousarray(window(sram, footprint.box))
+    return raw.view(_element(footprint)).astype(np.int64)

@@ -1,0 +1,276 @@
+"""What an inference measured, worked out once: the numbers from which the table of figures takes its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dlasim.dataclass import dataclass
+from dlasim.isa.instructions import Unit
+from dlasim.isa.program import Program
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import Inference
+from dlasim.sim.physical.energy import Energies, EnergyModel, Events, operation_nj, total_nj
+from dlasim.sim.physical.memory_macros import area_uncertainty_mm2, areas_mm2
+from dlasim.sim.physical.technology import technology
+from dlasim.sim.programs.footprint import all_footprints
+from dlasim.sim.reports.figure_parts import ENERGY_COMPONENTS, KINDS
+from dlasim.sim.timing.accounting import Account, busy_cycles, compute_owner
+from dlasim.sim.timing.lower_bound import Bound, program_bound
+from dlasim.sim.timing.memory_timing import memories_of
+from dlasim.sim.timing.plan import Plan
+
+
+@dataclass(slots=True)
+class LayerCosts:
+    """What one layer cost; `pes` are those of the machine.
+
+    `cycles` are attributed: each cycle counts for one layer, so they add up. `busy_cycles` are those in which
+    the layer runs, so two layers that overlap both count them.
+    """
+
+    name: str
+    operator: str
+    kind: str
+    unit: str
+    pes: int
+    cycles: int = 0
+    busy_cycles: int = 0
+    macs: int = 0
+    tiles: int = 0
+    read: int = 0
+    written: int = 0
+    energy_nj: float = 0.0
+
+    @property
+    def utilization(self) -> float:
+        """MACs per PE and busy cycle; 0 on the CPU."""
+        return _share(self.macs, self.pes * self.busy_cycles) if self.unit == "dla" else 0.0
+
+
+# cached_property keeps its values in the instance's dictionary, so no slots here.
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One inference of a program on a machine."""
+
+    program: Program
+    config: DlaConfig
+    inference: Inference
+    wall_seconds: Mapping[str, float]
+    instructions: int | None = None  # of the CPU, if a board counted them
+
+    @cached_property
+    def layers(self) -> list[LayerCosts]:
+        """The costs of each layer, in the model's order."""
+        layers = layer_costs(self.program, self.config, self.inference)
+        self._add_energy(layers)
+        return layers
+
+    def _add_energy(self, layers: list[LayerCosts]) -> None:
+        """What the operations of each layer take; the estimated CPU executes an instruction a cycle."""
+        layer_of = self.program.layer_of_words()
+        for run, energies in zip(self.inference.runs, self._energies, strict=True):
+            plan = run.plan
+            numbers = layer_of[run.first_word :][plan.stream.positions[: plan.operations]]
+            sums = np.bincount(numbers + 1, operation_nj(energies), len(layers) + 1)
+            for layer, energy in zip(layers, sums[1:].tolist(), strict=True):
+                layer.energy_nj += energy
+        for layer in layers:
+            if layer.unit == "cpu":
+                layer.energy_nj += self._model.instructions_nj(layer.cycles)
+
+    @cached_property
+    def _model(self) -> EnergyModel:
+        return EnergyModel(technology(self.config.technology), self.config)
+
+    @cached_property
+    def _energies(self) -> list[Energies]:
+        """Of each run, the energies of its operations."""
+        runs = zip(self.inference.runs, self._events, strict=True)
+        return [self._model.operations(run.plan, events) for run, events in runs]
+
+    @cached_property
+    def _events(self) -> list[Events]:
+        """What the operations of each run do that takes energy."""
+        return [self._model.events(run.plan) for run in self.inference.runs]
+
+    def with_sram(self, sram_bytes: int) -> Measured:
+        """The same program on a machine with another size of SRAM, which changes the energy of its accesses
+        and no more."""
+        other = replace(self, config=self.config.replace(sram_bytes=sram_bytes))
+        vars(other)["_events"] = self._events  # where cached_property keeps it
+        return other
+
+    @cached_property
+    def energy(self) -> dict[str, float]:
+        """Nanojoules by component, their sum and how far that may be off."""
+        parts = dict.fromkeys(ENERGY_COMPONENTS, 0.0)
+        for energies in self._energies:
+            for name, energy in total_nj(energies).items():
+                parts[name] += energy
+        executed = self.cpu_cycles if self.instructions is None else self.instructions
+        parts["clock"] += self._model.control_clock_nj(self.dla_cycles)
+        model, cycles = self._model, self.inference.total_cycles
+        parts["sram_leakage"] = model.leaked_nj(model.memory_leakage_mw(), cycles)
+        parts["logic_leakage"] = model.leaked_nj(model.logic_leakage_mw(), cycles)
+        parts["cpu"] = model.instructions_nj(executed)
+        return parts | {"total": sum(parts.values()), "uncertainty": model.uncertainty(parts)}
+
+    @cached_property
+    def area_mm2(self) -> Mapping[str, float]:
+        """Square millimetres by component, their sum and how far that may be off."""
+        known = technology(self.config.technology)
+        parts = areas_mm2(self.config, known)
+        uncertainty = area_uncertainty_mm2(self.config, known)
+        return parts | {"total": sum(parts.values()), "uncertainty": uncertainty}
+
+    @property
+    def supply_volts(self) -> float:
+        """The supply at which the machine reaches its clock."""
+        return self._model.supply.volts
+
+    @cached_property
+    def account(self) -> Account | None:
+        """Where the cycles of all streams went; None without a stream."""
+        return total_account(self.inference)
+
+    @property
+    def dla_cycles(self) -> int:
+        """Cycles of all streams."""
+        return self.account.total if self.account else 0
+
+    @property
+    def dma_cycles(self) -> int:
+        """Cycles of the streams in which a transfer runs."""
+        return self.account.only_dma + self.account.both if self.account else 0
+
+    @property
+    def cpu_cycles(self) -> int:
+        """Cycles in which the CPU works."""
+        return sum(end - start for start, end in self.inference.cpu_spans)
+
+    @property
+    def overlap_cycles(self) -> int:
+        """Cycles in which CPU and DLA both work."""
+        return sum(
+            max(0, min(end, run.end) - max(start, run.start))
+            for start, end in self.inference.cpu_spans
+            for run in self.inference.runs
+        )
+
+    @property
+    def utilization(self) -> float:
+        """MACs per PE and cycle of all streams."""
+        return _share(self.macs, self.config.pes * self.dla_cycles)
+
+    @cached_property
+    def cycles_by_kind(self) -> dict[str, int]:
+        """The DLA's cycles by the kind of layer that owns them."""
+        by_kind = dict.fromkeys(KINDS, 0)
+        for layer in self.layers:
+            if layer.unit == "dla":
+                by_kind[layer.kind] = by_kind.get(layer.kind, 0) + layer.cycles
+        return by_kind
+
+    @cached_property
+    def bound(self) -> Bound | None:
+        """The least that the units need; None for a program that does not say its work."""
+        work = self.program.work
+        cpu = {span.call: span.end - span.start for span in self.inference.host}
+        return program_bound(self.config, self.program, cpu) if len(work) or cpu else None
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the DLA."""
+        return sum(run.plan.macs for run in self.inference.runs)
+
+    def moved_bytes(self, unit: Unit) -> int:
+        """Bytes that a DMA unit moved."""
+        costs = [run.plan.costs for run in self.inference.runs]
+        return sum(int(cost.dma_bytes[cost.unit == unit].sum()) for cost in costs)
+
+    @cached_property
+    def memory_bytes(self) -> dict[str, dict[str, int]]:
+        """Bytes read from and written to each memory."""
+        found = {}
+        for number, memory in enumerate(memories_of(self.config)):
+            read = written = 0
+            for run in self.inference.runs:
+                costs = run.plan.costs
+                here = costs.memory == number
+                read += int(costs.dma_bytes[here & (costs.unit == Unit.DMA_IN)].sum())
+                written += int(costs.dma_bytes[here & (costs.unit == Unit.DMA_OUT)].sum())
+            found[memory.name] = {"read": read, "write": written}
+        return found
+
+    @property
+    def sram_peak_bytes(self) -> int:
+        """One past the highest byte of SRAM in use: as the compiler says, else as the operations touch it."""
+        return self.program.requirement.sram_peak_bytes or sram_high_water(self.inference)
+
+
+def layer_costs(program: Program, config: DlaConfig, inference: Inference) -> list[LayerCosts]:
+    """The costs of each layer, in the model's order."""
+    on_cpu = {call.layer for call in program.host_calls}
+    layers = [
+        LayerCosts(layer.name, layer.operator, layer.kind.name, "cpu" if i in on_cpu else "dla", config.pes)
+        for i, layer in enumerate(program.layers)
+    ]
+    layer_of = program.layer_of_words()
+    for run in inference.runs:
+        _add_run(layers, layer_of[run.first_word :], run.plan)
+    for span in inference.host:
+        number = program.host_calls[span.call].layer
+        layers[number].cycles += span.end - span.start
+        layers[number].busy_cycles += span.end - span.start
+        layers[number].macs = program.layers[number].macs
+    return layers
+
+
+def _add_run(costs_of: list[LayerCosts], layer_of: np.ndarray[Any, Any], plan: Plan) -> None:
+    costs, timeline = plan.costs, plan.timeline
+    count = plan.operations
+    layers = layer_of[plan.stream.positions[:count]]
+    numbers, owned = compute_owner(timeline, costs)
+
+    def add(field: str, where: np.ndarray[Any, Any], amounts: np.ndarray[Any, Any]) -> None:
+        sums = np.bincount(where + 1, amounts, len(costs_of) + 1).tolist()  # the first is of no layer
+        for layer, amount in zip(costs_of, sums[1:], strict=True):
+            if amount:
+                setattr(layer, field, getattr(layer, field) + int(amount))
+
+    add("cycles", layers[numbers], owned)
+    add("busy_cycles", *busy_cycles(timeline.start[numbers], timeline.end[numbers], layers[numbers]))
+    add("macs", layers, costs.macs[:count])
+    add("tiles", layers[numbers], np.ones(len(numbers)))
+    for field, unit in (("read", Unit.DMA_IN), ("written", Unit.DMA_OUT)):
+        chosen = np.flatnonzero(costs.unit[:count] == unit)
+        add(field, layers[chosen], costs.dma_bytes[chosen])
+
+
+def total_account(inference: Inference) -> Account | None:
+    """The account of all streams together."""
+    total: Account | None = None
+    for run in inference.runs:
+        total = run.plan.account if total is None else total + run.plan.account
+    return total
+
+
+def sram_high_water(inference: Inference) -> int:
+    """One past the highest SRAM byte that any operation touches."""
+    peak = 0
+    for run in inference.runs:
+        for _, batch in run.plan.stream.batches(run.plan.operations):
+            for footprint in all_footprints(batch):
+                ends = np.where(footprint.present, footprint.box.end, 0)
+                peak = max(peak, int(np.max(ends, initial=0)))
+    return peak
+
+
+def _share(part: int, whole: int) -> float:
+    """The share of a whole; 0 of nothing."""
+    return round(part / whole, 6) if whole else 0.0

@@ -1,0 +1,280 @@
+"""What each operation of a stream costs on its unit, term by term, by the formulas of `formulas.py`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import gcd, lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.dataclass import dataclass
+from dlasim.isa import codec
+from dlasim.isa.instructions import BY_MNEMONIC, SOFTMAX_PASSES, UNITS, Unit
+from dlasim.isa.registers import Region
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.memory_tables import RATE_SCALE
+from dlasim.sim.programs.footprint import Box, Count, dma_prefix, system_box
+from dlasim.sim.programs.stream import Batches, DecodedStream
+from dlasim.sim.timing import formulas
+from dlasim.sim.timing.batch_costs import BATCH_COLUMNS, batch_costs
+from dlasim.sim.timing.compiled_costs import COLUMNS, COSTS, WordCosts, find_costs, region_register
+from dlasim.sim.timing.contention import TRANSFERRING
+from dlasim.sim.timing.formulas import ENOUGH, BusCosts, UnitCosts, evaluate
+from dlasim.sim.timing.memory_timing import MemoryTiming, memories_of, memory_numbers
+from dlasim.sim.timing.operation_costs import describe_kind
+from dlasim.sim.timing.output_stage import batch_result_cycles, mac_result_cycles, vector_result_cycles
+
+# Of OP_SOFTMAX for each pixel: a cycle each for the greatest element, the sum and its leading zeros, and four
+# for each of seven multiplications
+ROW_CYCLES = 31
+MAX_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
+
+
+def bus_costs(
+    config: DlaConfig, region: Region = Region.ARENA, opposite_region: Region = Region.ARENA
+) -> BusCosts:
+    """The bus parameters for transfers of a region, while transfers of the other direction access the region
+    `opposite_region`."""
+    memories, numbers = memories_of(config), memory_numbers(config)
+    memory = memories[numbers[region]]
+    part, alone = _share(config, memory, memories[numbers[opposite_region]]) or (0, 0)
+    return memory_costs(config, memory, alone, part)
+
+
+def memory_costs(config: DlaConfig, memory: MemoryTiming, alone: int = 0, shared: int = 0) -> BusCosts:
+    """The bus parameters of a memory."""
+    rate = transfer_rate(config, memory)
+    common = gcd(rate, RATE_SCALE)
+    return BusCosts(
+        rate // common, RATE_SCALE // common, memory.latency, memory.outstanding, memory.burst_bytes,
+        memory.burst_overhead, alone, shared,
+    )  # fmt: skip
+
+
+def port_rate(config: DlaConfig) -> int:
+    """Bytes that cross the SRAM's ports in a cycle, 0 for unlimited; a bank serves one port at a time."""
+    return config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
+
+
+def dma_shares_ports(config: DlaConfig) -> bool:
+    """Whether the DMA units take turns at the ports, rather than having ports of their own."""
+    return not config.sram_dma_ports
+
+
+def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
+    """The parameters of a compute instruction's unit; `mode` is that of a pool."""
+    instruction = BY_MNEMONIC[mnemonic]
+    line_buffer = config.line_buffer_bytes or ENOUGH
+    if instruction.unit is Unit.VECTOR:
+        fixed = 1, config.elements, 1, 1, 1, 1, config.vector_fill, config.vector_drain
+        result_cycles = vector_result_cycles(config, instruction, mode)
+        unit = UnitCosts(*fixed, port_rate(config), line_buffer, ENOUGH, ENOUGH, result_cycles)
+        if instruction.normalizes_rows:
+            unit.passes, unit.row_cycles = SOFTMAX_PASSES, ROW_CYCLES
+        return unit
+    lanes = (1, config.depthwise_lanes) if instruction.is_depthwise else config.lanes
+    return UnitCosts(
+        *lanes, *config.pixel_tile, config.mac_step_group, load_cycles(config),
+        config.mac_fill, config.mac_drain, port_rate(config), line_buffer,
+        config.weight_buffer_bytes or ENOUGH, config.accumulators or ENOUGH, mac_result_cycles(config),
+        in_blocks=int(config.mac_handover == "blocks"),
+    )  # fmt: skip
+
+
+def load_cycles(config: DlaConfig) -> int:
+    """Cycles in which the weights of a step reach the array: one for each PE of a pixel."""
+    inputs, outputs = config.lanes
+    return -(-inputs * outputs // config.mac_weights) if config.mac_weights else 1
+
+
+def units_overlap(config: DlaConfig) -> bool:
+    """Whether MAC and VECTOR unit may work at the same time."""
+    return config.compute_overlap == 1
+
+
+def fully_timed(config: DlaConfig) -> DlaConfig:
+    """The machine with all terms of time: what a simulation leaves out must not change a program."""
+    return config if config.timing == "full" else config.replace(timing="full")
+
+
+def queue_depth(config: DlaConfig) -> int:
+    """How many operations a unit holds, the running one included."""
+    return config.queue_depth
+
+
+def word_cycles(config: DlaConfig) -> int:
+    """Cycles that the issue stage spends on an instruction word."""
+    return config.issue_cycles if config.timing == "full" else 0
+
+
+def check_cycles(config: DlaConfig) -> int:
+    """Cycles in which the issue stage checks an operation, besides those of its word."""
+    return config.check_cycles if config.timing == "full" else 0
+
+
+def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:
+    """What one transfer alone moves to or from a memory, in thousandths of a byte per cycle; 0: unlimited."""
+    limits = (
+        config.dma_bandwidth * RATE_SCALE,
+        memory.bandwidth,
+        memory.bus_bandwidth,
+        (port_rate(config) if dma_shares_ports(config) else config.sram_bandwidth) * RATE_SCALE,
+    )
+    return min((rate for rate in limits if rate), default=0)
+
+
+def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
+    """The speed of a transfer alone, and the speeds of a read and a write that run at the same time, for each
+    memory of the read and then each of the write; None if two transfers never slow each other down."""
+    if config.timing != "full":
+        return None
+    memories = memories_of(config)
+    fractions = []
+    for read in memories:
+        for written in memories:
+            fractions += [_share(config, read, written), _share(config, written, read)]
+    if not any(fractions):
+        return None
+    alone = min(lcm(*(fraction[1] for fraction in fractions if fraction)), MAX_SPEED)
+    return alone, [fraction[0] * alone // fraction[1] if fraction else alone for fraction in fractions]
+
+
+def _share(config: DlaConfig, mine: MemoryTiming, other: MemoryTiming) -> tuple[int, int] | None:
+    """The fraction of its full speed at which a transfer runs while one of the other direction is active;
+    None for full speed. A shared bus or memory gives each half; what one does not need goes to the other."""
+    limits = []
+    if mine.bus == other.bus:
+        limits.append(mine.bus_bandwidth)
+    if mine is other:
+        limits.append(mine.bandwidth)
+    limit = min((rate for rate in limits if rate), default=0)
+    rate, opposite = transfer_rate(config, mine), transfer_rate(config, other)
+    if not limit or config.timing != "full" or limit >= rate + opposite or 2 * rate <= limit:
+        return None
+    twice = 2 * (limit - opposite) if 2 * opposite <= limit else limit
+    common = gcd(twice, 2 * rate, RATE_SCALE)
+    return twice // common, 2 * rate // common
+
+
+def merged_runs(box: Box) -> tuple[Count, Count]:
+    """Bytes and number of the runs that are contiguous in memory."""
+    return formulas.merge_runs(box.run_bytes, box.runs, box.run_stride, box.planes, box.plane_stride)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The terms of each operation of a stream, in cycles; `total` is how long it holds its unit alone.
+
+    For a transfer `work` is its time on the bus and `latency` what passes before its first byte. `sram_bytes`
+    cross the SRAM's ports. `memory` is the number of the memory that a transfer reads or writes.
+    """
+
+    unit: NDArray[np.int64]
+    work: NDArray[np.int64]
+    latency: NDArray[np.int64]
+    fill: NDArray[np.int64]
+    drain: NDArray[np.int64]
+    output_stall: NDArray[np.int64]
+    sram_stall: NDArray[np.int64]
+    macs: NDArray[np.int64]
+    dma_bytes: NDArray[np.int64]
+    sram_bytes: NDArray[np.int64]
+    memory: NDArray[np.int64]
+
+    @property
+    def active(self) -> NDArray[np.int64]:
+        """Cycles in which bytes cross the ports, when nothing contends."""
+        return self.work + self.output_stall + self.sram_stall
+
+    @property
+    def total(self) -> NDArray[np.int64]:
+        """Cycles from start to end when nothing contends."""
+        return self.latency + self.fill + self.active + self.drain
+
+
+def stream_costs(config: DlaConfig, stream: DecodedStream, operations: int, batches: Batches) -> Costs:
+    """The costs of the first operations of a stream, in order, which must be legal; `batches` are the same
+    operations by instruction."""
+    units = stream.units[:operations]
+    memories = [memory_costs(config, each) for each in memories_of(config)]
+    found = _by_machine_code(config, stream, operations, memories)
+    if found is None:
+        found = _by_batches(config, operations, batches, memories)
+    is_transfer = units < TRANSFERRING
+    latency, fill, drain = fixed_cycles(config)[:, units]
+    if config.timing == "full":
+        latency = np.where(is_transfer, np.array([bus.latency for bus in memories])[found["memory"]], latency)
+    else:
+        busy = -(-found["macs"] // config.pes) if config.timing == "macs" else 0
+        nothing = np.zeros(operations, np.int64)
+        found |= {"work": nothing + busy, "output_stall": nothing, "sram_stall": nothing}
+    return Costs(
+        units, found["work"], latency, fill, drain, found["output_stall"], found["sram_stall"], found["macs"],
+        np.where(is_transfer, found["moved_bytes"], 0), found["moved_bytes"], found["memory"],
+    )  # fmt: skip
+
+
+def _by_machine_code(
+    config: DlaConfig, stream: DecodedStream, operations: int, memories: list[BusCosts]
+) -> dict[str, NDArray[np.int64]] | None:
+    """COLUMNS of the operations, worked out one after the other; None where they have to be by batches."""
+    if not COSTS.is_compiled:
+        return None
+    words, word_of = np.unique(stream.words[stream.positions[:operations]], return_inverse=True)
+    described = _words_costs(config, tuple(words.tolist()))
+    return find_costs(stream, operations, described, word_of, memory_numbers(config), memories)
+
+
+@lru_cache(maxsize=256)
+def _words_costs(config: DlaConfig, words: tuple[int, ...]) -> tuple[WordCosts, ...]:
+    """Of all words of a stream at once: to look a machine up takes longer than to look a word up."""
+    return tuple([word_costs(config, word) for word in words])
+
+
+@lru_cache(maxsize=256)
+def word_costs(config: DlaConfig, word: int) -> WordCosts:
+    """What a command word of an operation says of its costs."""
+    decoded = codec.decode(word)
+    instruction = decoded.instruction
+    assert instruction is not None, "only legal words are operations"
+    number = int(instruction.unit)
+    if instruction.is_transfer:
+        return WordCosts(number, region_register(instruction.unit))
+    cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
+    costs = WordCosts(number, 0, unit_costs(config, instruction.mnemonic))
+    costs.kind.assign(describe_kind(instruction, decoded.values, cycles))
+    return costs
+
+
+def _by_batches(
+    config: DlaConfig, operations: int, batches: Batches, memories: list[BusCosts]
+) -> dict[str, NDArray[np.int64]]:
+    """COLUMNS of the operations, worked out by NumPy."""
+    found = {name: np.zeros(operations, np.int64) for name in COLUMNS}
+    for chosen, batch in batches:
+        if batch.instruction.is_transfer:
+            box = system_box(batch)
+            found["moved_bytes"][chosen] = box.total_bytes
+            region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
+            numbers = found["memory"][chosen] = np.array(memory_numbers(config))[region]
+            run_bytes, runs = merged_runs(box)
+            for number, bus in enumerate(memories):
+                here = numbers == number if len(memories) > 1 else slice(None)
+                beats = evaluate(formulas.transfer_beats, bus, run_bytes[here], runs[here])
+                found["work"][chosen[here]] = beats
+            continue
+        unit = unit_costs(config, batch.instruction.mnemonic)
+        terms = batch_costs(unit, batch, batch_result_cycles(config, batch))
+        for name, term in zip(BATCH_COLUMNS, terms, strict=False):
+            found[name][chosen] = term
+    return found
+
+
+def fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:
+    """Latency, fill and drain of each unit; the latency of a transfer depends on its memory."""
+    table = np.zeros((3, len(UNITS)), np.int64)
+    if config.timing == "full":
+        table[1:, Unit.MAC] = config.mac_fill, config.mac_drain
+        table[1:, Unit.VECTOR] = config.vector_fill, config.vector_drain
+    return table

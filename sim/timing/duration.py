@@ -1,0 +1,94 @@
+"""How long an inference of a program takes, and nothing else: what the compiler compares plans by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.file_records import StepKind
+from dlasim.isa.instructions import Unit
+from dlasim.isa.program import Program
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, call_cycles
+from dlasim.sim.programs.operation import reset_file
+from dlasim.sim.programs.stream import decode_stream
+from dlasim.sim.timing.compiled_columns import READ, read_columns
+from dlasim.sim.timing.cost import stream_costs
+from dlasim.sim.timing.issue import WAIT
+from dlasim.sim.timing.timeline import WalkedStream
+from dlasim.sim.timing.walk_columns import UnitOrder, WalkColumns, list_columns
+
+
+def program_cycles(program: Program, config: DlaConfig) -> int:
+    """The total of `dlasim run --timing-only` for a program that the compiler has made: its streams are legal
+    and write every register they use."""
+    doorbell = DOORBELL_CYCLES if config.timing == "full" and program.host_calls else 0
+    now = 0
+    ends = [0]  # of the streams so far; they run one at a time
+    for step in program.steps:
+        if step.kind is StepKind.STREAM:
+            now += doorbell
+            ends.append(max(now, ends[-1]) + _walked(program, step.index, config).total)
+        else:
+            now = max(now, ends[step.after_streams]) + call_cycles(program, program.host_calls[step.index])
+    return max(now, ends[-1])
+
+
+def computation_ends(program: Program, config: DlaConfig) -> NDArray[np.int64]:
+    """By layer the cycle in which its last computation ends, in its own stream; 0 where there is none."""
+    ends = np.zeros(len(program.layers), np.int64)
+    for layers, _, end, _ in _computations(program, config):
+        np.maximum.at(ends, layers, end)
+    return ends
+
+
+def computation_cycles(program: Program, config: DlaConfig) -> tuple[NDArray[np.int64], int]:
+    """By layer the cycles of its computations, one after the other; and the least that the busiest unit of
+    each stream takes for its operations, in whichever order."""
+    cycles, least = np.zeros(len(program.layers), np.int64), 0
+    for layers, start, end, columns in _computations(program, config):
+        np.add.at(cycles, layers, end - start)
+        least += least_cycles(columns)
+    return cycles, least
+
+
+def least_cycles(columns: WalkColumns) -> int:
+    """What the busiest unit takes for its operations. The latencies of transfers may overlap."""
+    first, cycles = columns.first[Unit.MAC], columns.totals.copy()
+    cycles[:first] = columns.actives[:first]
+    ends = [*columns.first[1:], len(cycles)]
+    return max(int(cycles[start:end].sum()) for start, end in zip(columns.first, ends, strict=True))
+
+
+def _computations(
+    program: Program, config: DlaConfig
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], WalkColumns]]:
+    """By stream the layers, starts and ends of its computations, which come after its transfers; and all its
+    columns."""
+    layer_of_words = program.layer_of_words()
+    for number, place in enumerate(program.streams):
+        walked = _walked(program, number, config)
+        columns, (_, start, end) = walked.columns, walked.times()
+        first, layers = columns.first[Unit.MAC], layer_of_words[place.first_word + _operation_words(columns)]
+        yield layers[first:], start[first:], end[first:], columns
+
+
+def _operation_words(columns: WalkColumns) -> NDArray[np.int64]:
+    """By place the word of an operation."""
+    found = np.empty(len(columns.totals), np.int64)
+    is_operation = columns.kinds < WAIT
+    found[columns.arguments[is_operation]] = columns.reached[is_operation] - 1
+    return found
+
+
+def _walked(program: Program, number: int, config: DlaConfig) -> WalkedStream:
+    place = program.streams[number]
+    words = program.commands[place.first_word : place.first_word + place.words]
+    columns = read_columns(config, words) if READ.is_compiled else None
+    if columns is None:
+        stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
+        costs = stream_costs(config, stream, len(stream), stream.batches())
+        columns = list_columns(config, stream, costs, UnitOrder(costs.unit), len(stream.words))
+    return WalkedStream(config, columns)

@@ -1,0 +1,59 @@
+"""What each result of an operation takes to scale: requantizations and divisions, for time and for energy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlasim.isa.instructions import Instruction, Out, PoolMode, Unit
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.programs.footprint import Count
+from dlasim.sim.programs.operation import Batch
+from dlasim.sim.timing.formulas import RESULTS_SCALE
+
+_DIVIDED = (PoolMode.AVERAGE, PoolMode.AVERAGE_UP)
+
+
+def vector_requantizations(instruction: Instruction) -> int:
+    """Of each result of a VECTOR instruction. A sum rescales both inputs and then its output."""
+    if instruction.normalizes_rows:
+        return 1
+    if "OUT_MULT" not in instruction.parameters:
+        return 0
+    return 3 if "IN2_MULT" in instruction.parameters else 1
+
+
+def multiplications(batch: Batch) -> Count:
+    """Of each result, for energy: int32 multiplications; a division counts as one."""
+    instruction = batch.instruction
+    if instruction.unit is Unit.MAC:
+        return batch.fields.get("out", Out.INT8) == Out.INT8
+    if instruction.pools:
+        return batch.fields["mode"] != PoolMode.MAX  # a mean is rescaled, an average divided
+    return vector_requantizations(instruction)
+
+
+def mac_result_cycles(config: DlaConfig) -> int:
+    """Cycles of RESULTS_SCALE results of the MAC unit."""
+    return scaled_cycles(config.mac_results)
+
+
+def vector_result_cycles(config: DlaConfig, instruction: Instruction, mode: int = PoolMode.MAX) -> int:
+    """Cycles of RESULTS_SCALE results of a VECTOR instruction; of a pool in this mode."""
+    if not instruction.pools:
+        return vector_requantizations(instruction) * scaled_cycles(config.vector_requantizations)
+    if mode in _DIVIDED:
+        return scaled_cycles(config.vector_divisions)
+    return scaled_cycles(config.vector_requantizations) if mode == PoolMode.MEAN else 0
+
+
+def batch_result_cycles(config: DlaConfig, batch: Batch) -> Count:
+    """The same for each operation of a batch."""
+    if not batch.instruction.pools:
+        return vector_result_cycles(config, batch.instruction)
+    by_mode = [vector_result_cycles(config, batch.instruction, mode) for mode in PoolMode]
+    return np.array(by_mode, np.int64)[batch.fields["mode"]]
+
+
+def scaled_cycles(per_cycle: float) -> int:
+    """Cycles of RESULTS_SCALE results at a rate, where 0 has no limit."""
+    return round(RESULTS_SCALE / per_cycle) if per_cycle else 0

@@ -1,0 +1,162 @@
+"""In how many accesses an operation's bytes cross the SRAM's ports: a word that is partly used takes a whole
+one.
+
+Bytes that follow each other cross in the same words, even if they belong to several pixels.
+`docs/cost-model.md` says what is counted, and what that leaves out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import Extent, Unit
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.programs.footprint import Box, Count, Footprint, all_footprints, product
+from dlasim.sim.programs.operation import Batch
+from dlasim.sim.programs.stream import Batches
+from dlasim.sim.timing.batch_costs import batch_sizes
+from dlasim.sim.timing.cost import unit_costs
+from dlasim.sim.timing.formulas import UnitCosts, block_lanes, pixel_turns, row_crossings
+from dlasim.sim.timing.operation_costs import TABLES, describe_kind, window_bytes
+
+
+def stream_accesses(
+    config: DlaConfig, batches: Batches, sram_bytes: NDArray[np.int64], width: int
+) -> NDArray[np.float64]:
+    """Accesses of operations in order, in words of `width` bytes, from their bytes at the ports."""
+    accesses = np.zeros(len(sram_bytes))
+    for chosen, batch in batches:
+        if batch.instruction.is_transfer:
+            accesses[chosen] = transfer_accesses(batch, width)
+        else:
+            unit = unit_costs(config, batch.instruction.mnemonic)
+            accesses[chosen] = operation_accesses(unit, batch, sram_bytes[chosen], width)
+    return accesses
+
+
+_WEIGHTS = (Extent.CONV_WEIGHTS, Extent.DEPTH_WEIGHTS, Extent.MATRIX)
+_INPUTS = (Extent.INPUT, Extent.ROWS_OF_INPUT)
+
+
+def transfer_accesses(batch: Batch, width: int) -> Count:
+    """Accesses of transfers, in words of `width` bytes."""
+    (footprint,) = all_footprints(batch)
+    return _words(footprint.box, footprint.box.run_bytes, width)
+
+
+def operation_accesses(unit: UnitCosts, batch: Batch, moved_bytes: Count, width: int) -> Count:
+    """Accesses of compute operations whose bytes at the ports are known."""
+    moved, accesses = _all_but_weights(unit, batch, width)
+    if batch.instruction.unit is Unit.MAC:  # what is left are weights
+        own = batch.value("OUT_CHANNELS") * _filter_bytes(batch)
+        accesses = accesses + (moved_bytes - moved) / own * _filter_words(unit, batch, width)
+    return accesses
+
+
+def _all_but_weights(unit: UnitCosts, batch: Batch, width: int) -> tuple[Count, Count]:
+    """Bytes of all other operands that cross, and the accesses in which they do."""
+    moved: Count = np.zeros(len(batch.positions), np.int64)
+    accesses: Count = np.zeros(len(batch.positions))
+    for footprint in all_footprints(batch):
+        if footprint.operand.extent not in _WEIGHTS:
+            crossed, words = _moved(unit, batch, footprint, width)
+            moved, accesses = moved + crossed, accesses + words
+    return moved, accesses
+
+
+def _moved(unit: UnitCosts, batch: Batch, footprint: Footprint, width: int) -> tuple[Count, Count]:
+    """Bytes of an operand that cross, and the accesses in which they do."""
+    operand, box = footprint.operand, footprint.box
+    moved = _crossing_bytes(unit, batch, footprint)
+    part = box.run_bytes
+    if batch.instruction.unit is Unit.MAC:
+        channels, lanes = batch.value("OUT_CHANNELS"), _block_lanes(unit, batch)
+        if operand.extent in _INPUTS and not batch.instruction.is_depthwise:
+            moved = moved * np.where(moved > unit.line_buffer, -(-channels // lanes), 1)
+        else:  # a group of output channels after the other, which at a single pixel follow each other
+            follows = (box.planes * box.runs == 1) & operand.extent.is_view
+            together = lanes if operand.extent.is_view else unit.output_lanes  # records cross as weights do
+            part = np.minimum(-(-together * box.run_bytes // channels), box.run_bytes)
+            part = np.where(follows, box.run_bytes, part)
+    return moved, moved / box.total_bytes * _words(box, part, width)
+
+
+def _block_lanes(unit: UnitCosts, batch: Batch) -> Count:
+    """Output channels that read the input together, and whose results are written together."""
+    turns: Any = pixel_turns(unit, *batch.pair("OUT_SIZE"))  # type: ignore[arg-type]  # arrays
+    lanes: Count = block_lanes(unit, batch.value("OUT_CHANNELS"), turns)  # type: ignore[arg-type]
+    return lanes
+
+
+def _crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
+    """Bytes of an operand other than weights, for a group of output channels or a VECTOR operation."""
+    operand = footprint.operand
+    if operand.extent is Extent.INPUT:
+        return window_bytes(unit, describe_kind(batch.instruction, batch.fields, 0), batch_sizes(batch))
+    if operand.extent in TABLES:
+        return TABLES[operand.extent]
+    once = np.where(footprint.present, footprint.box.total_bytes, 0)
+    if operand.writes or unit.passes == 1:
+        return once
+    return once * row_crossings(unit, batch.value("OUT_CHANNELS"))  # type: ignore[arg-type]  # arrays
+
+
+def _filter_bytes(batch: Batch) -> Count:
+    """Bytes of the weights of an output channel."""
+    taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
+    return taps if batch.instruction.is_depthwise else product(taps, batch.value("IN_CHANNELS"))
+
+
+def _filter_words(unit: UnitCosts, batch: Batch, width: int) -> Count:
+    """Accesses that bring all weights once.
+
+    In a convolution, the filters of the lanes cross in turn, a word at a time. Filters that are shorter than
+    a word, and those of one tap of a depthwise convolution, cross as one run for each group.
+    """
+    (footprint,) = (each for each in all_footprints(batch) if each.operand.extent in _WEIGHTS)
+    address, channels, size = footprint.box.address, batch.value("OUT_CHANNELS"), _filter_bytes(batch)
+    lanes = np.minimum(channels, unit.output_lanes)
+    if batch.instruction.is_depthwise:
+        return size * _part_words(address, channels, lanes, width, 0, channels)
+    begins = np.where(size % width == 0, address % width, width - 1)
+    alone = channels * ((begins + size - 1) // width + 1)
+    return np.where(size < width, _part_words(address, channels * size, lanes * size, width, 0), alone)
+
+
+def _words(box: Box, part: Count, width: int) -> Count:
+    """Words that the runs of a box touch, if first `part` bytes of each run cross, then as many more of each
+    until all have.
+
+    A run or a plane that continues in the same word or in the next shares it.
+    """
+    near = (part <= box.run_stride) & (box.run_stride <= width)
+    follows = (box.run_stride == part) | near | (box.runs == 1)
+    dense = follows & ((box.plane_stride == box.runs * box.run_stride) | (box.planes == 1))
+    reach = np.where(follows, (box.runs - 1) * box.run_stride, 0)
+    reach = reach + np.where(dense, (box.planes - 1) * box.plane_stride, 0)
+    count = np.where(dense, 1, box.planes) * np.where(follows, 1, box.runs)
+    strides = np.where(dense, 0, box.plane_stride), np.where(follows, 0, box.run_stride)
+    return count * _part_words(box.address, box.run_bytes, part, width, reach, *strides)
+
+
+def _part_words(
+    address: Count, run_bytes: Count, part: Count, width: int, reach: Count, *strides: Count
+) -> Count:
+    """Words that the parts of a run touch, each with `reach` further bytes: the mean over runs that lie these
+    strides apart."""
+    whole, rest = run_bytes // part, run_bytes % part
+    common = np.gcd(width, np.where(whole + (rest > 0) > 1, part, 0))
+    for stride in strides:
+        common = np.gcd(common, stride)
+    begins = address % common
+    words: Count = whole * _touched(begins, part + reach, common, width)
+    return words + (rest > 0) * _touched(begins, rest + reach, common, width)
+
+
+def _touched(begins: Count, run_bytes: Count, common: Count, width: int) -> Count:
+    """Words of a run that begins `begins` bytes after a multiple of `common`, a divisor of the width: the
+    mean over those multiples."""
+    return 1 + (begins + run_bytes - 1) // common * common / width

@@ -1,0 +1,1 @@
+"""What a sweep evaluates: models, parameters, conditions, and the points that result."""

@@ -1,0 +1,1 @@
+"""Evaluates points: here, in workers, or on a cluster."""

@@ -1,0 +1,184 @@
+"""Runs a study: takes finished points from the cache, evaluates the others, and writes the tables."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import field
+from itertools import islice
+from pathlib import Path
+
+from dlasim.dataclass import dataclass
+from dlasim.errors import DlasimError, InputError, counted, is_interrupt
+from dlasim.sweeps.definition.axes import with_absolute_files
+from dlasim.sweeps.definition.models import Blueprint, blueprint
+from dlasim.sweeps.definition.study import Study
+from dlasim.sweeps.evaluation.evaluate import FAILED, OK, REFUSED, Entry
+from dlasim.sweeps.evaluation.local import Result, Task
+from dlasim.sweeps.evaluation.pool import FEW_POINTS, Pool
+from dlasim.sweeps.evaluation.progress import Progress
+from dlasim.sweeps.evaluation.sweep_points import BATCH, MAX_KEPT, SweepPoints
+from dlasim.sweeps.results.journal import Journal
+from dlasim.sweeps.results.result_files import ABOUT, LAYERS, RESULTS
+from dlasim.sweeps.results.study_outputs import output_names
+from dlasim.sweeps.results.sweep_result import SweepResult
+from dlasim.sweeps.results.sweep_tables import SweepTables
+from dlasim.system.fileio import keep_apart
+
+_ENOUGH = FEW_POINTS + 1  # points: whether there are more makes no difference to the pool
+
+
+@dataclass(slots=True)
+class Settings:
+    """How to run a study."""
+
+    out: Path
+    jobs: int | None = None
+    scheduler: str | None = None
+    resume: bool = True
+    cache: Path | None = None
+    layers: bool = False
+    visible: bool | None = None  # the progress bar; None: if stderr is a terminal
+    command: str = ""  # the command line that repeats it, if there is one
+    is_temporary: bool = False  # whether the folder is deleted soon
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The result of running a study: its table, and what happened."""
+
+    result: SweepResult
+    points: int = 0
+    reused: int = 0
+    statuses: dict[str, int] = field(default_factory=dict)
+    first_failure: str = ""
+    first_refusal: str = ""
+    seconds: float = 0.0
+    discarded: int = 0  # machines that a search has not planned, because they cannot be among the best
+
+
+def run_study(study: Study, settings: Settings) -> Outcome:
+    """Run a study and write its tables; `results.csv` is complete when it appears."""
+    study.check()
+    return _Sweep(study, settings).run()
+
+
+class _Sweep:
+    def __init__(self, study: Study, settings: Settings) -> None:
+        self._study, self._settings = study, settings
+        self._layers = study.layers or settings.layers
+        self._began = time.perf_counter()
+        self._blueprints: dict[str, Blueprint] = {}
+
+    def run(self) -> Outcome:
+        settings = self._settings
+        self._keep_apart()
+        make_folder(settings.out)
+        expected = sum(1 for _ in islice(self._study.points(), _ENOUGH))
+        pool = Pool(settings.jobs, settings.scheduler, expected)
+        try:
+            self._blueprints = self._read_models()
+            self._tables = SweepTables(
+                self._study, settings.out, settings.command, self._layers, self._blueprints
+            )
+            with Journal(settings.cache or settings.out / "cache") as journal:
+                return self._complete(journal, pool)
+        finally:
+            pool.close()
+
+    def _complete(self, journal: Journal, pool: Pool) -> Outcome:
+        if self._settings.resume:
+            journal.refresh()
+        self._points = SweepPoints(self._study, self._blueprints, journal)
+        self._points.look_up(self._layers)
+        reused = self._points.done
+        try:
+            self._evaluate(pool)
+        except DlasimError as error:
+            if self._points.done == reused:
+                raise
+            raise type(error)(f"{error}; {self._keep_what_is_done()}") from None
+        except (KeyboardInterrupt, RuntimeError) as error:
+            if not is_interrupt(error):
+                raise
+            pool.close()  # first, because its workers use the processors
+            if len(self._points) > MAX_KEPT and self._settings.visible is not False:
+                sys.stderr.write("writing the table of what is done; Ctrl-C again leaves without it\n")
+            raise KeyboardInterrupt(self._keep_what_is_done()) from None
+        return self._outcome(reused)
+
+    def _keep_apart(self) -> None:
+        names = [RESULTS, ABOUT, *([LAYERS] if self._layers else []), *output_names(self._study)]
+        keep_apart(self._study.files(), [self._settings.out / name for name in names])
+
+    def _read_models(self) -> dict[str, Blueprint]:
+        whole = self._study.runs_on_board
+        return {model.label: blueprint(model, whole) for model in self._study.models}
+
+    def _evaluate(self, pool: Pool) -> None:
+        total, done = len(self._points), self._points.done
+        if done == total:
+            return
+        with Progress(total, done, self._settings.visible) as progress:
+            self._refuse(progress)
+            for results in pool.run(self._blueprints, self._tasks()):
+                self._keep(results, progress)
+                self._tables.refresh(self._points)
+
+    def _refuse(self, progress: Progress) -> None:
+        """Write entries for points whose parameters contradict each other."""
+        refused = (point for point in self._points.missing() if point.refusal)
+        while batch := list(islice(refused, BATCH)):
+            self._points.store(
+                (point.number, self._points.key(point), Entry(REFUSED, point.refusal)) for point in batch
+            )
+            for _ in batch:
+                progress.skip()
+
+    def _tasks(self) -> Iterator[Task]:
+        for point in self._points.missing():
+            values = with_absolute_files(point.values)
+            yield Task(point.number, point.model, values, self._layers, self._points.key(point), point.label)
+
+    def _keep(self, results: list[Result], progress: Progress) -> None:
+        self._points.store((task.number, task.key, entry) for task, entry in results)
+        for task, entry in results:
+            cycles = entry.figures[0] if entry.status == OK else None
+            progress.add(cycles, f"{task.model} {task.label}")
+
+    def _keep_what_is_done(self) -> str:
+        """Write the table of an unfinished sweep, and say what it has and how to go on."""
+        settings, done = self._settings, self._points.done
+        text = f"{done:,} of {counted(len(self._points), 'point')} done"
+        if settings.is_temporary:
+            return f"{text}; with out=FOLDER the next call would go on from there"
+        with suppress(DlasimError):  # such as a full disk; the cache has what was done before
+            if done:
+                self._tables.write(self._points)
+                text += f", see {self._tables.results}"
+        again = "the same command" if settings.command else "the same call"
+        if not settings.resume:
+            again += " without --no-resume" if settings.command else " with resume=True"
+        return f"{text}; {again} goes on"
+
+    def _outcome(self, reused: int) -> Outcome:
+        counts = self._tables.write(self._points)
+        return Outcome(
+            SweepResult(self._tables.results),
+            len(self._points),
+            reused,
+            counts.statuses,
+            counts.first.get(FAILED, ""),
+            counts.first.get(REFUSED, ""),
+            time.perf_counter() - self._began,
+        )
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of the tables, if it is not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the folder {path}: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""Pages of studies in Markdown."""

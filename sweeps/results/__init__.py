@@ -1,0 +1,1 @@
+"""What a sweep leaves: finished points on disk, tables, and the result as an object."""

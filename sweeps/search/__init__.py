@@ -1,0 +1,1 @@
+"""Finds machines in a space too large to sweep."""

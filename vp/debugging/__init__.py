@@ -1,0 +1,1 @@
+"""A GDB server for the board."""

@@ -1,0 +1,1 @@
+"""What a board runs: ELF files, the launch block, and where a program's regions lie."""

@@ -1,0 +1,1 @@
+"""The CPU: RV32IMAC on Unicorn, with exact counts of instructions and cycles."""
