@@ -290,6 +290,7 @@ class DlaConfig:
         better=Better.LESS,
         rtl=Rtl.SAME,
         rtl_limit=RtlLimit("must be at least 16", low=16),
+        no_area="one circuit checks one operand after the other",
     )
     queue_depth: int = row(
         4,
