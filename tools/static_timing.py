@@ -1,5 +1,5 @@
-"""Times the blocks of the RTL at a clock, and keeps the points in sim/physical/timing_points.csv: for each block
-the longest path between two edges, and the area that it takes to be that fast.
+"""Times the blocks of the RTL at a clock, and keeps the points in sim/physical/timing_points.csv: for each
+block the longest path between two edges, and the area that it takes to be that fast.
 
 `yosys` maps a block to the cells of a library with 2 ns as goal, and `sta` (OpenSTA) finds the longest path.
 The library is a Liberty file, as Nangate's 45 nm Open Cell Library, named by --liberty or DLASIM_LIBERTY; it

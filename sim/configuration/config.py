@@ -132,9 +132,9 @@ class DlaConfig:
         may_be_unlimited=True,
         rtl=Rtl.SAME,
     )
-    # It changes no cycle, so the RTL, which has flip-flops, runs either machine.
+    # It changes no cycle, so the RTL, which has a memory, runs either machine.
     accumulator_storage: str = row(
-        "flip-flops",
+        "memory",
         "What accumulators are made of: `flip-flops` of each lane, or one `memory` of all lanes.",
         part="MAC and VECTOR",
         form=Form.WORD,
@@ -290,6 +290,7 @@ class DlaConfig:
         better=Better.LESS,
         rtl=Rtl.SAME,
         rtl_limit=RtlLimit("must be at least 16", low=16),
+        no_area="one circuit checks one operand after the other",
     )
     queue_depth: int = row(
         4,

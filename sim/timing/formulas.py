@@ -2,8 +2,8 @@
 
 The timing model (`cost.py`, `operation_costs.py`) applies them to all operations of a stream, and the
 compiler's estimates (`tile_costs.py` in `compiler_shim/lowering/tiles/`) to one tile of a layer. They are
-routines, so that a search over tiles can be compiled. Only numbers that belong to the machine may decide a branch: all
-others may be arrays. `docs/timing-model.md` explains every formula.
+routines, so that a search over tiles can be compiled. Only numbers that belong to the machine may decide a
+branch: all others may be arrays. `docs/timing-model.md` explains every formula.
 """
 
 from __future__ import annotations

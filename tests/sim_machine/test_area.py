@@ -143,7 +143,7 @@ def test_a_buffer_without_a_limit_is_not_compared_with(buffer: str, kge: float) 
 def test_a_lane_has_twice_as_many_accumulators_as_pixels_of_a_block() -> None:
     """64 words of 32 bits in each lane of the default machine, of which synthesis has a point: 26.7 kGE a
     lane with the registers of two reads, and about 1.7 MGE in 64 lanes."""
-    config = DlaConfig()
+    config = DlaConfig().replace(accumulator_storage="flip-flops")
     more = measured("accumulators", 64, 6)
     reads = 2 * 32 * area.FLIP_FLOP_KGE
     assert more.kge - reads == pytest.approx(25.6, rel=0.05), "as a delay-driven flow of others measured it"

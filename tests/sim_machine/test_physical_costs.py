@@ -70,7 +70,7 @@ def test_rows_without_area_are_those_that_are_no_hardware() -> None:
     free = {name for name, row in PARAMETERS.items() if row.no_area}
     assert free == {
         "parallel", "mac_step_group", "mac_handover", "accumulator_storage", "dma_latency", "dma_burst_bytes",
-        "dma_burst_overhead", "memories", "buses", "issue_cycles", "compute_overlap", "clock_mhz", "timing",
+        "dma_burst_overhead", "memories", "buses", "issue_cycles", "check_cycles", "compute_overlap", "clock_mhz", "timing",
         "technology",
     }  # fmt: skip
     assert free.isdisjoint(set(PARAMETERS) - free)
@@ -176,9 +176,10 @@ def test_the_supply_follows_the_alpha_power_law() -> None:
     [("nvdla-small", 0.91), ("nvdla-small-256", 1.7), ("nvdla-medium-512", 2.3), ("nvdla-large", 5.5)],
 )
 def test_area_against_that_of_nvdla(name: str, published_mm2: float) -> None:
-    """Another machine with as many MACs and as much memory: within a third."""
+    """Another machine with as many MACs and as much memory, but without Winograd, batches, compression of
+    weights and lookup in two tables, which NVDLA has: smaller, by no more than four tenths."""
     found = sum(memory_macros.areas_mm2(preset(name), technology("28nm")).values())
-    assert 0.65 < found / published_mm2 < 1.35
+    assert 0.6 < found / published_mm2 < 1.1
 
 
 def test_area_by_hand() -> None:
@@ -191,8 +192,8 @@ def test_area_by_hand() -> None:
     assert 0.25 < found["sram"] * 1e6 / (8 * 512 * 1024) < 0.6, (
         "a bit of 45 nm has 0.30 um2, macros fill half"
     )
-    stored = memory_macros.areas_mm2(config.replace(accumulator_storage="memory"), known)
-    assert stored["accumulators"] < found["accumulators"] / 5, "a memory instead of 131,072 flip-flops"
+    bare = memory_macros.areas_mm2(config.replace(accumulator_storage="flip-flops"), known)
+    assert found["accumulators"] < bare["accumulators"] / 5, "a memory instead of 131,072 flip-flops"
 
 
 def test_a_memory_wider_than_any_macro_is_several_side_by_side() -> None:
