@@ -31,10 +31,10 @@ _MINUS_ONE, _MINUS_ALL = (-1, 0), (-128, 127)  # weight and zero point of factor
 
 def arg_max(candidate: Candidate) -> list[DlaNode]:
     """ARG_MAX."""
-    return _Search(candidate).nodes()
+    return _ArgMaxNodes(candidate).nodes()
 
 
-class _Search:
+class _ArgMaxNodes:
     """The nodes of one call; images have a row for each search, and a column for each position."""
 
     def __init__(self, candidate: Candidate) -> None:

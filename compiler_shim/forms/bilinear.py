@@ -32,7 +32,7 @@ _AS_IT_IS = {"OUT_MULT": 1 << 30, "OUT_SHIFT": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class _Phase:
+class _BilinearPhase:
     """Along one axis: the first output position, how many there are and how far apart; the first input
     position and how far those are apart; and the weights of one or two neighbours, as small as possible."""
 
@@ -72,14 +72,14 @@ def resize_bilinear(candidate: Candidate) -> list[DlaNode] | None:
     return nodes
 
 
-def _phases(table: NDArray[np.int32] | None, size: int) -> list[_Phase]:
+def _phases(table: NDArray[np.int32] | None, size: int) -> list[_BilinearPhase]:
     """The phases of an axis, from lower and upper input positions, and the fraction."""
     assert table is not None
     positions = table[:, 0].astype(np.int64) * _ONE + table[:, 2]
     positions = np.clip(positions, -_ONE, size * _ONE)
     whole, fraction = positions >> RESIZE_FRACTION_BITS, positions & (_ONE - 1)
     return [
-        _Phase(first, count, step, int(whole[first]), stride, _weights(int(part)))
+        _BilinearPhase(first, count, step, int(whole[first]), stride, _weights(int(part)))
         for part in np.unique(fraction)
         for first, count, step, stride in _runs(np.flatnonzero(fraction == part), whole)
     ]
@@ -110,7 +110,7 @@ def _runs(places: NDArray[np.int64], whole: NDArray[np.int64]) -> Iterator[tuple
 
 
 def _with_edges(
-    candidate: Candidate, axes: list[list[_Phase]], nodes: list[DlaNode]
+    candidate: Candidate, axes: list[list[_BilinearPhase]], nodes: list[DlaNode]
 ) -> tuple[Candidate, Pair]:
     """The call with the edges that phases read as part of its input, and how many are before that."""
     image = candidate.inputs[0]
@@ -144,7 +144,9 @@ def _zones(before: int, size: int, after: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def _interpolated(candidate: Candidate, before: Pair, phases: tuple[_Phase, _Phase]) -> list[DlaNode]:
+def _interpolated(
+    candidate: Candidate, before: Pair, phases: tuple[_BilinearPhase, _BilinearPhase]
+) -> list[DlaNode]:
     """The output pixels of two phases, rounded half away from zero as OP_E32_SHIFT and the second step of a
     requantization round. Where weights can be twice as large, the first step, which halves, is exact."""
     weights = np.outer(*(np.array(phase.weights) for phase in phases))
@@ -167,7 +169,7 @@ def _interpolated(candidate: Candidate, before: Pair, phases: tuple[_Phase, _Pha
     return [convolution] if doubles else _rounded_apart(candidate, convolution, bits)
 
 
-def _pixels(candidate: Candidate, before: Pair, phases: tuple[_Phase, _Phase]) -> Candidate:
+def _pixels(candidate: Candidate, before: Pair, phases: tuple[_BilinearPhase, _BilinearPhase]) -> Candidate:
     """The call that reads and writes the pixels of two phases."""
     channels = candidate.outputs[0].shape[3]
     begin = [phase.source + edges for phase, edges in zip(phases, before, strict=True)]

@@ -93,8 +93,7 @@ def transpose(converter: Converter, node: OnnxNode) -> None:
 def cast(converter: Converter, node: OnnxNode) -> None:
     """Cast: nothing from one real type to another."""
     to = DTYPES.get(node.attributes.get("to", 0), "")
-    value = converter.known(node)
-    assert isinstance(value, OnnxActivation)
+    value = converter.activation(node)
     is_real = value.dtype in ("int8", "float32")
     if is_real and to in ("float16", "float32", "float64"):
         identity(converter, node)

@@ -75,6 +75,7 @@ def test_help_and_version_load_no_command_and_nothing_heavy(arguments: list[str]
         "dlasim.cli.failure",
         "dlasim.cli.terminal",
         "dlasim.errors",
+        "dlasim.system",
         "dlasim.system.interrupts",
     }
     assert not loaded & HEAVY
@@ -147,7 +148,7 @@ def test_no_arguments_show_the_help() -> None:
     ("arguments", "expected"),
     [
         (["disam"], "unknown command 'disam'; did you mean disasm?"),
-        (["zzz"], "unknown command 'zzz'; known are model, inspect, compile, "),
+        (["zzz"], "unknown command 'zzz'; known are model, quantize, inspect, compile, "),
         (["doctor", "--jsn"], "--json"),
         (["isa", "--format", "xml"], "'xml'"),
     ],

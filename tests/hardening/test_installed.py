@@ -22,7 +22,7 @@ def installed(tmp_path: Path) -> Path:
     """What `pip install .` copies, with sources that are not those of the checkout."""
     folder = tmp_path / "site-packages"
     shutil.copytree(ROOT / "dlasim", folder / "dlasim", ignore=shutil.ignore_patterns("__pycache__"))
-    module = folder / "dlasim" / "sim" / "fast_engine" / "input_view.py"
+    module = folder / "dlasim" / "sim" / "fast_engine" / "staging.py"
     module.write_text(module.read_text() + "# another version\n")
     return folder
 

@@ -195,7 +195,9 @@ def test_names_stand_on_bars_that_have_room(show: Callable[..., Any], text: str,
     names = {layer["name"] for layer in result.report["layers"]}
     whole = [name for name in chart.evaluate(WRITTEN) if name in names]
     assert whole, "the longest layer has room"
-    short = min(result.report["layers"], key=lambda layer: layer["busy_cycles"])["name"]
+    # Of those without constants: a load that is made long before would be a part of the span.
+    sums = [layer for layer in result.report["layers"] if layer["operator"] in ("ADD", "AVERAGE_POOL_2D")]
+    short = min(sums, key=lambda layer: layer["busy_cycles"])["name"]
     assert short not in whole
     page.locator("#layers tbody tr").nth(
         [layer["name"] for layer in result.report["layers"]].index(short)

@@ -86,7 +86,7 @@ def random_program(rng: random.Random) -> Program:
 def test_it_computes_what_the_machine_computes():
     rng = random.Random(1)
     outcomes = {"fault": 0, "end": 0}
-    for _ in range(60):
+    for _ in range(150):
         program = random_program(rng)
         debugger, bench = Debugger(program, CONFIG), Bench()
         for region in (Region.CONSTANTS, Region.ARENA, Region.INPUTS):

@@ -199,8 +199,8 @@ WIDE = Sizes(rows=12, columns=12, channels=20)
 @pytest.mark.parametrize("seed", range(4))
 def test_equal_where_the_output_stage_limits(seed):
     """To the cycle for most: block by block, group by group, turn by turn. Some cycles are lost to fractions
-    of results, and in blocks of fewer pixels than the pipeline has stages. With a single accumulator the model
-    counts up to a tenth too much, where several pixels at once leave at less than a result a cycle."""
+    of results, and in blocks of fewer pixels than the pipeline has stages. With a single accumulator the
+    model counts up to a tenth too much, where several pixels leave at less than a result a cycle."""
     rng = random.Random(400 + seed)
     stalled = equal = 0
     streams = 60
