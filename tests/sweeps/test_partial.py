@@ -22,7 +22,8 @@ POINTS = 2 * len(SIZES)
 # Tables after every chunk instead of every 20 s.
 REFRESHING = (
     sys.executable, "-P", "-c",
-    "from dlasim.sweeps.results import sweep_tables as tables; tables.REFRESH_SECONDS = tables.REFRESH_SHARE = 0\n"
+    "from dlasim.sweeps.results import sweep_tables as tables\n"
+    "tables.REFRESH_SECONDS = tables.REFRESH_SHARE = 0\n"
     "from dlasim.cli import main; main()",
 )  # fmt: skip
 
