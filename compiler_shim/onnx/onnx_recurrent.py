@@ -78,7 +78,7 @@ def _are_whole(converter: Converter, node: OnnxNode, steps: int) -> bool:
 def _direction(converter: Converter, node: OnnxNode, given: Real, number: int) -> Direction:
     count, (steps, batch, depth) = _GATES[node.kind], given.shape
     weights, states = real_of(converter, node, 1), real_of(converter, node, 2)
-    hidden = states.shape[-1]
+    hidden = states.shape[-1] if states.shape else 0
     fits = len(weights.shape) == len(states.shape) == 3 and number < min(weights.shape[0], states.shape[0])
     if not fits or weights.shape[1:] != (count * hidden, depth) or states.shape[1] != count * hidden:
         raise RefusedError(
@@ -90,7 +90,7 @@ def _direction(converter: Converter, node: OnnxNode, given: Real, number: int) -
     bias = None
     if converter.has(node, 3):
         both = real_of(converter, node, 3)
-        if both.shape[1:] != (2 * count * hidden,) or number >= both.shape[0]:
+        if len(both.shape) != 2 or both.shape[1:] != (2 * count * hidden,) or number >= both.shape[0]:
             raise RefusedError(f"its bias has shape {list(both.shape)}")
         both = both.part(0, number, 1)
         gates = gates + both.part(1, 0, count * hidden)
