@@ -16,7 +16,7 @@ from tests.rtl.machines import MACHINES, machine
 from tests.rtl.streams import MEMORY_BYTES, StreamMaker, places
 from tests.sim_engines.generate import Limits
 
-STREAMS = int(os.environ.get("DLASIM_RTL_STREAMS", "40"))  # for each machine
+STREAMS = int(os.environ.get("DLASIM_RTL_STREAMS", "44"))  # for each machine
 LIMITS = Limits(pixels=5, channels=21, kernel=3, sram_bytes=6000)
 
 
