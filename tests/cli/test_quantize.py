@@ -67,7 +67,7 @@ def test_the_text_names_what_stays_float(tmp_path: Path) -> None:
 
 
 def test_a_keras_network(tmp_path: Path) -> None:
-    tf = pytest.importorskip("tensorflow")
+    tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing to quantize with")
     layers = tf.keras.layers
     image = layers.Input((8, 8, 3))
     x = layers.Conv2D(4, 3, activation="relu")(image)

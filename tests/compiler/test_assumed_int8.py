@@ -32,7 +32,7 @@ def float_file(folder: Path, name: str) -> Path:
 
 
 def keras_file(folder: Path) -> Path:
-    tf = pytest.importorskip("tensorflow")
+    tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed, which converts")
     layers = tf.keras.layers
     image = layers.Input((16, 16, 3), batch_size=1)
     x = layers.Conv2D(8, 3, activation="relu")(image)
