@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dlasim.explanation import Explanation
     from dlasim.inputs import Inputs
     from dlasim.sim.reports.report_types import Report
-    from dlasim.sweeps.evaluation.sweep import Outcome
+    from dlasim.sweeps.evaluation.sweep import Outcome, Settings
     from dlasim.sweeps.results.sweep_result import SweepResult
     from dlasim.sweeps.search.samplers import Sampler
 
@@ -340,19 +340,16 @@ def sweep(
     """
     from dlasim.sweeps.definition.goals import as_texts, read_goals
     from dlasim.sweeps.definition.study_builder import build_study
-    from dlasim.sweeps.evaluation.sweep import Settings, run_study
+    from dlasim.sweeps.evaluation.sweep import run_study
 
-    def run(folder: Path) -> Outcome:
-        settings = Settings(
-            folder, jobs, scheduler, resume, _path(cache), visible=False, is_temporary=out is None
-        )
+    def run(settings: Settings) -> Outcome:
         goals = read_goals(as_texts(limits), as_texts(minimize), "sweep")
         study = build_study(_flat(targets, "sweep"), dict(axes), as_texts(where), layers, goals=goals)
         if assume_int8:
             study = replace(study, models=tuple(each.assumed() for each in study.models))
         return run_study(study, settings)
 
-    return _with_folder(out, run)
+    return _in_folder(run, out, jobs, scheduler, resume, cache)
 
 
 def search(
@@ -382,31 +379,39 @@ def search(
     """
     from dlasim.sweeps.definition.goals import as_texts, read_goals
     from dlasim.sweeps.definition.study_builder import build_search
-    from dlasim.sweeps.evaluation.sweep import Settings
     from dlasim.sweeps.search.machine_search import SearchOrder, run_search
 
     if evaluations < 1:
         raise InputError(f"evaluations must be at least 1 (got {evaluations})")
 
-    def run(folder: Path) -> Outcome:
-        settings = Settings(
-            folder, jobs, scheduler, resume, _path(cache), visible=False, is_temporary=out is None
-        )
+    def run(settings: Settings) -> Outcome:
         goals = read_goals(as_texts(limits), as_texts(minimize), "search")
         study = build_search(_flat(targets, "search"), dict(axes), as_texts(where), goals)
         return run_search(study, settings, SearchOrder(evaluations, seed, sampler))
 
-    return _with_folder(out, run)
+    return _in_folder(run, out, jobs, scheduler, resume, cache)
 
 
-def _with_folder(out: str | Path | None, run: Callable[[Path], Outcome]) -> SweepResult:
+def _in_folder(
+    run: Callable[[Settings], Outcome],
+    out: str | Path | None,
+    jobs: int | None,
+    scheduler: str | None,
+    resume: bool,
+    cache: str | Path | None,
+) -> SweepResult:
     """The result of a sweep or search in a folder; in a temporary one, if none is given."""
     from shutil import rmtree
     from tempfile import mkdtemp
 
+    from dlasim.sweeps.evaluation.sweep import Settings
+
     folder = Path(mkdtemp(prefix="dlasim-sweep-") if out is None else out)
+    store = None if cache is None else Path(cache)
     try:
-        outcome = run(folder)
+        outcome = run(
+            Settings(folder, jobs, scheduler, resume, store, visible=False, is_temporary=out is None)
+        )
         if outcome.first_failure:
             raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
     except BaseException:
@@ -424,10 +429,6 @@ def _flat(targets: Sequence[str | Path | Sequence[str | Path]], command: str) ->
     if not found:
         raise InputError(f"{command} needs a model or a study")
     return found
-
-
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)
 
 
 def refuse_races(program: Program) -> list[str]:

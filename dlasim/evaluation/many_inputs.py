@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import hashlib
 import math
 import os
-import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -20,9 +17,9 @@ from dlasim.evaluation.outcome import COLUMNS, Evaluation, Row, row_of
 from dlasim.evaluation.predictor import EvaluationTask, Found, Predictor
 from dlasim.evaluation.samples import Labels, Sample, collect
 from dlasim.media import AUTO
-from dlasim.sweeps.results.csv_table import write_csv
+from dlasim.sweeps.results.csv_table import read_csv, write_csv
 from dlasim.system.fileio import keep_apart, read_file
-from dlasim.system.processes import clean_environment, interrupts_held, start
+from dlasim.system.processes import interrupts_held, start_worker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,7 +60,8 @@ def evaluate(
     result = Evaluation(model, classes=classes, float_model=None if float_model is None else str(float_model))
     settings = _digest(task)
     known = {} if metric is not None or out is None else _read(Path(out))
-    rows = [known.get(sample.digest(settings)) for sample in samples]
+    digests = [sample.digest(settings) for sample in samples]
+    rows = [known.get(digest) for digest in digests]
     todo = [number for number, row in enumerate(rows) if row is None]
     scores: list[float] = [0.0] * len(samples)
     jobs = max(1, min(jobs or os.cpu_count() or 1, -(-len(todo) // PORTION)))
@@ -71,7 +69,7 @@ def evaluate(
     try:
         for number, found in _found(task, samples, todo, jobs):
             sample = samples[number]
-            rows[number] = Row(sample.name, sample.label, found.fixed, found.real, sample.digest(settings))
+            rows[number] = Row(sample.name, sample.label, found.fixed, found.real, digests[number])
             result.evaluated += 1
             if metric is not None:
                 scores[number] = float(metric(found.outputs or [], sample.label))
@@ -112,11 +110,11 @@ def _read(path: Path) -> dict[str, Row]:
     """The rows of an earlier table by their digest."""
     if not path.exists():
         return {}
-    rows = list(csv.reader(read_file(path).decode(errors="replace").splitlines()))
-    if not rows or tuple(rows[0]) != COLUMNS:
+    head, rows = read_csv(path)
+    if tuple(head) != COLUMNS:
         raise InputError(f"{path} exists and is no table of an evaluation; choose another name")
     found = {}
-    for cells in rows[1:]:
+    for cells in rows:
         with contextlib.suppress(ValueError):  # a row that somebody has edited is evaluated again
             row = row_of(cells)
             found[row.digest] = row
@@ -161,17 +159,7 @@ class _PredictingProcess:
     """A process that predicts a portion of the samples at a time."""
 
     def __init__(self, task: EvaluationTask) -> None:
-        ours, theirs = socket.socketpair()
-        number = theirs.fileno()
-        environment = clean_environment() | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        self._process = start(
-            "dlasim.evaluation.predicting_process", str(number),
-            environment=environment, pass_fds=(number,),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            process_group=0,  # Ctrl-C goes to the evaluation only, which then kills its workers
-        )  # fmt: skip
-        theirs.close()
-        self.link: Connection[Any, Any] = Connection(ours.detach())
+        self._process, self.link = start_worker("dlasim.evaluation.predicting_process")
         self.numbers: Sequence[int] = ()
         with contextlib.suppress(OSError):  # a dead worker is noticed when its link is read
             self.link.send(task)

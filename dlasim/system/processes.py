@@ -5,13 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dlasim.errors import RunError
 from dlasim.system.interrupts import deferred
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    Link = Connection[Any, Any]
 
 _START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
 _NEUTRAL_FOLDER = "/"  # some packages read settings from the current folder
@@ -32,6 +38,25 @@ def start(
         )
     except OSError as error:
         raise RunError(f"cannot start a helper process: {error.strerror}") from None
+
+
+def start_worker(module: str, messages: int = subprocess.DEVNULL) -> tuple[subprocess.Popen[bytes], Link]:
+    """Start a module's `main` with the descriptor of a socket; the process, and our end of the socket.
+
+    `messages` takes its standard error. Ctrl-C goes to this process only, which then kills its workers.
+    """
+    from multiprocessing.connection import Connection  # few commands need it
+
+    ours, theirs = socket.socketpair()
+    number = theirs.fileno()
+    # Portions of work are small: threads inside NumPy's libraries cost more than they save.
+    environment = clean_environment() | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    with ours, theirs:
+        process = start(
+            module, str(number), environment=environment, pass_fds=(number,),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages, process_group=0,
+        )  # fmt: skip
+        return process, Connection(ours.detach())
 
 
 @contextlib.contextmanager

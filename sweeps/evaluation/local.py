@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -18,7 +17,7 @@ from dlasim.errors import RunError
 from dlasim.sweeps.definition.models import Blueprint
 from dlasim.sweeps.evaluation.evaluate import FAILED, Entry, Evaluator, sram_group
 from dlasim.sweeps.evaluation.worker import READY
-from dlasim.system.processes import clean_environment, interrupts_held, start
+from dlasim.system.processes import interrupts_held, start_worker
 
 CHUNK_POINTS = 8
 _WINDOW_POINTS = 1024  # within which points of an SRAM group are put together
@@ -195,20 +194,5 @@ class Workers:
 
 
 def _start() -> _Worker:
-    ours, theirs = socket.socketpair()
-    number = theirs.fileno()
     messages = os.memfd_create("messages")
-    # Points are small: threads inside numpy's libraries cost more than they save.
-    environment = clean_environment() | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    process = start(
-        "dlasim.sweeps.evaluation.worker",
-        str(number),
-        environment=environment,
-        pass_fds=(number,),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=messages,
-        process_group=0,  # Ctrl-C goes to the sweep only, which then kills its workers
-    )
-    theirs.close()
-    return _Worker(process, Connection(ours.detach()), messages)
+    return _Worker(*start_worker("dlasim.sweeps.evaluation.worker", messages), messages)

@@ -112,6 +112,17 @@ def test_an_interrupted_evaluation_goes_on(folder: Path, tmp_path: Path) -> None
     assert other.evaluated == 12, "rows of another normalization are not this one's"
 
 
+def test_names_that_look_like_formulas_come_back(folder: Path, tmp_path: Path) -> None:
+    images = tmp_path / "images"
+    images.mkdir()
+    Image.fromarray(np.zeros((28, 28), np.uint8)).save(images / "=1.png")
+    found = [
+        dlasim.evaluate(folder / "mnist.tflite", images, jobs=1, out=tmp_path / "rows.csv") for _ in range(2)
+    ]
+    assert [each.evaluated for each in found] == [1, 0]
+    assert found[0].rows == found[1].rows
+
+
 def test_a_metric_gets_real_outputs(folder: Path) -> None:
     seen = []
 

@@ -80,7 +80,7 @@ def test_while_a_worker_starts(
             time.sleep(0.05)
         return processes[-1]
 
-    monkeypatch.setattr(local, "start", start_and_interrupt)
+    monkeypatch.setattr("dlasim.system.processes.start", start_and_interrupt)
     if not is_received_here:
         receiver.start()
     before = {signal.SIGALRM: signal.signal(signal.SIGALRM, interrupts.interrupt)}

@@ -49,7 +49,6 @@ def emit(stream: StreamBuilder) -> int:
     return 0
 
 
-_LOWERING = "dlasim.compiler_shim.lowering"
 EMIT = Routine(emit, "emission")
 
 

@@ -36,7 +36,6 @@ def plan_loads(schedule: LoadSchedule, reserve: int) -> int:
     return placed
 
 
-_LOWERING = "dlasim.compiler_shim.lowering"
 LOADS = Routine(plan_loads, "loads")
 
 
