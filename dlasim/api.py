@@ -30,7 +30,7 @@ from dlasim.loading import (
     open_located,
     split_choices,
 )
-from dlasim.result import RunResult
+from dlasim.result import RunResult, complete
 from dlasim.sim.execution.executor import Executor, make_executor
 from dlasim.sim.execution.runner import Simulation
 
@@ -239,21 +239,7 @@ def run(
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
     last = inferences[-1]
     figures = report(loaded.program, loaded.config, last, seconds)
-    return _result(RunResult(last.outputs, cast("Report", figures), last, loaded), warnings)
-
-
-def _result(result: RunResult, warnings: list[str]) -> RunResult:
-    """Add all warnings to the result and its report."""
-    from dlasim.sim.execution.unwritten import unwritten_outputs
-
-    result.unwritten = unwritten_outputs(result.loaded.program, result.inference)
-    lowered = result.loaded.lowered
-    result.report["left_out"] = list(lowered.network.left_out) if lowered else []
-    result.report["warnings"] = warnings + [str(output) for output in result.unwritten]
-    missing = {output.name: output.missing_bytes for output in result.unwritten}
-    for output in result.report["outputs"]:
-        output["unwritten_bytes"] = missing.get(output["name"], 0)
-    return result
+    return complete(RunResult(last.outputs, cast("Report", figures), last, loaded), warnings)
 
 
 def _run_on_board(
@@ -271,7 +257,7 @@ def _run_on_board(
     chosen = on_board.host_options(inferences=max(repeat, 1), **host_options)
     done, figures = on_board.run_loaded(loaded, executor, arrays, chosen)
     result = RunResult(done.inference.outputs, cast("Report", figures), done.inference, loaded, done)
-    return _result(result, warnings + on_board.rtl_warnings(done.rtl))
+    return complete(result, warnings + on_board.rtl_warnings(done.rtl))
 
 
 def inspect(model: str | Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from dlasim.confirmation import confirm
 from dlasim.evaluation import Evaluation
 from dlasim.result import RunResult
 from dlasim.rows.row_table import RowTable
+from dlasim.session import Session, Step
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sweeps.charts import Chart
 from dlasim.sweeps.evaluation.explorer import Explorer, MachineResult
@@ -45,6 +46,8 @@ FUNCTIONS = (
 )
 CLASSES: tuple[type, ...] = (
     RunResult,
+    Session,
+    Step,
     RowTable,
     SweepResult,
     Decision,
