@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SessionStep:
     """One step of a session: its outputs in the model's types and order, and its time."""
 
     outputs: list[NDArray[Any]]
@@ -76,14 +76,14 @@ class Session:
         self._last: Inference | None = None
         self.reset()
 
-    def step(self, inputs: Inputs | None = None) -> Step:
+    def step(self, inputs: Inputs | None = None) -> SessionStep:
         """The next inference."""
         done = self._simulation.run(self._arrays(inputs))
         self._held.update((name, done.outputs[number]) for number, name in self._carry)
         self._last = done
         self.steps += 1
         self.cycles += done.total_cycles
-        return Step(done.outputs, done.total_cycles, self._milliseconds(done.total_cycles))
+        return SessionStep(done.outputs, done.total_cycles, self._milliseconds(done.total_cycles))
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
         """As many steps as the arrays have along their first dimension; returns the outputs of all steps,

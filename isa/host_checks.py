@@ -469,6 +469,18 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "output must have an entry for each index",
         ),
     ),
+    "UPDATE_SLICE": (
+        *_same_type("input", "update"),
+        *_not_empty("update"),
+        _SAME_ELEMENTS,
+        Rule("input.rank > 0 and update.rank == input.rank", "input and update must have as many dimensions"),
+        Rule("start.elements == input.rank", "start must have a word for each dimension"),
+        Rule(
+            "update.shape[k] <= input.shape[k]",
+            "update must not be larger than the input",
+            _ALL_DIMENSIONS,
+        ),
+    ),
     "DECODE_BOXES": (
         Rule("encodings.back[0] >= 4", "an encoding must have at least four elements"),
         *_ranks(2, "anchors", "boxes"),

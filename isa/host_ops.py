@@ -1058,6 +1058,19 @@ HOST_OPERATORS = (
         (HostOperand("output", ("int8", "float32"), "the input's type"),),
         firmware="resize_float",
     ),
+    HostOperator(
+        "UPDATE_SLICE",
+        62,
+        "The input, and over it update, from the index start on, which is moved inside where update would "
+        "stand out. The output may have the input's bytes: then only those of update are written.",
+        (
+            HostOperand("input", _ANY, "any shape"),
+            HostOperand("update", _ANY, "the input's type and rank, no dimension larger"),
+            HostOperand("start", _INDEX, "[rank]: where its first element goes"),
+        ),
+        (HostOperand("output", _ANY, "the input's type and shape"),),
+        firmware="update_slice",
+    ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}
 BY_CODE = {operator.code: operator for operator in HOST_OPERATORS}

@@ -18,7 +18,7 @@ from dlasim.confirmation import confirm
 from dlasim.evaluation import Evaluation
 from dlasim.result import RunResult
 from dlasim.rows.row_table import RowTable
-from dlasim.session import Session, Step
+from dlasim.session import Session, SessionStep
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sweeps.charts import Chart
 from dlasim.sweeps.evaluation.explorer import Explorer, MachineResult
@@ -47,7 +47,7 @@ FUNCTIONS = (
 CLASSES: tuple[type, ...] = (
     RunResult,
     Session,
-    Step,
+    SessionStep,
     RowTable,
     SweepResult,
     Decision,

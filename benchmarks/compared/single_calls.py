@@ -320,6 +320,7 @@ def _runs(length: int) -> Iterator[Single]:
     yield _int8("STRIDED_COPY", twice, shape, size=size, stride=(0, 0, 0, 0, 1, 96))
     yield _int8("GATHER", shape, shape, ((96,), "int32"), axis=1)
     yield _int8("GATHER_ND", (96, length), (96, length), ((96, 1), "int32"))
+    yield _int8("UPDATE_SLICE", shape, shape, ((1, 48, 1, length), "int8"), ((4,), "int32"))
     yield _int8("PAD", shape, (1, 98, 2, length), before=[0, 1, 1, 0, 0, 0])
     larger, rows = (1, 16, 12, length), (((16,), "int32"), ((12,), "int32"))
     yield _int8("RESIZE_NEAREST", (1, 8, 12, length), larger, *rows)

@@ -1952,6 +1952,35 @@ static const char *dla_resize_float_broken_rule(const struct dla_host_arguments 
     return NULL;
 }
 
+static const struct dla_host_types dla_update_slice_inputs[] = {
+    { "input must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
+    { "update must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
+    { "start must be int32 or int64", 0x12 },
+};
+static const struct dla_host_types dla_update_slice_outputs[] = {
+    { "output must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
+};
+static const char *dla_update_slice_broken_rule(const struct dla_host_arguments *c)
+{
+    (void)c;
+    if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
+        return "input must have the output's type";
+    if (!(dla_host_type(c, 1) == dla_host_type(c, c->inputs + 0)))
+        return "update must have the output's type";
+    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+        return "update must not be empty";
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!((dla_host_rank(c, 0) > INT64_C(0)) && (dla_host_rank(c, 1) == dla_host_rank(c, 0))))
+        return "input and update must have as many dimensions";
+    if (!(dla_host_elements(c, 2) == dla_host_rank(c, 0)))
+        return "start must have a word for each dimension";
+    for (int64_t k = 0; k < 6; k++)
+        if (!(dla_host_shape(c, 1, k) <= dla_host_shape(c, 0, k)))
+            return "update must not be larger than the input";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -2065,6 +2094,8 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_softmax_float_broken_rule, 1, 1, 1 },
     [61] = { "RESIZE_FLOAT", NULL, dla_resize_float_inputs, dla_resize_float_outputs,
         dla_resize_float_broken_rule, 0, 3, 1 },
+    [62] = { "UPDATE_SLICE", NULL, dla_update_slice_inputs, dla_update_slice_outputs,
+        dla_update_slice_broken_rule, 0, 3, 1 },
 };
 
 #endif

@@ -72,6 +72,7 @@ enum dla_host_op {
     DLA_HOST_OP_SUPPRESS_BOXES = 58,
     DLA_HOST_OP_SOFTMAX_FLOAT = 60,
     DLA_HOST_OP_RESIZE_FLOAT = 61,
+    DLA_HOST_OP_UPDATE_SLICE = 62,
 };
 
 /* What BINARY computes. */
@@ -853,6 +854,11 @@ _Static_assert(sizeof(struct dla_host_softmax_float) == 4 * DLA_HOST_SOFTMAX_FLO
    Inputs: input, rows, columns. Outputs: output. */
 #define DLA_HOST_RESIZE_FLOAT_WORDS 0u
 
+/* UPDATE_SLICE: The input, and over it update, from the index start on, which is moved inside where update
+   would stand out. The output may have the input's bytes: then only those of update are written.
+   Inputs: input, update, start. Outputs: output. */
+#define DLA_HOST_UPDATE_SLICE_WORDS 0u
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -910,6 +916,7 @@ _Static_assert(sizeof(struct dla_host_softmax_float) == 4 * DLA_HOST_SOFTMAX_FLO
     X(DECODE_BOXES, decode_boxes) \
     X(SUPPRESS_BOXES, suppress_boxes) \
     X(SOFTMAX_FLOAT, softmax_float) \
-    X(RESIZE_FLOAT, resize_float)
+    X(RESIZE_FLOAT, resize_float) \
+    X(UPDATE_SLICE, update_slice)
 
 #endif

@@ -8,6 +8,7 @@ import pytest
 import dlasim
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
+from dlasim.isa.host_ops import BY_NAME
 from tests.oracle import output_indices, run_tflite_micro
 
 STEPS, WIDTH, LENGTH = 5, 16, 8
@@ -148,3 +149,73 @@ def test_assigned_values_must_fit_their_variable() -> None:
         build.assign(variable, value)
     with pytest.raises(InputError, match="assign: there is no tensor 9"):
         build.assign(9, value)
+
+
+def appending(keeps_cache: bool, length: int = LENGTH, reads_old: bool = False):
+    """One step that writes a row of a cache, in place if that is a variable, and reads all of it."""
+    build = dlasim.GraphBuilder("appending", rounding="twice")
+    row = build.input("row", (1, 1, WIDTH), scale=SCALE)
+    start = build.input("start", (3,), dtype="int32")
+    make = build.variable if keeps_cache else build.input
+    cache = make("cache", (1, length, WIDTH), scale=SCALE)
+    new = build.operator("DYNAMIC_UPDATE_SLICE", [cache, row, start], scale=SCALE, name="new_cache")
+    result = build.operator("BATCH_MATMUL", [row, new], scale=SCALE, adj_y=True, name="result")
+    if reads_old:
+        result = build.operator("ADD", [cache, new], scale=SCALE)
+    if keeps_cache:
+        build.assign(cache, new)
+    return build, [result] if keeps_cache else [result, new]
+
+
+def rows():
+    rng = np.random.default_rng(5)
+    start = [[0, number - 1, 0] for number in range(STEPS + 5)]  # beyond both ends
+    return {
+        "row": rng.integers(-128, 128, (len(start), 1, 1, WIDTH), np.int8),
+        "start": np.array(start, np.int32),
+    }
+
+
+def test_a_cache_is_appended_to_in_place(tmp_path) -> None:
+    build, outputs = appending(keeps_cache=False)
+    model = write_tflite(build.graph(outputs))
+    cache, theirs, (result, new_cache) = np.zeros((1, LENGTH, WIDTH), np.int8), [], output_indices(model)
+    for row, start in zip(*rows().values(), strict=True):
+        tensors = run_tflite_micro(model, [row, start, cache])
+        cache = tensors[new_cache]
+        theirs.append(tensors[result])
+    build, outputs = appending(keeps_cache=True)
+    session = dlasim.Session(build.save(tmp_path / "appending.dlag", outputs), sram="16KiB")
+    np.testing.assert_array_equal(session.run(rows())[0], np.stack(theirs))
+    np.testing.assert_array_equal(session.variables["cache"], cache)
+    assert [call.code for call in session.program.host_calls] == [BY_NAME["UPDATE_SLICE"].code]
+
+
+def test_appending_costs_its_own_bytes(tmp_path) -> None:
+    cycles = []
+    for length in (8, 512):
+        build, outputs = appending(keeps_cache=True, length=length)
+        report = dlasim.run(build.save(tmp_path / "appending.dlag", outputs), timing_only=True).report
+        cycles.append(next(layer["cycles"] for layer in report["layers"] if layer["unit"] == "cpu"))
+    assert cycles[0] == cycles[1]
+
+
+def test_an_old_value_that_is_read_later_is_kept(tmp_path) -> None:
+    """The cache is copied then, and both values are right."""
+    build, outputs = appending(keeps_cache=True, reads_old=True)
+    session = dlasim.Session(build.save(tmp_path / "kept.dlag", outputs), sram="16KiB")
+    given = {"row": np.full((2, 1, 1, WIDTH), 3, np.int8), "start": np.zeros((2, 3), np.int32)}
+    (sums,) = session.run(given)
+    assert sums[:, 0, 0, 0].tolist() == [3, 6]
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_the_board_updates_in_place_too(tmp_path, host) -> None:
+    build, outputs = appending(keeps_cache=True)
+    path = build.save(tmp_path / "appending.dlag", outputs)
+    given = {name: array[2] for name, array in rows().items()}
+    found = dlasim.run(path, inputs=given, repeat=2, host=host).outputs[0]
+    session = dlasim.Session(path)
+    for _ in range(2):
+        step = session.step(given)
+    np.testing.assert_array_equal(found, step.outputs[0])

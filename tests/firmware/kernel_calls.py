@@ -591,6 +591,17 @@ def gather_nd(rng: Random) -> Iterator[Call]:
         yield call("GATHER_ND", [elements(rng, dtype, shape), indices], (4, *shape[depth:]), dtype)
 
 
+def update_slice(rng: Random) -> Iterator[Call]:
+    for dtype, index in itertools.product(TYPES, ("int32", "int64")):
+        shape = [int(n) for n in rng.integers(1, 5, int(rng.integers(1, 5)))]
+        part = [int(rng.integers(1, n + 1)) for n in shape]
+        start = np.array([rng.integers(-2, n + 2) for n in shape]).astype(index)
+        if index == "int64":
+            start[0] = int(rng.choice([-1, 1])) << 32  # whose low half is a valid index
+        inputs = [elements(rng, dtype, shape), elements(rng, dtype, part), start]
+        yield call("UPDATE_SLICE", inputs, shape, dtype)
+
+
 def resize(rng: Random) -> Iterator[Call]:
     for dtype in TYPES:
         shape = image_shape(rng, int(rng.integers(1, 5)))
