@@ -192,8 +192,8 @@ def behind_indices(work: Work) -> int:
 
 
 def updates(work: Work) -> float:
-    """For each row of the update 48, 10 for each dimension, and those of moving it; of moving all, unless that
-    is in place."""
+    """For each row of the update 48, 10 for each dimension, and those of moving it; unless that is in place,
+    those of moving all."""
     *outer, length = (1, *work.input(1))
     cycles = (48 + 10 * len(work.output)) * prod(outer) + _moved(prod(outer), length, work)
     return cycles if work.is_in_place else cycles + _moved(1, work.written, work)
