@@ -321,9 +321,11 @@ def _filled(tensor: Any, end: str | None) -> NDArray[Any]:
 
 
 def _host_values(lowered: Lowered, host: dict[int, NDArray[Any]]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """What host calls wrote, and the variables that they updated in place with it."""
     numbers = {number: value for value, number in lowered.descriptors.items()}
     for number, array in host.items():
-        yield numbers[number], array
+        for value in alias_chain(lowered.network.values, numbers[number]):
+            yield value, array
 
 
 def _compare(
@@ -372,9 +374,10 @@ def _layers(lowered: Lowered) -> dict[int, str]:
     layers: dict[int, str] = {}
     for node in lowered.network.nodes:
         if isinstance(node, HostNode):
-            layer, values = node.call.layer, node.call.outputs
+            layer, written = node.call.layer, node.call.outputs
         else:
-            layer, values = node.layer, tuple(alias_chain(lowered.network.values, node.output))
+            layer, written = node.layer, (node.output,)
+        values = [number for value in written for number in alias_chain(lowered.network.values, value)]
         info = lowered.network.layers[layer]
         layers |= dict.fromkeys(values, f"{info.name} ({info.operator})")
     return layers

@@ -219,3 +219,12 @@ def test_the_board_updates_in_place_too(tmp_path, host) -> None:
     for _ in range(2):
         step = session.step(given)
     np.testing.assert_array_equal(found, step.outputs[0])
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_a_cache_in_place_is_verified_too(tmp_path, host) -> None:
+    build, outputs = appending(keeps_cache=True)
+    verification = dlasim.verify(build.save(tmp_path / "appending.dlag", outputs), host=host)
+    assert verification.passed
+    assert verification.uncompared == []
+    assert verification.elements >= verification.runs * LENGTH * WIDTH
