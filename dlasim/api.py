@@ -58,13 +58,16 @@ def model(
     alpha: float | None = None,
     resolution: int | None = None,
     classes: int | None = None,
+    layers: int | None = None,
+    context: int | None = None,
     seed: int = 0,
     on_operator: Callable[[str], None] | None = None,
 ) -> Path:
     """Write a built-in network as an int8 .tflite file; returns its path, by default NAME.tflite.
 
-    The weights are random. `alpha` and `resolution` are the width and the image size of a MobileNet. Building
-    a large network takes seconds; `on_operator` is called with the name of each operator.
+    The weights are random. `alpha` and `resolution` are the width and the image size of a MobileNet, `layers`
+    and `context` the depth of a language model and the tokens that it remembers. Building a large network
+    takes seconds; `on_operator` is called with the name of each operator.
 
     >>> import dlasim
     >>> dlasim.model("mnist", "digits.tflite").name
@@ -73,7 +76,10 @@ def model(
     from dlasim.sweeps.definition.models import topology_file
     from dlasim.system.fileio import atomic_write, read_file
 
-    given = {"alpha": alpha, "resolution": resolution, "classes": classes, "seed": seed or None}
+    given = {
+        "alpha": alpha, "resolution": resolution, "classes": classes, "layers": layers, "context": context,
+        "seed": seed or None,
+    }  # fmt: skip
     chosen = {key: value for key, value in given.items() if value is not None}
     made = topology_file(name, chosen, on_operator)
     target = Path(f"{name}.tflite" if path is None else path)
