@@ -82,9 +82,16 @@ def _fit(tensor: TensorDescriptor, item: Given, input_range: InputRange) -> NDAr
         return array
     if array.dtype.kind == "f" and dtype.kind == "f":
         return _convert(array, tensor, origin)
+    if array.dtype.kind in "iu" and dtype.kind in "iu" and not tensor.scale and _fits(array, dtype):
+        return array.astype(dtype)  # such as positions and numbers of tokens
     if array.dtype.kind == "f" and _takes_floats(tensor):
         return _quantize(array, tensor, origin)
     raise _mismatch(tensor, origin, array)
+
+
+def _fits(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    limits = np.iinfo(dtype)
+    return not array.size or bool(limits.min <= array.min() and array.max() <= limits.max)
 
 
 def _takes_floats(tensor: TensorDescriptor) -> bool:
