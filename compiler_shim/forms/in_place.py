@@ -18,19 +18,18 @@ def find_updates(graph: Graph, variables: Set[int]) -> dict[int, int]:
     """Tensors that have the bytes of a variable, by their numbers."""
     found: dict[int, int] = {}
     producers = {number: operator for operator in graph.operators for number in operator.outputs}
+    views: dict[int, set[int]] = {}  # by the tensor of which they are views
+    for number in range(len(graph.tensors)):
+        views.setdefault(_origin(number, producers, variables), set()).add(number)
     for copy in graph.operators:
         if has_trait(copy.kind, Trait.VIEW) and copy.outputs[0] in variables:
             new, variable = _origin(copy.inputs[0], producers, variables), copy.outputs[0]
-            update = producers.get(new)
-            if update is not None and has_trait(update.kind, Trait.UPDATES):
-                old = {n for n in _numbers(graph) if _origin(n, producers, variables) == variable}
-                if update.inputs[0] in old and _is_last(graph, update, old):
-                    found |= dict.fromkeys({new, *old} - {variable}, variable)
+            update, old = producers.get(new), views[variable]
+            if update is None or not has_trait(update.kind, Trait.UPDATES):
+                continue
+            if update.inputs[0] in old and _is_last(graph, update, old):
+                found |= dict.fromkeys({new, *old} - {variable}, variable)
     return found
-
-
-def _numbers(graph: Graph) -> range:
-    return range(len(graph.tensors))
 
 
 def _origin(number: int, producers: dict[int, Operator], variables: Set[int]) -> int:

@@ -228,3 +228,22 @@ def test_a_cache_in_place_is_verified_too(tmp_path, host) -> None:
     assert verification.passed
     assert verification.uncompared == []
     assert verification.elements >= verification.runs * LENGTH * WIDTH
+
+
+def test_an_old_value_may_be_read_before_it_is_updated(tmp_path) -> None:
+    build = dlasim.GraphBuilder("before", rounding="twice")
+    row = build.input("row", (1, 1, WIDTH), scale=SCALE)
+    start = build.input("start", (3,), dtype="int32")
+    cache = build.variable("cache", (1, LENGTH, WIDTH), scale=SCALE)
+    turned = build.operator("RESHAPE", [cache], scale=SCALE, new_shape=(1, WIDTH, LENGTH))
+    before = build.operator("BATCH_MATMUL", [row, turned], scale=SCALE)
+    new = build.operator("DYNAMIC_UPDATE_SLICE", [cache, row, start], scale=SCALE)
+    build.assign(cache, new)
+    path = build.save(tmp_path / "before.dlag", [before])
+    session = dlasim.Session(path, sram="16KiB")
+    assert [call.code for call in session.program.host_calls] == [BY_NAME["UPDATE_SLICE"].code]
+    given = {"row": np.full((1, 1, WIDTH), 8, np.int8), "start": [0, 0, 0]}
+    outputs = [session.step(given) for _ in range(2)]
+    assert not outputs[0].outputs[0].any()
+    assert outputs[1].outputs[0].any()
+    assert dlasim.verify(path).passed
