@@ -41,7 +41,7 @@ def _lines() -> Iterator[str]:
     names = ", ".join(_text(kind.name) for kind in DataType)
     yield f"static const char *const dla_type_names[] = {{ {names} }};"
     yield ""
-    yield from prose(__package__, FILE_NAME).splitlines()
+    yield from prose(FILE_NAME).splitlines()
     yield ""
     for operator in HOST_OPERATORS:
         yield from _operator_lines(operator)

@@ -17,9 +17,9 @@ from dlasim.isa.documents.sheet_elements import (
 )
 
 
-def prose(package: str, name: str) -> str:
-    """What is written of a page: a file in the folder `prose` of a package."""
-    return resources.files(package).joinpath("prose", name).read_text(encoding="utf-8")
+def prose(name: str) -> str:
+    """What is written of a page: a file in the folder `prose`."""
+    return resources.files(__package__).joinpath("prose", name).read_text(encoding="utf-8")
 
 
 def render(shown: Sheet, level: int = 2, page: str = "") -> str:

@@ -54,7 +54,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def _page(file_name: str, title: str, lines: Iterator[str]) -> str:
-    text = "\n".join([_NOTICE, "", f"# {title}", "", prose(__package__, file_name), *lines])
+    text = "\n".join([_NOTICE, "", f"# {title}", "", prose(file_name), *lines])
     return text.rstrip("\n") + "\n"
 
 

@@ -18,7 +18,7 @@ TESTS = (
 )
 
 USE = """
-from dlasim.compiler_shim.forms import operators_page
+from generators import operators_page
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.isa.documents import pages
 from dlasim.isa.documents.c_host_checks import render

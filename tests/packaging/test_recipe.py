@@ -11,7 +11,8 @@ from tests.packaging.recipe import followed, rewrite, run, run_tests
 USE = """
 from dlasim.isa import codec, container
 from dlasim.isa.assembly import assemble, disassemble
-from dlasim.isa.documents import pages, sv_package
+from dlasim.isa.documents import pages
+from generators import sv_package
 from dlasim.isa.documents.c_isa import render
 
 text = '''
