@@ -14,18 +14,19 @@ from pathlib import Path
 from generators import (
     api_page,
     board_files,
+    c_headers,
     choices_module,
     command_page,
     figures_page,
     graph_page,
     operators_page,
+    pages,
     parameters_page,
     port_page,
     report_types_module,
     sv_package,
 )
 
-from dlasim.isa.documents import c_entry, pages
 from dlasim.vp.programs import launch
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,7 +34,7 @@ SHOWN_LINES = 20
 
 FILES: dict[str, Callable[[], str]] = {
     **{f"docs/{name}": render for name, render in pages.PAGES.items()},
-    **{f"firmware/include/{name}": render for name, render in c_entry.HEADERS.items()},
+    **{f"firmware/include/{name}": render for name, render in c_headers.HEADERS.items()},
     "firmware/include/dlasim_board.h": board_files.c_header,
     "firmware/include/dlasim_launch.h": launch.c_header,
     "firmware/board.ld": board_files.linker_script,

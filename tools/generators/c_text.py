@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
 from dlasim.isa.bits import Field
+from dlasim.isa.documents.catalogue import snake
 
 WIDTH = 110
 
@@ -87,8 +87,3 @@ def field_constants(prefix: str, field: Field, literal: str) -> Iterator[str]:
     yield define(f"{name}_MASK", literal.format(f"0x{field.mask:x}"))
     for value, text in enumerate(field.names):
         yield define(f"{name}_{text.upper()}", f"{value}u")
-
-
-def snake(name: str) -> str:
-    """`LayerKind` as `layer_kind`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

@@ -6,12 +6,12 @@ import ast
 import json
 from collections.abc import Iterator
 
-from dlasim.isa.documents import c_text
-from dlasim.isa.documents.markdown import prose
 from dlasim.isa.file_records import ELEMENT_BYTES, DataType
 from dlasim.isa.host_checks import RULES, Rule
 from dlasim.isa.host_ops import HOST_OPERATORS, HostOperand, HostOperator, Word
 from dlasim.isa.host_validation import is_for_each, type_text
+from generators import c_text
+from generators.written import prose
 
 FILE_NAME = "dla_host_checks.h"
 _OPERATORS: dict[type[ast.AST], str] = {
