@@ -95,7 +95,7 @@ def _rule_lines(operator: HostOperator, rule: Rule) -> Iterator[str]:
     condition = _Translator(operator).expression(ast.parse(rule.condition, mode="eval").body)
     lines = [*loops, f"if (!{condition})", f"return {_text(rule.text)};"]
     for depth, line in enumerate(lines, start=1):
-        yield "    " * depth + line
+        yield from c_text.code(line, depth)
 
 
 def _types(name: str, operands: tuple[HostOperand, ...]) -> Iterator[str]:
@@ -133,7 +133,8 @@ class _Translator:
         """The expression in parentheses."""
         match node:
             case ast.Constant(value=int(value)):
-                return f"INT64_C({value})"
+                # What it is combined with has 64 bits.
+                return str(value) if value < 1 << 31 else f"INT64_C({value})"
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return f"(-{self.expression(operand)})"
             case ast.Name(id=name) if name in self._words:

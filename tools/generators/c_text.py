@@ -43,6 +43,17 @@ def comment(text: str) -> Iterator[str]:
         yield (start + line + end).rstrip()
 
 
+def code(line: str, depth: int) -> Iterator[str]:
+    """A statement at a depth of blocks, over as many lines as it takes; what it returns stays on one."""
+    if line.startswith("return"):
+        yield "    " * depth + line
+        return
+    indents = ("    " * depth, "    " * (depth + 2))
+    yield from textwrap.wrap(
+        line, WIDTH, initial_indent=indents[0], subsequent_indent=indents[1], break_on_hyphens=False
+    )
+
+
 def define(name: str, value: str) -> str:
     """A constant."""
     return f"#define {name} {value}"
