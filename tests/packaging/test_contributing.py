@@ -11,8 +11,8 @@ from tests.packaging.recipe import copied, rewrite, run
 TERM = {
     "sim/configuration/config.py": (
         "    dma_burst_overhead: int = row(\n",
-        '    dma_turnaround: int = row(\n        0, "Cycles lost per run.", part="DMA", flag="--dma-turnaround",\n'
-        "        better=Better.LESS,\n    )\n    dma_burst_overhead: int = row(\n",
+        '    dma_turnaround: int = row(0, "Cycles lost per run.", part="DMA", flag="--dma-turnaround")\n'
+        "    dma_burst_overhead: int = row(\n",
     ),
     "sim/timing/formulas.py": (
         "    shared: int = 0\n\n\n@record\nclass UnitCosts",
