@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from dlasim.cli.choices_module import typed_dict
 from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
 from dlasim.sweeps.definition.axes import catalogue
 from dlasim.sweeps.evaluation.evaluate import LAYER_COLUMNS
+from generators.choices_module import typed_dict
 
 _HEAD = '''\
 """Reports and rows of tables as types, which editors complete and mypy checks.
@@ -102,7 +102,11 @@ def module() -> str:
 
 
 def _nested(
-    name: str, text: str, figures: Iterable[Figure], more: dict[str, tuple[Row, ...]], base: str = "TypedDict"
+    name: str,
+    text: str,
+    figures: Iterable[Figure],
+    more: Mapping[str, tuple[Row, ...]],
+    base: str = "TypedDict",
 ) -> Iterator[str]:
     """The types of the objects in a report, then of the report."""
     tree: dict[str, list[Row]] = {"": list(more.get("", ()))}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
 from dlasim.isa.bits import Field
+from dlasim.isa.documents.catalogue import snake
 
 WIDTH = 110
 
@@ -41,6 +41,17 @@ def comment(text: str) -> Iterator[str]:
         start = "/* " if number == 0 else "   "
         end = " */" if number == len(lines) - 1 else ""
         yield (start + line + end).rstrip()
+
+
+def code(line: str, depth: int) -> Iterator[str]:
+    """A statement at a depth of blocks, over as many lines as it takes; what it returns stays on one."""
+    if line.startswith("return"):
+        yield "    " * depth + line
+        return
+    indents = ("    " * depth, "    " * (depth + 2))
+    yield from textwrap.wrap(
+        line, WIDTH, initial_indent=indents[0], subsequent_indent=indents[1], break_on_hyphens=False
+    )
 
 
 def define(name: str, value: str) -> str:
@@ -87,8 +98,3 @@ def field_constants(prefix: str, field: Field, literal: str) -> Iterator[str]:
     yield define(f"{name}_MASK", literal.format(f"0x{field.mask:x}"))
     for value, text in enumerate(field.names):
         yield define(f"{name}_{text.upper()}", f"{value}u")
-
-
-def snake(name: str) -> str:
-    """`LayerKind` as `layer_kind`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

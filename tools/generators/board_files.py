@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dlasim.vp.devices import clint, exit_device, memory_map, uart
 from dlasim.vp.devices.memory_map import AddressRange, DeviceRegister, MemoryMap
+from generators.written import prose
 
 _NOTICE = "Generated from dlasim/vp/devices/memory_map.py; edit that, not this."
 _REGISTERS: dict[str, tuple[DeviceRegister, ...]] = {
@@ -62,16 +63,12 @@ def _region_lines(region: AddressRange) -> Iterator[str]:
 def linker_script(board: MemoryMap | None = None) -> str:
     """The script `board.ld`: code and constants in flash, stack at the bottom of RAM, data above it."""
     board = board or MemoryMap()
-    return (
-        (Path(__file__).parent / "templates" / "board.ld")
-        .read_text(encoding="utf-8")
-        .format(
-            notice=_NOTICE,
-            flash_base=board.flash.base,
-            firmware_bytes=memory_map.FIRMWARE_SLOT_BYTES,
-            program_base=board.program.base,
-            program_bytes=board.program.size_bytes,
-            ram_base=board.ram.base,
-            ram_bytes=board.ram.size_bytes,
-        )
+    return prose("board.ld").format(
+        notice=_NOTICE,
+        flash_base=board.flash.base,
+        firmware_bytes=memory_map.FIRMWARE_SLOT_BYTES,
+        program_base=board.program.base,
+        program_bytes=board.program.size_bytes,
+        ram_base=board.ram.base,
+        ram_bytes=board.ram.size_bytes,
     )

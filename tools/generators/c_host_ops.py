@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlasim.isa import host_ops
-from dlasim.isa.documents import c_text
 from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator, Word
 from dlasim.isa.limits import MAX_RANK
+from generators import c_text
 
 FILE_NAME = "dla_host_ops.h"
 _C_TYPES = {Word.INTEGER: "int32_t", Word.FLOAT32: "float", Word.ELEMENT: "int32_t"}

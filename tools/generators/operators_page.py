@@ -9,7 +9,7 @@ from dlasim.compiler_shim.forms.dla_forms import RULES
 from dlasim.compiler_shim.onnx.onnx_import import HANDLERS, IN_REAL
 from dlasim.compiler_shim.operators.definition import OperatorDefinition, Trait
 from dlasim.compiler_shim.operators.table import OPERATORS
-from dlasim.isa.documents.markdown import prose
+from generators.written import prose
 
 _NOT_OPERATORS = {"BiasScale", "DequantizeLinear", "QuantizeLinear"}
 
@@ -18,7 +18,7 @@ def page() -> str:
     """The whole page."""
     rows = [OPERATORS[kind] for kind in sorted(OPERATORS)]
     lowered = [row for row in rows if row.lower]
-    return prose(__package__, "operators.md").format(
+    return prose("operators.md").format(
         rules="\n".join(f"{number}. {_one_line(rule.__doc__)}" for number, rule in enumerate(RULES, start=1)),
         on_dla=_table(row for row in lowered if row.dla),
         on_cpu=_table(row for row in lowered if not row.dla),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dlasim.isa.documents import sv_text
 from dlasim.isa.instructions import INSTRUCTIONS, Extent, Instruction, Operand, Unit, When
+from generators import sv_text
 
 # In the order in which an instruction's row lists them, which is the order in which they are checked.
 _ORDER = ("IN", "IN2", "WEIGHT_ADDR", "ACC", "PARAM_ADDR", "LUT_ADDR", "OUT")

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from dlasim.isa import registers
 from dlasim.isa.bits import Field
-from dlasim.isa.documents import sv_text
-from dlasim.isa.documents.sv_operands import operand_lines
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import (
     EXPONENTIALS_BYTES,
@@ -38,6 +36,8 @@ from dlasim.isa.registers import (
     Region,
     Register,
 )
+from generators import sv_text
+from generators.sv_operands import operand_lines
 
 FILE_NAME = "dla_isa.sv"
 ADDRESS_BITS = WINDOW_BYTES.bit_length() - 1

@@ -6,9 +6,9 @@ import enum
 from collections.abc import Iterator
 
 from dlasim.isa import file_records
-from dlasim.isa.documents import c_text
 from dlasim.isa.file_records import C_TYPES, ENUMS, RECORDS, FileRecord
 from dlasim.isa.limits import MAX_RANK
+from generators import c_text
 
 FILE_NAME = "dla_program.h"
 

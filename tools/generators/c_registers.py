@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dlasim.isa.documents import c_text
 from dlasim.isa.registers import (
     OPERAND_BASE,
     REGION_COUNT,
@@ -14,6 +13,7 @@ from dlasim.isa.registers import (
     Region,
     Register,
 )
+from generators import c_text
 
 FILE_NAME = "dla_registers.h"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 
 from dlasim.cli.help_sections import SectionedCommand, SharedOption, in_sections
-from dlasim.isa.documents.markdown import prose
+from generators.written import prose
 
 
 def page() -> str:
@@ -17,7 +17,7 @@ def page() -> str:
     from dlasim.cli import COMMANDS, main
 
     parent = click.Context(main, info_name="dlasim")
-    lines = [prose(__package__, "cli.md")]
+    lines = [prose("cli.md")]
     for title, section in COMMANDS.items():
         lines.append(f"## {title}\n")
         for name in section:

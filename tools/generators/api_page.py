@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -61,6 +62,7 @@ CLASSES: tuple[type, ...] = (
     GraphBuilder,
 )
 _WIDTH = 90
+_STARS: Mapping[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 def page() -> str:
@@ -84,7 +86,7 @@ def page() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _signature(function: FunctionType) -> str:
+def _signature(function: Callable[..., Any]) -> str:
     """The call, with a parameter on each line if it is long."""
     name, parameters = f"dlasim.{function.__name__}", _parameters(function)
     text = f"{name}({', '.join(parameters)})"
@@ -93,14 +95,14 @@ def _signature(function: FunctionType) -> str:
     return f"{text} -> {inspect.signature(function).return_annotation}"
 
 
-def _parameters(function: FunctionType) -> list[str]:
+def _parameters(function: Callable[..., Any]) -> list[str]:
     """The parameters as they are written in the source."""
     found: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         has_star = any(text.startswith("*") for text in found)
         if parameter.kind is parameter.KEYWORD_ONLY and not has_star:
             found.append("*")
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars = _STARS.get(parameter.kind, "")
         annotation = "" if parameter.annotation is parameter.empty else f": {parameter.annotation}"
         default = "" if parameter.default is parameter.empty else f" = {_default(parameter.default)}"
         found.append(f"{stars}{parameter.name}{annotation}{default}")

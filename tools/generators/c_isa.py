@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dlasim.isa.documents import c_text
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.instructions import INSTRUCTIONS, OPCODE, WORD_BYTES, Instruction, Unit
 from dlasim.isa.registers import BY_NAME
+from generators import c_text
 
 FILE_NAME = "dla_isa.h"
 _WORD = "UINT64_C({})"
@@ -53,13 +53,6 @@ def instruction_lines(instruction: Instruction) -> Iterator[str]:
         yield f"    word |= (uint64_t){_parameter(field.name)} << {name}_SHIFT & {name}_MASK;"
     yield "    return word;"
     yield "}"
-    yield ""
-
-
-def fault_lines(fault: Fault) -> Iterator[str]:
-    """One fault as a constant."""
-    yield from c_text.comment(FAULT_DOCS[fault])
-    yield c_text.define(f"DLA_FAULT_{fault.name}", str(int(fault)))
     yield ""
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dlasim.isa.documents.markdown import prose, table
+from dlasim.isa.documents.markdown import table
 from dlasim.isa.documents.sheet_elements import Cell
 from dlasim.sim.configuration.config import PARAMETERS
 from dlasim.sim.configuration.parameters import Better, Form, MachineParameter, Rtl
 from dlasim.sim.configuration.sizes import UNLIMITED, size_text
+from generators.written import prose
 
 _COLUMNS = ("key", "option", "default", "values", "better", "RTL", "area", "meaning")
 _BETTER = {Better.LESS: "less", Better.MORE: "more", Better.NEITHER: ""}
@@ -14,7 +15,7 @@ _BETTER = {Better.LESS: "less", Better.MORE: "more", Better.NEITHER: ""}
 
 def page() -> str:
     """The whole page."""
-    lines = [prose(__package__, "parameters.md")]
+    lines = [prose("parameters.md")]
     for part in dict.fromkeys(parameter.part for parameter in PARAMETERS.values()):
         own = {name: parameter for name, parameter in PARAMETERS.items() if parameter.part == part}
         lines += [f"## {part}", "", *table(_COLUMNS, map(_cells, own, own.values())), ""]

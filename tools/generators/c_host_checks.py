@@ -6,12 +6,12 @@ import ast
 import json
 from collections.abc import Iterator
 
-from dlasim.isa.documents import c_text
-from dlasim.isa.documents.markdown import prose
 from dlasim.isa.file_records import ELEMENT_BYTES, DataType
 from dlasim.isa.host_checks import RULES, Rule
 from dlasim.isa.host_ops import HOST_OPERATORS, HostOperand, HostOperator, Word
 from dlasim.isa.host_validation import is_for_each, type_text
+from generators import c_text
+from generators.written import prose
 
 FILE_NAME = "dla_host_checks.h"
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -41,7 +41,7 @@ def _lines() -> Iterator[str]:
     names = ", ".join(_text(kind.name) for kind in DataType)
     yield f"static const char *const dla_type_names[] = {{ {names} }};"
     yield ""
-    yield from prose(__package__, FILE_NAME).splitlines()
+    yield from prose(FILE_NAME).splitlines()
     yield ""
     for operator in HOST_OPERATORS:
         yield from _operator_lines(operator)
@@ -95,7 +95,7 @@ def _rule_lines(operator: HostOperator, rule: Rule) -> Iterator[str]:
     condition = _Translator(operator).expression(ast.parse(rule.condition, mode="eval").body)
     lines = [*loops, f"if (!{condition})", f"return {_text(rule.text)};"]
     for depth, line in enumerate(lines, start=1):
-        yield "    " * depth + line
+        yield from c_text.code(line, depth)
 
 
 def _types(name: str, operands: tuple[HostOperand, ...]) -> Iterator[str]:
@@ -133,7 +133,8 @@ class _Translator:
         """The expression in parentheses."""
         match node:
             case ast.Constant(value=int(value)):
-                return f"INT64_C({value})"
+                # What it is combined with has 64 bits.
+                return str(value) if value < 1 << 31 else f"INT64_C({value})"
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return f"(-{self.expression(operand)})"
             case ast.Name(id=name) if name in self._words:

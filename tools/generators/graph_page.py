@@ -7,14 +7,14 @@ from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS
 from dlasim.compiler_shim.operators.definition import CLASSES, OperatorDefinition
 from dlasim.compiler_shim.operators.fields import SchemaField, enum_numbers, left_out
 from dlasim.compiler_shim.operators.table import OPERATORS
-from dlasim.isa.documents.markdown import prose
+from generators.written import prose
 
 
 def page() -> str:
     """The whole page."""
     rows = [OPERATORS[kind] for kind in sorted(OPERATORS)]
     enums = sorted({field.enum for row in rows for field in row.options.fields if field and field.enum})
-    return prose(__package__, "graph-format.md").format(
+    return prose("graph-format.md").format(
         version=VERSION,
         head_bytes=HEAD.size,
         dtypes=", ".join(f"`{name}`" for name in DTYPES),
