@@ -2039,11 +2039,11 @@ static const char *dla_update_slice_broken_rule(const struct dla_host_arguments 
         return "input must have the output's type";
     if (!(dla_host_type(c, 1) == dla_host_type(c, c->inputs + 0)))
         return "update must have the output's type";
-    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+    if (!(dla_host_elements(c, 1) > 0))
         return "update must not be empty";
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!((dla_host_rank(c, 0) > INT64_C(0)) && (dla_host_rank(c, 1) == dla_host_rank(c, 0))))
+    if (!((dla_host_rank(c, 0) > 0) && (dla_host_rank(c, 1) == dla_host_rank(c, 0))))
         return "input and update must have as many dimensions";
     if (!(dla_host_elements(c, 2) == dla_host_rank(c, 0)))
         return "start must have a word for each dimension";
