@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from dlasim.compiler_shim.calls import copies
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value, with_layouts
-from dlasim.compiler_shim.forms import products, reductions, rules, sixteen_bits, translate
+from dlasim.compiler_shim.forms import products, reductions, rules, translate, wide_arithmetic
 from dlasim.compiler_shim.forms.arg_max import arg_max
 from dlasim.compiler_shim.forms.bilinear import resize_bilinear
 from dlasim.compiler_shim.forms.filter_memory import svdf
@@ -83,7 +83,7 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     "RESCALE": DlaForm(
         LayerKind.OTHER,
         ("OP_E16_ADD", "OP_E32_SHIFT", "OP_POOL", "OP_REQUANT"),
-        sixteen_bits.rescale,
+        wide_arithmetic.rescale,
         (rules.rule_widths,),
     ),
     "BATCH_MATMUL": DlaForm(LayerKind.FC, ("OP_MAT_MUL",), products.batch_matmul, activation_count=2),

@@ -16,8 +16,8 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.calls.views import View, dense
 from dlasim.compiler_shim.forms.products import INT8_RANGE
 from dlasim.compiler_shim.forms.rules import Candidate
-from dlasim.compiler_shim.forms.sixteen_bits import NO_LIMIT, WideArithmetic, scaled
 from dlasim.compiler_shim.forms.translate import matrix_sums
+from dlasim.compiler_shim.forms.wide_arithmetic import NO_LIMIT, WideArithmetic, scaled
 from dlasim.isa.instructions import Init, Out, Quant
 from dlasim.sim.arithmetic.numerics import INT8_MIN
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.calls.views import View
 from dlasim.compiler_shim.forms.rules import Candidate
-from dlasim.compiler_shim.forms.sixteen_bits import NO_LIMIT, WideArithmetic, scaled
+from dlasim.compiler_shim.forms.wide_arithmetic import NO_LIMIT, WideArithmetic, scaled
 from dlasim.isa.instructions import SigmoidMode
 from dlasim.sim.arithmetic.interpolation import sigmoid_scale
 

@@ -77,7 +77,7 @@ MUTATIONS = (
     Mutation("factor without a sign", "dla_vector_lane.sv",
              "{1'b0, operands.in_mult[15:0]}", "17'($signed(operands.in_mult[15:0]))"),
     Mutation("half of a place", "dla_vector_lane.sv", "half = rounds || is_sigmoid ?", "half = rounds ?"),
-    Mutation("sign of a place", "dla_vector_lane.sv", "is_sigmoid && place < 0 ? -place", "1'b0 ? -place"),
+    Mutation("sign of a place", "dla_vector_lane.sv", "is_sigmoid && place < 0 ?", "1'b0 ?"),
     Mutation("places beyond the table", "dla_vector_lane.sv", "entry >= LAST_ENTRY", "entry > LAST_ENTRY"),
     Mutation("rounding of tanh", "dla_vector_lane.sv", "32'sd8388608 + 32'sd127", "32'sd8388608 + 32'sd128"),
     Mutation("leaky ReLU", "dla_vector_lane.sv",
