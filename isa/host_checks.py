@@ -334,7 +334,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "recurrent_sums.elements == 4 * output.elements", "recurrent_sums must have four for each output"
         ),
         Rule("cell.elements == output.elements", "cell must have the output's elements"),
-        _new_state("cell"),
+        Rule("new_cell.elements == output.elements", "new_cell must have the output's elements"),
         Rule("table.elements == 256", "table must have 256 elements"),
         Rule(
             "first_row + (output.shape[0] - 1) * row_step < input_sums.shape[0]",

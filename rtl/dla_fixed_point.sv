@@ -44,6 +44,11 @@ package dla_fixed_point;
     return raised > highest ? highest : raised;
   endfunction
 
+  // Limited to int16.
+  function automatic logic signed [31:0] limit16(input logic signed [31:0] value);
+    return value[31:15] == '0 || value[31:15] == '1 ? value : {{17{value[31]}}, {15{!value[31]}}};
+  endfunction
+
   function automatic logic signed [31:0] larger(input logic signed [31:0] a, b);
     return a > b ? a : b;
   endfunction

@@ -229,13 +229,20 @@ def _recurrent() -> Iterator[Single]:
         given = (((rows, depth), "int8"), weights, records)
         yield Single("MATRIX_SUMS", given, ((rows, channels), "int32"), {})
     for batch, units in ((1, 1), (1, 4), (1, 20), (2, 16), (1, 64), (5, 7), (1, 250)):
-        sums, cell = ((batch, 4 * units), "int32"), ((batch, units), "int16")
+        sums, cell = ((batch, 4 * units), "int32"), ((batch, units), "int32")
         given = (sums, sums, cell, ((256,), "int32"))
         words = {
             "row_step": 1, "cell_clip": 32767, "tanh_factor": 3, "output_shift": -22, "forget_shift": -15,
             "update_shift": -16, "input_shift": [-16] * 4, "recurrent_shift": [-16] * 4,
         }  # fmt: skip
-        yield Single("LSTM_CELL", given, ((batch, units), "int8"), words, more_outputs=(2,), sums=2)
+        yield Single(
+            "LSTM_CELL",
+            given,
+            ((batch, units), "int8"),
+            words,
+            more_outputs=(((batch, units), "int32"),),
+            sums=2,
+        )
     for rows, length, most in (
         (1, 10, 1),
         (1, 10, 5),

@@ -1461,12 +1461,12 @@ static const struct dla_host_range dla_lstm_cell_ranges[] = {
 static const struct dla_host_types dla_lstm_cell_inputs[] = {
     { "input_sums must be int32", 0x02 },
     { "recurrent_sums must be int32", 0x02 },
-    { "cell must be int16", 0x40 },
+    { "cell must be int32", 0x02 },
     { "table must be int32", 0x02 },
 };
 static const struct dla_host_types dla_lstm_cell_outputs[] = {
     { "output must be int8", 0x01 },
-    { "new_cell must be int16", 0x40 },
+    { "new_cell must be int32", 0x02 },
 };
 static const char *dla_lstm_cell_broken_rule(const struct dla_host_arguments *c)
 {
@@ -1483,9 +1483,8 @@ static const char *dla_lstm_cell_broken_rule(const struct dla_host_arguments *c)
         return "recurrent_sums must have four for each output";
     if (!(dla_host_elements(c, 2) == dla_host_elements(c, c->inputs + 0)))
         return "cell must have the output's elements";
-    if (!((dla_host_type(c, c->inputs + 1) == dla_host_type(c, 2)) && (dla_host_elements(c, c->inputs + 1) ==
-            dla_host_elements(c, 2))))
-        return "new_cell must be like cell";
+    if (!(dla_host_elements(c, c->inputs + 1) == dla_host_elements(c, c->inputs + 0)))
+        return "new_cell must have the output's elements";
     if (!(dla_host_elements(c, 3) == 256))
         return "table must have 256 elements";
     if (!(((int64_t)w[0] + ((dla_host_shape(c, c->inputs + 0, 0) - 1) * (int64_t)w[1])) < dla_host_shape(c, 0,

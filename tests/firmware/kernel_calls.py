@@ -502,7 +502,7 @@ def lstm_cell(rng: Random) -> Iterator[Call]:
         [
             rng.integers(-(1 << 16), 1 << 16, (batch * steps, 4 * units)).astype(np.int32),
             rng.integers(-(1 << 16), 1 << 16, (batch, 4 * units)).astype(np.int32),
-            elements(rng, "int16", (batch, units)),
+            elements(rng, "int16", (batch, units)).astype(np.int32),
             SIGMOID_TABLE,
         ],
         TensorSpec((batch, units), "int8"),
@@ -510,7 +510,7 @@ def lstm_cell(rng: Random) -> Iterator[Call]:
             **rows, **gates, **zero_points(rng, "output"), "tanh_factor": factor, "tanh_shift": shift,
             "cell_clip": int(rng.choice([0, 1000, 32767, 32768])),
         },
-        (TensorSpec((batch, units), "int16"),),
+        (TensorSpec((batch, units), "int32"),),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from dlasim.isa.instructions import (
     PoolMode,
     Quant,
     ShiftMode,
+    SigmoidMode,
     Unit,
 )
 from dlasim.isa.registers import (
@@ -54,7 +55,7 @@ IMPLEMENTED = frozenset(
         "OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL",
         "OP_REQUANT", "OP_E32_SHIFT", "OP_E32_ADD", "OP_POOL", "OP_ACT_RELU", "OP_ACT_LRELU", "OP_ACT_LUT",
         "OP_E_ADD", "OP_E_SUB", "OP_E_MUL", "OP_E_ABS", "OP_C_MIN", "OP_C_MAX", "OP_SOFTMAX",
-        "OP_E_SQDIFF",
+        "OP_E_SQDIFF", "OP_E16_ADD", "OP_E16_MUL", "OP_E16_SIGMOID",
     }
 )  # fmt: skip
 CONTROL = tuple(register for register in REGISTERS if register.group == "control")
@@ -111,8 +112,8 @@ def _enumerations() -> Iterator[str]:
     yield ""
     yield from sv_text.enumeration("fault_t", 4, [(f"FAULT_{fault.name}", int(fault)) for fault in Fault])
     yield ""
-    for kind in (Init, Out, Quant, PoolMode, ShiftMode):
-        prefix = {"PoolMode": "POOL", "ShiftMode": "SHIFT"}.get(kind.__name__, kind.__name__.upper())
+    for kind in (Init, Out, Quant, PoolMode, ShiftMode, SigmoidMode):
+        prefix = kind.__name__.removesuffix("Mode").upper()
         bits = max(1, (len(kind) - 1).bit_length())
         yield from (sv_text.constant(f"{prefix}_{member.name}", int(member), bits) for member in kind)
     for region in Region:
