@@ -32,6 +32,7 @@ MAX_FACTOR = 4.0
 MEMORY_PART = 1 / 3
 REGIONS = ("constants", "constants+commands", "inputs+outputs", "scratch")
 SHOWN = 20
+REPORTED_EVERY = 50  # pairs
 
 
 def between(rng: np.random.Generator, low: float, high: float) -> float:
@@ -113,6 +114,8 @@ def main(arguments: list[str]) -> int:
     loaded = list(networks(chosen.models, QUICK))
     losses, tried = list[Loss](), Counter[str]()
     for number in range(chosen.first, chosen.first + chosen.pairs):
+        if number % REPORTED_EVERY == 0:
+            print(f"at pair {number}: {sum(tried.values())} tried, {len(losses)} slower", file=sys.stderr)
         rng = np.random.default_rng((chosen.seed, number))
         name, network = loaded[number % len(loaded)]
         config = random_machine(rng)
