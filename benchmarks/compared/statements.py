@@ -60,6 +60,10 @@ STATEMENTS = (
     ("docs/rtl.md", "operations: {slot_bits} bits for one operation in each. A bit takes {bit_area}"),
     ("docs/rtl.md", "so that depth costs {queues_area} kGE"),
     ("docs/area.md", "{slot_bits} bits for one operation in each queue, and a bit takes {bit_area} GE"),
+    ("docs/area.md", "the 64 PEs have 48 of {grid_area} kGE. Queues and control have {front_area}:"),
+    ("docs/area.md", "as flip-flops of each lane they would have {flip_flops_area} kGE"),
+    ("docs/area.md", "**Queues, {queues_area} kGE.**"),
+    ("docs/area.md", "**Ports, {ports_area} kGE.**"),
     ("docs/area.md", "Depth 1 takes {shallow_area} kGE, and costs at most {depth_most} % of the cycles"),
 )  # fmt: skip
 
@@ -127,9 +131,15 @@ def _of_area() -> Iterator[tuple[str, str]]:
     config = DlaConfig()
     bits = slot_bits()
     deep, shallow = (areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, 1))
+    grid = {name: part.kge for name, part in areas(config.replace(parallel="8x8")).items()}
+    storage = areas(config.replace(accumulator_storage="flip-flops"))["accumulators"].kge
     yield "slot_bits", f"{bits:,}"
     yield "bit_area", f"{1000 * deep / (4 * bits):.1f}"
     yield "queues_area", f"{deep:.0f}"
+    yield "grid_area", f"{sum(grid.values()):,.0f}"
+    yield "front_area", f"{grid['queues'] + grid['control']:.0f}"
+    yield "ports_area", f"{grid['ports']:.0f}"
+    yield "flip_flops_area", f"{storage:,.0f}"
     yield "shallow_area", f"{shallow:.0f}"
 
 

@@ -86,7 +86,7 @@ def test_the_pages_are_whole_and_every_model_of_the_zoo_is_exact() -> None:
 
 
 def test_pages_state_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures of the RTL, of queues and of their area: `make accuracy` puts them in."""
+    """Figures that follow from measured files and from areas: `make docs` puts them in."""
     statements = module(monkeypatch, "statements")
     for page in {page for page, _ in statements.STATEMENTS}:
         text = (ROOT / page).read_text(encoding="utf-8")
