@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from dlasim.arguments import checked
 from dlasim.choices import Axes, Choices, HostChoices
 from dlasim.compiler_shim.files.assumed_scales import ESTIMATE
 from dlasim.compiler_shim.files.input_file import InputFile
@@ -50,7 +51,10 @@ if TYPE_CHECKING:
     from dlasim.sweeps.results.sweep_result import SweepResult
     from dlasim.sweeps.search.samplers import Sampler
 
+_checked = checked("config", "file", "model")  # which have messages of their own
 
+
+@_checked
 def model(
     name: str,
     path: str | Path | None = None,
@@ -87,6 +91,7 @@ def model(
     return target
 
 
+@_checked
 def compile(
     model: str | Path | InputFile, config: Machine | None = None, **choices: Unpack[Choices]
 ) -> Lowered:
@@ -106,6 +111,7 @@ def compile(
     return lower_for(network, choose_machine(config, machine), CompileOptions(**options))
 
 
+@_checked
 def verify(
     model: str | Path,
     config: Machine | None = None,
@@ -144,6 +150,7 @@ def verify(
     return check(file, lowered, chosen, runs, seed, engine, host=host, host_options=given)
 
 
+@_checked
 def evaluate(
     model: str | Path,
     inputs: str | Path | Sequence[Inputs],
@@ -184,6 +191,7 @@ def evaluate(
     )  # fmt: skip
 
 
+@_checked
 def run(
     file: str | Path | InputFile,
     config: Machine | None = None,
@@ -266,6 +274,7 @@ def _run_on_board(
     return complete(result, warnings + on_board.rtl_warnings(done.rtl))
 
 
+@_checked
 def inspect(model: str | Path) -> dict[str, Any]:
     """What a model contains: inputs, outputs, operators, sizes; `refusal` says why dlasim cannot run it.
 
@@ -278,6 +287,7 @@ def inspect(model: str | Path) -> dict[str, Any]:
     return inspect_model(open_located(model))
 
 
+@_checked
 def explain(
     model: str | Path,
     config: Machine | None = None,
@@ -305,6 +315,7 @@ def explain(
     return found
 
 
+@_checked
 def sweep(
     *targets: str | Path | Sequence[str | Path],
     out: str | Path | None = None,
@@ -344,6 +355,7 @@ def sweep(
     return _in_folder(run, out, jobs, scheduler, resume, cache)
 
 
+@_checked
 def search(
     *targets: str | Path | Sequence[str | Path],
     minimize: str | Sequence[str],

@@ -190,7 +190,7 @@ class HostChoices(TypedDict, total=False):
     """Stop with an error after this many instructions."""
     stuck_after_seconds: float
     """Stop a guest that waits this long for an event that no device will cause; 0: never. Default: 10."""
-    devices: tuple[str, ...]
+    devices: Sequence[str]
     """Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]. Repeatable."""
     dla: Literal["simulator", "rtl"]
     """The accelerator: the simulator, or the RTL, built with Verilator. Default: simulator."""
