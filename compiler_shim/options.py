@@ -11,6 +11,7 @@ TILINGS = ("output-channel", "auto")
 PLACES = ("auto", "cpu", "dla")
 REQUANT = ("dla", "cpu")
 IO = ("model", "int8")
+OBJECTIVES = ("cycles", "energy", "edp", "sram")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class CompileOptions:
     tiling: str = "auto"
     place: str = "auto"
     io: str = "model"
+    objective: str = "cycles"
     dla_ops: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
@@ -33,6 +35,7 @@ class CompileOptions:
             ("tiling", TILINGS),
             ("place", PLACES),
             ("io", IO),
+            ("objective", OBJECTIVES),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be {one_of(allowed)} (got {getattr(self, name)!r})")

@@ -189,10 +189,8 @@ class SramPlanner:
         tiling = self._policy.tiling(problem, budget) if budget > 0 else None
         if tiling is None or (self._policy.by_groups and _loads_for_longer(problem)):
             return False
-        return (
-            tiling.cycles
-            <= problem.work_cycles + problem.work_cycles // MAX_OVERHEAD_PART + problem.constants_cycles
-        )
+        least = problem.work_cycles + problem.work_cycles // MAX_OVERHEAD_PART
+        return tiling.cycles <= least + problem.constants_cycles + problem.constants_price
 
     def _budget(self, resident: State) -> int:
         """The SRAM that values leave for buffers."""

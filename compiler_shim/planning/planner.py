@@ -1,4 +1,5 @@
-"""Chooses the program: passes make plans, the simulator's issue stage times them, and the fastest is kept.
+"""Chooses the program: passes make plans, the simulator's issue stage times them, and the one that costs
+least by the objective is kept.
 
 `passes` lists them; `docs/planner.md` explains the search and what it leaves out.
 """
@@ -14,6 +15,7 @@ from dlasim.compiler_shim.network.edges import cut_edges
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
+from dlasim.compiler_shim.planning.objective_passes import PASSES_FOR
 from dlasim.compiler_shim.planning.passes import PASSES
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
@@ -26,21 +28,22 @@ def fastest_plan(
     options: CompileOptions,
     memory: PlanMemory | None = None,
 ) -> ChosenPlan:
-    """The fastest of the plans for a network on a machine; an InputError where no program can be made."""
+    """The plan for a network on a machine that costs least by the objective, by default the fastest; an
+    InputError where no program can be made."""
     maker = PlanMaker(config, options, memory or PlanMemory())
     if options.io == "int8":
         network = cut_edges(network)
     placements = _placements(network, maker)
     search = PlanSearch(placements, maker, min(config.sram_bytes, maker.memory.sufficient_bytes))
-    for each in PASSES:
+    for each in (*PASSES, *PASSES_FOR[options.objective]):
         each.run(search)
         if not search.timed:
             raise search.refusals[0]
-    return ChosenPlan(maker, search.best()[0])
+    return ChosenPlan(maker, search.cheapest()[0])
 
 
 class ChosenPlan:
-    """The fastest plan for a machine."""
+    """The plan that costs least on a machine."""
 
     def __init__(self, maker: PlanMaker, timed: TimedPlan) -> None:
         self._maker, self._timed = maker, timed

@@ -396,6 +396,7 @@ class SweepRow(TypedDict, total=False):
     tiling: str
     place: str
     io: str
+    objective: str
     dla_ops: str
     status: str
     reason: str

@@ -78,7 +78,7 @@ class MachineCosts(Record):
     channel is an operation of its own. `task_cycles`, `channel_cycles`: cycles of a task in addition to its
     work, and of each of its channels. `assumes_overlap`: whether estimates assume that loads, computations
     and stores overlap perfectly. `assumes_prefetch`: whether they also assume that the first constants have
-    been prefetched.
+    been prefetched. `byte_price`: what a byte over the bus counts, in 1/1024 of a cycle, beside its time.
     """
 
     bus: BusCosts = member(BusCosts)
@@ -94,6 +94,7 @@ class MachineCosts(Record):
     channel_cycles: int = 0
     assumes_overlap: int = 0
     assumes_prefetch: int = 0
+    byte_price: int = 0
 
 
 @record
