@@ -56,7 +56,7 @@ def test_no_plan_for_another_objective_is_better(seed, networks, benchmark):
     except InputError as error:
         pytest.skip(str(error))
     assert set(found) == set(OBJECTIVES)
-    # The search for cycles has no candidates of its own for bytes; benchmarks/objectives.py says what it loses.
+    # The search for cycles has no candidates for fewer bytes; benchmarks/objectives.py says what it loses.
     losses = [(ratio, text) for ratio, text in losses if not text.startswith("cycles")]
     assert max((ratio for ratio, _ in losses), default=1) <= 1.005, losses
 
