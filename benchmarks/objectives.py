@@ -22,7 +22,7 @@ from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.options import OBJECTIVES, CompileOptions
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.execution.runner import first_and_steady
 from dlasim.sim.reports.measured import Measured
 
 Figures = Mapping[str, float]  # by objective
@@ -31,7 +31,7 @@ Figures = Mapping[str, float]  # by objective
 def figures(network: UnplacedNetwork, config: DlaConfig, options: CompileOptions) -> Figures:
     """What a report says of the plan with these options."""
     program = lower_for(network, config, options, with_constants=False).program
-    measured = Measured(program, config, Simulation(program, config, None).run(), {})
+    measured = Measured(program, config, first_and_steady(program, config)[1], {})
     cycles, energy = measured.inference.total_cycles, measured.energy["total"]
     return {"cycles": cycles, "energy": energy, "edp": cycles * energy, "sram": measured.sram_peak_bytes}
 

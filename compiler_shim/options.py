@@ -11,6 +11,7 @@ TILINGS = ("output-channel", "auto")
 PLACES = ("auto", "cpu", "dla")
 REQUANT = ("dla", "cpu")
 IO = ("model", "int8")
+WEIGHTS = ("reload", "keep")
 OBJECTIVES = ("cycles", "energy", "edp", "sram")
 
 
@@ -25,6 +26,7 @@ class CompileOptions:
     place: str = "auto"
     io: str = "model"
     objective: str = "cycles"
+    weights: str = "reload"
     dla_ops: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
@@ -36,6 +38,7 @@ class CompileOptions:
             ("place", PLACES),
             ("io", IO),
             ("objective", OBJECTIVES),
+            ("weights", WEIGHTS),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be {one_of(allowed)} (got {getattr(self, name)!r})")

@@ -58,6 +58,11 @@ class Policy:
         self._stripes = StripeFinder(self.machine)
 
     @property
+    def keeps_constants(self) -> bool:
+        """Whether weights, records and tables stay in SRAM from one inference to the next."""
+        return self.options.weights == "keep"
+
+    @property
     def keeps_tensors(self) -> bool:
         """Whether tensors may stay in SRAM from one node to the next."""
         return keeps_tensors(self.options)

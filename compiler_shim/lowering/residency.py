@@ -121,7 +121,8 @@ class SramPlanner:
             matrix = self._matrices.get(step)
             is_matrix_in_sram = matrix is not None and touched >> matrix & 1 == 1
             inputs_in_sram = tuple([touched >> value & 1 == 1 for value in inputs])
-            where = InSram(inputs_in_sram, touched >> output & 1 == 1, is_matrix_in_sram)
+            keeps = self._policy.keeps_constants and matrix is None
+            where = InSram(inputs_in_sram, touched >> output & 1 == 1, is_matrix_in_sram, keeps)
             found = known[touched] = self._problems[step][where]
         return found
 
@@ -173,6 +174,10 @@ class SramPlanner:
         taken = self._alive_bytes.values()
         ahead = [sum(constants[place + 1 :]) for place in range(len(constants))]
         return max(map(sum, zip(budgets, taken, ahead, strict=True)), default=0)
+
+    def least_bytes(self) -> int:
+        """The SRAM that the most demanding node needs at least, without constants that stay."""
+        return max([self._policy.needed(self._problem(step, 0)) for step in self._nodes], default=0)
 
     def segment_cycles(self, steps: Segment, resident: State) -> float:
         """Estimated cycles of a node or a chain while these values are in SRAM."""

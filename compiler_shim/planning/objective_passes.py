@@ -52,21 +52,21 @@ def use_least_sram(search: PlanSearch) -> None:
         refused, enough = 0, search.size + 1
         while enough - refused > 1:
             size = (refused + enough) // 2
-            peak = _peak_bytes(search, kind, size)
+            peak = _working_bytes(search, kind, size)
             refused, enough = (size, enough) if peak is None else (refused, min(size, peak))
     for kind in dict.fromkeys(timed.kind for timed in search.best(LEAST_SRAM_KINDS)):
-        search.try_kind(kind, int(search.cheapest()[0].cost))
+        search.try_kind(kind, search.cheapest()[0].plan.working_bytes)
 
 
-def _peak_bytes(search: PlanSearch, kind: PlanKind, size: int) -> int | None:
-    """The SRAM that the plan for a size uses; None where there is none, or one of too many tiles."""
+def _working_bytes(search: PlanSearch, kind: PlanKind, size: int) -> int | None:
+    """The SRAM that the plan for a size uses of it; None where there is none, or one of too many tiles."""
     try:
         if search.maker.plan(kind, size).tasks > MAX_TASKS:
             return None
     except InputError:
         return None
     timed = search.try_kind(kind, size)
-    return timed.plan.peak_bytes if timed is not None else None
+    return timed.plan.working_bytes if timed is not None else None
 
 
 LEAST_SRAM_KINDS = 4  # that are tried in the least SRAM, for fewer cycles

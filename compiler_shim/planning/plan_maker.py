@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
+from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
+from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, place_kept
 from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches
@@ -35,6 +37,7 @@ class PlanMemory:
     machine: DlaConfig | None = None
     placements: Placements | None = None
     sufficient_bytes: int = 0
+    kept_bytes: int = 0  # of constants that stay in SRAM
     policies: dict[tuple[DlaConfig, str, CostAssumption, bool, int], Policy] = field(default_factory=dict)
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
     # Or why there is none.
@@ -65,7 +68,7 @@ class PlanMaker:
         energies decide, which depend on that size."""
         if self.objective.counts_energy:
             return None
-        enough = self.memory.sufficient_bytes
+        enough = self.memory.sufficient_bytes + self.memory.kept_bytes
         return enough if enough <= self.config.sram_bytes else None
 
     @property
@@ -83,15 +86,33 @@ class PlanMaker:
         known, key = self.memory.plans, (kind, size, apart)
         if key not in known:
             try:
-                plan = self.planner(kind).plan(size, apart)
-                may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
-                known[key] = self.with_prefetches(kind, plan) if may_prefetch else plan
+                known[key] = self._make_plan(kind, size, apart)
             except InputError as error:
                 known[key] = str(error)  # the error itself would keep everything here alive
         found = known[key]
         if isinstance(found, str):
             raise InputError(found)
         return found
+
+    def _make_plan(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:
+        if self.options.weights == "keep":
+            return self._with_kept_constants(kind, size, apart)
+        plan = self.planner(kind).plan(size, apart)
+        may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
+        return self.with_prefetches(kind, plan) if may_prefetch else plan
+
+    def _with_kept_constants(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:
+        """A plan with all constants behind it. There is room for whole ones; pieces take a little more, which
+        is taken from the plan."""
+        most = size + kept_bytes(kind.network)
+        while True:
+            plan = self.planner(kind).plan(size, apart)
+            cuts = {step: each.tile_shape[2:4] for step, each in plan.tilings.items()}
+            kept = place_kept(kind.network, size, cuts)
+            excess = size + kept.size_bytes + MEMORY_ALIGNMENT - most
+            if excess <= 0:
+                return replace(plan, kept=kept)
+            size -= excess
 
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
         """A plan of a kind with prefetches by the estimates of the kind's machine, so that it is the plan of

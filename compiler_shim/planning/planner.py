@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
+from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
@@ -19,6 +20,7 @@ from dlasim.compiler_shim.planning.objective_passes import PASSES_FOR
 from dlasim.compiler_shim.planning.passes import PASSES
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
+from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 
 
@@ -34,11 +36,13 @@ def fastest_plan(
     if options.io == "int8":
         network = cut_edges(network)
     placements = _placements(network, maker)
-    search = PlanSearch(placements, maker, min(config.sram_bytes, maker.memory.sufficient_bytes))
+    room = config.sram_bytes - maker.memory.kept_bytes
+    search = PlanSearch(placements, maker, min(room, maker.memory.sufficient_bytes))
     for each in (*PASSES, *PASSES_FOR[options.objective]):
-        each.run(search)
+        if room > 0:
+            each.run(search)
         if not search.timed:
-            raise search.refusals[0]
+            raise _refusal(search)
     return ChosenPlan(maker, search.cheapest()[0])
 
 
@@ -71,8 +75,24 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
     if memory.placements is None:
         policy = maker.policy(maker.config, maker.options.tiling, CostAssumption.NO_OVERLAP)
         memory.placements = Placements(network, policy)
-        memory.sufficient_bytes = _sufficient_bytes(maker, memory.placements.most_on_dla())
+        most_on_dla = memory.placements.most_on_dla()
+        memory.sufficient_bytes = _sufficient_bytes(maker, most_on_dla)
+        memory.kept_bytes = kept_bytes(most_on_dla) if maker.options.weights == "keep" else 0
     return memory.placements
+
+
+def _refusal(search: PlanSearch) -> InputError:
+    """Why there is no plan at all."""
+    maker = search.maker
+    kept = maker.memory.kept_bytes
+    if not kept:
+        return search.refusals[0]
+    kind = PlanKind(search.placements.most_on_dla(), maker.machine, maker.options.tiling)
+    working = maker.planner(kind).least_bytes()
+    return InputError(
+        f"to keep its weights, the network needs {kept + working} bytes of SRAM, {kept} for weights and at "
+        f"least {working} for everything else, but the machine has {maker.config.sram_bytes}"
+    )
 
 
 def _sufficient_bytes(maker: PlanMaker, network: PlacedNetwork) -> int:

@@ -33,9 +33,9 @@ class ProgramCounts:
 
 def count_program(program: Program, config: DlaConfig) -> ProgramCounts:
     """The counts of a program that the compiler has made: its streams are legal and write every register they
-    use. The estimated CPU executes an instruction a cycle."""
-    counts, stream_cycles = list[Counts](), list[int]()
-    for place in program.streams:
+    use. The estimated CPU executes an instruction a cycle. A preload has been done before."""
+    counts, stream_cycles = list[Counts](), [0] * program.preloads
+    for place in program.streams[program.preloads :]:
         words = program.commands[place.first_word : place.first_word + place.words]
         stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
         costs = stream_costs(config, stream, len(stream), stream.batches())
@@ -47,5 +47,5 @@ def count_program(program: Program, config: DlaConfig) -> ProgramCounts:
         grouped(counts) if counts else None,
         inference_cycles(program, config, stream_cycles),
         sum(stream_cycles),
-        calls + doorbell_cycles(program, config) * len(program.streams),
+        calls + doorbell_cycles(program, config) * len(counts),
     )

@@ -23,7 +23,7 @@ from dlasim.sim.timing.walk_columns import UnitOrder, WalkColumns, list_columns
 
 def program_cycles(program: Program, config: DlaConfig) -> int:
     """The total of `dlasim run --timing-only` for a program that the compiler has made: its streams are legal
-    and write every register they use."""
+    and write every register they use. A preload has been done before."""
     streams = [_walked(program, number, config).total for number in range(len(program.streams))]
     return inference_cycles(program, config, streams)
 
@@ -34,7 +34,9 @@ def inference_cycles(program: Program, config: DlaConfig, stream_cycles: Sequenc
     now = 0
     ends = [0]  # of the streams so far; they run one at a time
     for step in program.steps:
-        if step.kind is StepKind.STREAM:
+        if step.kind is StepKind.PRELOAD:
+            ends.append(0)
+        elif step.kind is StepKind.STREAM:
             now += doorbell
             ends.append(max(now, ends[-1]) + stream_cycles[step.index])
         else:
