@@ -141,7 +141,7 @@ class _Lowering:
             self._tensor(value, Role.OUTPUT)
         for value in sorted(self._variables):
             self._tensor(value)  # even one that only the DLA reads: the CPU gives it its initial value
-        if self._sram.kept is not None:
+        if self._sram.kept is not None and self._sram.kept.addresses:
             self._preload()
         pending: list[int] = []
         for step, node in enumerate(self._network.nodes):

@@ -175,10 +175,6 @@ class SramPlanner:
         ahead = [sum(constants[place + 1 :]) for place in range(len(constants))]
         return max(map(sum, zip(budgets, taken, ahead, strict=True)), default=0)
 
-    def least_bytes(self) -> int:
-        """The SRAM that the most demanding node needs at least, without constants that stay."""
-        return max([self._policy.needed(self._problem(step, 0)) for step in self._nodes], default=0)
-
     def segment_cycles(self, steps: Segment, resident: State) -> float:
         """Estimated cycles of a node or a chain while these values are in SRAM."""
         return self._segment_cost(steps, resident, self._budget(resident))

@@ -6,6 +6,8 @@ least by the objective is kept.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes
@@ -17,7 +19,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.objective_passes import PASSES_FOR
-from dlasim.compiler_shim.planning.passes import PASSES
+from dlasim.compiler_shim.planning.passes import ESTIMATES, PASSES
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.errors import InputError
@@ -83,16 +85,36 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
 
 def _refusal(search: PlanSearch) -> InputError:
     """Why there is no plan at all."""
-    maker = search.maker
-    kept = maker.memory.kept_bytes
+    kept, machine = search.maker.memory.kept_bytes, search.maker.config
     if not kept:
         return search.refusals[0]
-    kind = PlanKind(search.placements.most_on_dla(), maker.machine, maker.options.tiling)
-    working = maker.planner(kind).least_bytes()
+    working = _least_working_bytes(search)
     return InputError(
-        f"to keep its weights, the network needs {kept + working} bytes of SRAM, {kept} for weights and at "
-        f"least {working} for everything else, but the machine has {maker.config.sram_bytes}"
+        f"to keep its weights, the network needs {kept + working} bytes of SRAM, {kept} for weights and "
+        f"{working} for everything else, but the machine has {machine.sram_bytes}"
     )
+
+
+def _least_working_bytes(search: PlanSearch) -> int:
+    """The least SRAM besides that of weights in which there is a plan."""
+    refused, enough = max(search.size, 0), max(2 * search.size, 64)
+    while not _is_enough(search, enough):
+        refused, enough = enough, 2 * enough
+    while enough - refused > 1:
+        size = (refused + enough) // 2
+        refused, enough = (refused, size) if _is_enough(search, size) else (size, enough)
+    return enough
+
+
+def _is_enough(search: PlanSearch, size: int) -> bool:
+    """Whether some placement has a plan for this much SRAM."""
+    maker = search.maker
+    for network in search.placements.promising(size):
+        for assumption in ESTIMATES:
+            with suppress(InputError):
+                maker.plan(PlanKind(network, maker.machine, maker.options.tiling, assumption), size)
+                return True
+    return False
 
 
 def _sufficient_bytes(maker: PlanMaker, network: PlacedNetwork) -> int:
