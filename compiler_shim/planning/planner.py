@@ -19,7 +19,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.objective_passes import PASSES_FOR
-from dlasim.compiler_shim.planning.passes import ESTIMATES, PASSES
+from dlasim.compiler_shim.planning.passes import PASSES
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.errors import InputError
@@ -40,11 +40,12 @@ def fastest_plan(
     placements = _placements(network, maker)
     room = config.sram_bytes - maker.memory.kept_bytes
     search = PlanSearch(placements, maker, min(room, maker.memory.sufficient_bytes))
+    if maker.memory.kept_bytes and not _is_enough(search, search.size):
+        raise _refusal(search)
     for each in (*PASSES, *PASSES_FOR[options.objective]):
-        if room > 0:
-            each.run(search)
+        each.run(search)
         if not search.timed:
-            raise _refusal(search)
+            raise search.refusals[0]
     return ChosenPlan(maker, search.cheapest()[0])
 
 
@@ -84,10 +85,8 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
 
 
 def _refusal(search: PlanSearch) -> InputError:
-    """Why there is no plan at all."""
+    """That weights cannot stay, and how many bytes that takes."""
     kept, machine = search.maker.memory.kept_bytes, search.maker.config
-    if not kept:
-        return search.refusals[0]
     working = _least_working_bytes(search)
     return InputError(
         f"to keep its weights, the network needs {kept + working} bytes of SRAM, {kept} for weights and "
@@ -107,13 +106,11 @@ def _least_working_bytes(search: PlanSearch) -> int:
 
 
 def _is_enough(search: PlanSearch, size: int) -> bool:
-    """Whether some placement has a plan for this much SRAM."""
-    maker = search.maker
-    for network in search.placements.promising(size):
-        for assumption in ESTIMATES:
-            with suppress(InputError):
-                maker.plan(PlanKind(network, maker.machine, maker.options.tiling, assumption), size)
-                return True
+    """Whether there is a plan for this much SRAM with everything on the DLA that can be there."""
+    network, maker = search.placements.most_on_dla(), search.maker
+    with suppress(InputError):
+        maker.plan(PlanKind(network, maker.machine, maker.options.tiling), size)
+        return size > 0
     return False
 
 
