@@ -57,7 +57,7 @@ def stream_activity(operations: int, batches: Batches) -> Activity:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class EnergyCounts:
     """What takes energy: of each operation, or of each group of operations. It does not depend on the size of
     the SRAM, and the energy of a row is linear in all but its unit and region."""
 
@@ -79,22 +79,22 @@ class Counts:
 
 def count_operations(
     config: DlaConfig, stream: DecodedStream, costs: Costs, timeline: Timeline, count: int
-) -> Counts:
+) -> EnergyCounts:
     """The counts of each of the first `count` operations of a stream."""
     activity = stream_activity(count, stream.batches(count))
     unit, work = costs.unit[:count], costs.work[:count]
     accesses = stream_accesses(config, stream.batches(count), costs.sram_bytes[:count], port_bytes(config))
     block = np.clip(activity.pixels, 1, config.accumulators or None)
-    return Counts(
+    return EnergyCounts(
         unit, activity.regions, costs.macs[:count], activity.requantizations, activity.elements, accesses,
         work, work / block, costs.dma_bytes[:count], timeline.end - timeline.start,
     )  # fmt: skip
 
 
-def grouped(counts: Sequence[Counts]) -> Counts:
+def grouped(counts: Sequence[EnergyCounts]) -> EnergyCounts:
     """The sums of all operations of one unit and region."""
     keys = np.concatenate([each.unit * _REGIONS + each.region - NO_REGION for each in counts])
     columns = zip(*(each.rows() for each in counts), strict=True)
     known, row_of = np.unique(keys, return_inverse=True)
     sums = [np.bincount(row_of, np.concatenate(column), len(known)) for column in columns]
-    return Counts(known // _REGIONS, known % _REGIONS + NO_REGION, *sums)
+    return EnergyCounts(known // _REGIONS, known % _REGIONS + NO_REGION, *sums)

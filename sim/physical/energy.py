@@ -17,7 +17,7 @@ from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical import area, memory_macros
-from dlasim.sim.physical.activity import Counts, count_operations
+from dlasim.sim.physical.activity import EnergyCounts, count_operations
 from dlasim.sim.physical.supply import Supply, supply_for
 from dlasim.sim.physical.technology import MemoryEnergy, Technology
 from dlasim.sim.reports.figure_parts import ENERGY_COMPONENTS
@@ -41,11 +41,11 @@ class EnergyModel:
         """The supply at which the machine reaches its clock."""
         return supply_for(self.technology, self.config.clock_mhz)
 
-    def counts(self, plan: Plan) -> Counts:
+    def counts(self, plan: Plan) -> EnergyCounts:
         """What each operation of a stream does that takes energy."""
         return count_operations(self.config, plan.stream, plan.costs, plan.timeline, plan.operations)
 
-    def operations(self, counts: Counts) -> Energies:
+    def operations(self, counts: EnergyCounts) -> Energies:
         """Picojoules of each operation or group of operations, by component."""
         access = memory_macros.sram_access_pj(self.config, self.technology) * self.supply.energy
         return {
@@ -59,7 +59,7 @@ class EnergyModel:
         }
 
     def inference(
-        self, counts: Sequence[Counts], cycles: int, dla_cycles: int, instructions: int
+        self, counts: Sequence[EnergyCounts], cycles: int, dla_cycles: int, instructions: int
     ) -> dict[str, float]:
         """Nanojoules of an inference by component: of its operations, and of all its cycles, in some of which
         streams run and the CPU executes instructions."""
@@ -77,7 +77,7 @@ class EnergyModel:
         """Picojoules of an event at the machine's supply."""
         return self.technology.value(name) * self.supply.energy
 
-    def _buffers(self, counts: Counts) -> NDArray[np.float64]:
+    def _buffers(self, counts: EnergyCounts) -> NDArray[np.float64]:
         """Picojoules of the units' buffers. In each cycle of work the line buffer gives an input, and
         once for the pixels of a block the weight buffer gives weights. What crosses the SRAM's ports is
         written to a line buffer first."""
@@ -94,7 +94,7 @@ class EnergyModel:
             energies = energies + found[name].access_pj(self.technology) * self.supply.energy * uses[name]
         return energies
 
-    def _clock(self, counts: Counts) -> NDArray[np.float64]:
+    def _clock(self, counts: EnergyCounts) -> NDArray[np.float64]:
         """Picojoules of the flip-flops of each unit while it runs. Registers behind an accumulator have a
         clock only where a result passes, and of a lane's accumulators only one has it."""
         passed = area.RESULT_FLIP_FLOPS * np.where(counts.unit == Unit.MAC, counts.requantizations, 0)

@@ -6,7 +6,7 @@ from dlasim.dataclass import dataclass
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.host_time.host_estimate import call_cycles
-from dlasim.sim.physical.activity import Counts, count_operations, grouped
+from dlasim.sim.physical.activity import EnergyCounts, count_operations, grouped
 from dlasim.sim.physical.energy import EnergyModel
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import decode_stream
@@ -20,7 +20,7 @@ class ProgramCounts:
     """The operations of an inference by unit and region, its cycles, those of its streams, and instructions
     of the CPU. Machines that differ in their SRAM have the same."""
 
-    operations: Counts | None  # None without a stream
+    operations: EnergyCounts | None  # None without a stream
     cycles: int
     dla_cycles: int
     instructions: int
@@ -34,7 +34,7 @@ class ProgramCounts:
 def count_program(program: Program, config: DlaConfig) -> ProgramCounts:
     """The counts of a program that the compiler has made: its streams are legal and write every register they
     use. The estimated CPU executes an instruction a cycle. A preload has been done before."""
-    counts, stream_cycles = list[Counts](), [0] * program.preloads
+    counts, stream_cycles = list[EnergyCounts](), [0] * program.preloads
     for place in program.streams[program.preloads :]:
         words = program.commands[place.first_word : place.first_word + place.words]
         stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)

@@ -14,7 +14,7 @@ from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Inference
-from dlasim.sim.physical.activity import Counts
+from dlasim.sim.physical.activity import EnergyCounts
 from dlasim.sim.physical.energy import EnergyModel, operation_nj
 from dlasim.sim.physical.memory_macros import area_uncertainty_mm2, areas_mm2
 from dlasim.sim.physical.technology import technology
@@ -89,7 +89,7 @@ class Measured:
         return EnergyModel(technology(self.config.technology), self.config)
 
     @cached_property
-    def _counts(self) -> list[Counts]:
+    def _counts(self) -> list[EnergyCounts]:
         """What the operations of each run do that takes energy."""
         return [self._model.counts(run.plan) for run in self.inference.runs]
 
