@@ -1,4 +1,4 @@
-"""The linker script and C headers, as text, from the memory map, the devices' registers and the launch block."""
+"""The linker script and C headers, from the memory map, the devices' registers and the launch block."""
 
 from __future__ import annotations
 
