@@ -28,8 +28,6 @@ from generators import (
     sv_package,
 )
 
-from dlasim.vp.programs import launch
-
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN_LINES = 20
 
@@ -37,7 +35,7 @@ FILES: dict[str, Callable[[], str]] = {
     **{f"docs/{name}": render for name, render in pages.PAGES.items()},
     **{f"firmware/include/{name}": render for name, render in c_headers.HEADERS.items()},
     "firmware/include/dlasim_board.h": board_files.c_header,
-    "firmware/include/dlasim_launch.h": launch.c_header,
+    "firmware/include/dlasim_launch.h": board_files.launch_header,
     "firmware/board.ld": board_files.linker_script,
     f"rtl/{sv_package.FILE_NAME}": sv_package.render,
     "docs/operators.md": operators_page.page,

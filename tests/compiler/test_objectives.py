@@ -10,7 +10,7 @@ import pytest
 
 from dlasim import api
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.options import OBJECTIVES, CompileOptions
+from dlasim.compiler_shim.options import COMPILER_OPTIONS, CompileOptions
 from dlasim.compiler_shim.planning.objective_passes import PASSES_FOR
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.planning.planner import fastest_plan
@@ -27,6 +27,7 @@ from dlasim.sim.reports.measured import Measured
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "planner.md"
 QUICK = ("mnist", "ds_cnn", "resnet8", "autoencoder")
+OBJECTIVES = COMPILER_OPTIONS["objective"].choices
 
 
 @pytest.fixture(scope="module")
