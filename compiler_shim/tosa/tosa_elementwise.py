@@ -10,8 +10,9 @@ import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter, Value, limits_of
+from dlasim.compiler_shim.tosa.tosa_pairs import BINARY, extremum_of, placed_pair
 from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
-from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling, graph_multiplier, nudged
+from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling
 from dlasim.compiler_shim.tosa.tosa_schema import DOUBLE_ROUND, INEXACT_ROUND
 from dlasim.compiler_shim.tosa.tosa_values import (
     EIGHT_BITS,
@@ -22,21 +23,16 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     TosaConstant,
     UnplacedError,
 )
-from dlasim.isa.host_ops import ADD_LEFT_SHIFT
-from dlasim.sim.arithmetic.numerics import Integers, quantize_multiplier, requant
+from dlasim.sim.arithmetic.numerics import Integers
 
 _SHIFTS = (2, 62)
-_BINARY: dict[str, tuple[Callable[..., Array], str]] = {
-    "ADD": (np.add, "ADD"), "SUB": (np.subtract, "SUB"), "MUL": (np.multiply, "MUL"),
-    "MAXIMUM": (np.maximum, "MAXIMUM"), "MINIMUM": (np.minimum, "MINIMUM"),
-}  # fmt: skip
 _TRUTHS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LOGICAL_AND", "LOGICAL_OR")
 
 
 def rescale(converter: TosaConverter, operator: TosaOperator) -> None:
     """RESCALE: the end of what was put off, a table, or arithmetic of 64 bits on the CPU."""
     value, name = converter.value(operator), operator.outputs[0]
-    found = _rescaling(converter, operator, value.shape)
+    found = _rescaling(converter, operator, value)
     if isinstance(value, TosaConstant):
         data = found.of(value.data).astype(found.dtype)
         converter.set(operator, TosaConstant(data, *_origin(value, found)))
@@ -75,8 +71,10 @@ def _curve(value: Value) -> Integers | None:
     return EIGHT_BITS if value.curve is None and value.dtype == "int8" else value.curve
 
 
-def _rescaling(converter: TosaConverter, operator: TosaOperator, shape: tuple[int, ...]) -> Rescaling:
-    at = operator.attributes
+def _rescaling(converter: TosaConverter, operator: TosaOperator, value: Value) -> Rescaling:
+    at, shape, dtype = operator.attributes, value.shape, converter.declared_type(operator)
+    if "bool" in (value.dtype, dtype):
+        raise UnplacedError("its input and output must be integers")
     if at.get("input_unsigned") or at.get("output_unsigned"):
         raise UnplacedError("unsigned numbers are not supported")
     multipliers, shifts = (converter.constant(operator, place).astype(np.int64).ravel() for place in (1, 2))
@@ -89,7 +87,9 @@ def _rescaling(converter: TosaConverter, operator: TosaOperator, shape: tuple[in
     mode = at.get("rounding_mode", 0)
     is_double = mode == DOUBLE_ROUND or (mode == INEXACT_ROUND and not converter.rounds_once)
     before, after = (converter.single(operator, place) for place in (3, 4))
-    return Rescaling(multipliers, shifts, is_double, before, after, converter.declared_type(operator))
+    if (before and value.dtype != "int8") or (after and dtype != "int8"):
+        raise UnplacedError("only 8 bits may have a zero point")
+    return Rescaling(multipliers, shifts, is_double, before, after, dtype)
 
 
 def _on_cpu(converter: TosaConverter, number: int, found: Rescaling, name: str) -> int:
@@ -162,6 +162,8 @@ def negation(converter: TosaConverter, operator: TosaOperator) -> None:
         converter.set(operator, TosaActivation(number, value.shape, value.dtype))
         return
     before, after = (converter.single(operator, place) for place in (1, 2))
+    if value.dtype == "bool":
+        raise UnplacedError("its input must be integers")
     limits = np.iinfo(value.dtype)
     ends = int(limits.min), int(limits.max)
     if operator.kind == "ABS":
@@ -201,7 +203,7 @@ def cast(converter: TosaConverter, operator: TosaOperator) -> None:
 def binary(converter: TosaConverter, operator: TosaOperator) -> None:
     """ADD, SUB, MUL, MAXIMUM and MINIMUM: of one tensor, put off, or computed."""
     values = [converter.value(operator, place) for place in (0, 1)]
-    function, kind = _BINARY[operator.kind]
+    function, kind = BINARY[operator.kind]
     if kind == "MUL" and converter.single(operator, 2):
         raise UnplacedError("its shift must be 0")
     shape, dtype = _common(values), values[0].dtype
@@ -217,11 +219,11 @@ def binary(converter: TosaConverter, operator: TosaOperator) -> None:
         numbers = [converter.tensor(value, operator.outputs[0]) for value in values]
         return converter.compute(kind, numbers, dtype, operator.outputs[0])
 
-    extremum = _extremum(converter, kind, values, shape, operator.outputs[0])
+    extremum = extremum_of(converter, kind, values, shape, operator.outputs[0])
     if extremum is not None:
         converter.set(operator, extremum)
     elif dtype == "int32" and kind in ("ADD", "SUB", "MUL"):
-        place = partial(_place_pair, converter, kind, values[0], values[1])
+        place = partial(placed_pair, converter, kind, values[0], values[1])
         converter.set(operator, Delayed(shape, place, whole))
     elif dtype == "int32":
         converter.set(operator, TosaActivation(whole(), shape, dtype))
@@ -233,6 +235,10 @@ def _common(values: list[Value]) -> tuple[int, ...]:
     shapes = [value.shape for value in values]
     if len({value.dtype for value in values}) > 1:
         raise UnplacedError(f"its operands are {' and '.join(value.dtype for value in values)}")
+    return _broadcast(shapes)
+
+
+def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -258,94 +264,6 @@ def _of_one(
     return replace(tensors[0], curve=found, line=None)
 
 
-def _extremum(
-    converter: TosaConverter, kind: str, values: list[Value], shape: tuple[int, ...], name: str
-) -> TosaActivation | None:
-    """MAXIMUM or MINIMUM of numbers that were rescaled alike: that of the 8-bit numbers."""
-    first, second = values
-    if not isinstance(first, TosaActivation) or not isinstance(second, TosaActivation):
-        return None
-    if kind not in ("MAXIMUM", "MINIMUM") or first.line is None or first.line != second.line:
-        return None
-    scale = converter.scale_of(first.number)
-    numbers = [first.number, converter.seen(second.number, scale, name)]
-    return replace(first, number=converter.emit(kind, numbers, scale, name), shape=shape)
-
-
-def _place_pair(
-    converter: TosaConverter, kind: str, first: Value, second: Value, rescaling: Rescaling, name: str
-) -> int | None:
-    """ADD, SUB or MUL of 8-bit numbers, if it is exact for every pair of them."""
-    found = [_eight_bits(converter, value, name) for value in (first, second)]
-    if None in found or not rescaling.is_single_factor or rescaling.input_zero_point:
-        return None
-    (one, line), (other, other_line) = found  # type: ignore[misc]
-    lines = [line, other_line]
-    factor = float(rescaling.real.ravel()[0])
-    exact = rescaling.of(_BINARY[kind][0](*_rescaled_both(first, second)))
-    numbers = [_points(value) for value in (first, second)]
-    for output in nudged(factor, converter.rounds_once and kind == "MUL"):
-        with np.errstate(all="ignore"):
-            have = _graph_result(kind, numbers, lines, output, converter.rounds_once)
-        if np.array_equal(np.clip(have + rescaling.zero_point, -128, 127), exact):
-            scales = [Quantization((each.factor,), (each.zero_point,)) for each in lines]
-            inputs = [converter.seen(n, s, name) for n, s in zip((one, other), scales, strict=True)]
-            result = Quantization((1 / output,), (rescaling.zero_point,))
-            fused = converter.fused_limit(name, rescaling.zero_point)
-            return converter.emit(kind, inputs, result, name, fused_activation_function=fused)
-    return None
-
-
-def _eight_bits(converter: TosaConverter, value: Value, name: str) -> tuple[int, LineOfBytes] | None:
-    """The tensor of 8 bits that a value was rescaled from, and how."""
-    if isinstance(value, Delayed) or value.line is None or value.line.factor <= 0:
-        return None
-    if isinstance(value, TosaActivation):
-        return value.number, value.line
-    assert value.eight_bits is not None
-    scale = Quantization((value.line.factor,), (value.line.zero_point,))
-    return converter.stored(f"{name}/constant", value.eight_bits, scale), value.line
-
-
-def _points(value: Value) -> Integers:
-    """The 8-bit numbers that a value may come from."""
-    if isinstance(value, TosaConstant) and value.eight_bits is not None:
-        return np.unique(value.eight_bits).astype(np.int64)
-    return EIGHT_BITS
-
-
-def _rescaled_both(first: Value, second: Value) -> tuple[Integers, Integers]:
-    """What every number of one and of the other stands for, so that they broadcast to all pairs."""
-    found = []
-    for value in (first, second):
-        if isinstance(value, TosaConstant):
-            assert value.eight_bits is not None
-            _, places = np.unique(value.eight_bits, return_index=True)
-            found.append(value.data.ravel()[places].astype(np.int64))
-        else:
-            assert isinstance(value, TosaActivation)
-            assert value.curve is not None
-            found.append(value.curve)
-    return found[0][:, None], found[1][None, :]
-
-
-def _graph_result(
-    kind: str, numbers: list[Integers], lines: list[LineOfBytes], factor: float, rounds_once: bool
-) -> Integers:
-    """What the graph's operator makes of all pairs."""
-    one, other = (n - line.zero_point for n, line in zip(numbers, lines, strict=True))
-    if kind == "MUL":
-        pair = graph_multiplier(lines[0].factor * lines[1].factor * factor, rounds_once)
-        return requant(one[:, None] * other[None, :], *pair)
-    common = 2 * max(line.factor for line in lines)
-    parts = [
-        requant(part << ADD_LEFT_SHIFT, *quantize_multiplier(line.factor / common))
-        for part, line in zip((one, other), lines, strict=True)
-    ]
-    total = _BINARY[kind][0](parts[0][:, None], parts[1][None, :])
-    return requant(total, *quantize_multiplier(common * factor / (1 << ADD_LEFT_SHIFT)))
-
-
 def comparison(converter: TosaConverter, operator: TosaOperator) -> None:
     """EQUAL and the like, LOGICAL_AND and LOGICAL_OR: on the CPU."""
     values = [converter.value(operator, place) for place in (0, 1)]
@@ -367,7 +285,7 @@ def logical_not(converter: TosaConverter, operator: TosaOperator) -> None:
 def select(converter: TosaConverter, operator: TosaOperator) -> None:
     """SELECT: each element from one of two tensors."""
     condition, *values = (converter.value(operator, place) for place in range(3))
-    shape = np.broadcast_shapes(condition.shape, _common(values))
+    shape = _broadcast([condition.shape, _common(values)])
     name, dtype = operator.outputs[0], values[0].dtype
     numbers = [converter.tensor(value, name) for value in (condition, *values)]
     if dtype == "int8":
@@ -391,7 +309,7 @@ def whole_division(converter: TosaConverter, operator: TosaOperator) -> None:
 
 
 ELEMENTWISE = {
-    **dict.fromkeys(_BINARY, binary),
+    **dict.fromkeys(BINARY, binary),
     **dict.fromkeys(_TRUTHS, comparison),
     "ABS": negation,
     "CAST": cast,

@@ -56,6 +56,8 @@ class WeightedSums:
 
 
 def _place_sums(converter: TosaConverter, sums: WeightedSums, rescaling: Rescaling, name: str) -> int:
+    if rescaling.multipliers.size not in (1, sums.low.size):
+        raise UnplacedError(f"it has {sums.low.size} channels, but {rescaling.multipliers.size} multipliers")
     factors, is_exact = nearest_factors(rescaling, sums.low, sums.high, converter.rounds_once, sums.unit)
     if not is_exact:
         converter.nearest.append(name)

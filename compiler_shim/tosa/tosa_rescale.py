@@ -26,7 +26,8 @@ from dlasim.sim.arithmetic.numerics import (
 Array = NDArray[Any]
 _ROUNDED_BITS = 31  # that the DLA's first rounding cuts off
 _NEIGHBOURS = np.arange(-3, 4)  # of a step, which are compared
-_NUDGES = (0, 1, -1, 2, -2, 3, -3, 4, -4)  # of a multiplier, of which one may hit all steps
+# Of a multiplier: one of these may hit all steps.
+_NUDGES = (1, -1, 2, -2, 3, -3, 4, -4, 6, -6, 8, -8, 12, -12, 16, -16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +108,8 @@ def graph_multiplier(factor: float, rounds_once: bool) -> tuple[int, int]:
 def nudged(factor: float, rounds_once: bool) -> list[float]:
     """Factors near to one, of which another may hit all steps that the one does not."""
     multiplier, shift = graph_multiplier(factor, rounds_once)
-    if not rounds_once or shift != 0:
-        return [factor]
-    near = (factor if nudge == 0 else float(np.ldexp(multiplier + nudge, -31)) for nudge in _NUDGES)
-    return [candidate for candidate in near if candidate > 0]
+    near = (float(np.ldexp(multiplier + nudge, shift - 31)) for nudge in _NUDGES)
+    return [factor, *(candidate for candidate in near if candidate > 0)]
 
 
 def _points(rescaling: Rescaling, factor: float, low: int, high: int) -> Integers:

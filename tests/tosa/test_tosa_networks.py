@@ -51,6 +51,19 @@ def test_verify_compares_outputs_with_the_reference_model(tmp_path: Path, mode: 
     assert found.elements >= 4 * (32 + 8 + 32 + 64)
 
 
+@needs_reference
+def test_a_network_of_executorch() -> None:
+    """Exported by ExecuTorch 1.5.1: convolutions, a residual addition and a linear layer of random weights.
+
+    Its zero points of weights have more data than their shape says.
+    """
+    path = Path(__file__).parent / "executorch.tosa"
+    found = dlasim.verify(path, runs=4)
+    assert (found.passed, found.disagreements) == (True, [])
+    result = dlasim.run(path)
+    assert {layer["unit"] for layer in result.layers} == {"dla"}
+
+
 def test_verify_needs_no_reference_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     net, output = NETWORKS["autoencoder"](DOUBLE)
