@@ -2,8 +2,8 @@
 
 Keywords are parameters of the machine (DlaConfig) and options of the compiler (CompileOptions);
 `dlasim.choices` lists them. A machine is a DlaConfig, the name of a preset or a TOML file; without one it is
-the default machine. A model is a .tflite, .onnx or .dlag file, or the name of a built-in network such as
-`resnet8` or `mobilenet_v1:alpha=0.5`. `dlasim.compiler_shim.files.input_file.open_input` reads a file for
+the default machine. A model is a .tflite, .onnx, .tosa or .dlag file, or the name of a built-in network such
+as `resnet8` or `mobilenet_v1:alpha=0.5`. `dlasim.compiler_shim.files.input_file.open_input` reads a file for
 several calls of `compile` and `run`.
 """
 
@@ -128,7 +128,8 @@ def verify(
 
     It needs the extra `verify`. `passed` says whether all are equal, `mismatch` where they first differ. An
     ONNX model is compared with onnxruntime, from which it differs by rounding: that needs the extra `onnx`,
-    and gives an `OnnxComparison`.
+    and gives an `OnnxComparison`. Outputs of a TOSA model are compared with Arm's reference model, where
+    `tosa_reference_model` is in PATH.
 
     >>> import dlasim
     >>> dlasim.verify("mnist", sram="16KiB").passed
@@ -148,7 +149,12 @@ def verify(
         from dlasim.checking.onnx_comparison import verify_onnx
 
         return verify_onnx(file, lowered, chosen, runs, seed, engine, host, given)
-    return check(file, lowered, chosen, runs, seed, engine, host=host, host_options=given)
+    reference = None
+    if file.kind is InputKind.TOSA:
+        from dlasim.checking.arm_reference import ArmReference
+
+        reference = ArmReference(file)
+    return check(file, lowered, chosen, runs, seed, engine, reference, host, given)
 
 
 @_checked
