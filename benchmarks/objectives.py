@@ -19,7 +19,7 @@ from random_steps import QUICK, random_machine
 
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
-from dlasim.compiler_shim.options import OBJECTIVES, CompileOptions
+from dlasim.compiler_shim.options import COMPILER_OPTIONS, CompileOptions
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import first_and_steady
@@ -40,7 +40,10 @@ def compare(
     network: UnplacedNetwork, config: DlaConfig
 ) -> tuple[Mapping[str, Figures], list[tuple[float, str]]]:
     """The figures of the plan for each objective; and by how much each other plan is better, if it is."""
-    found = {name: figures(network, config, CompileOptions(objective=name)) for name in OBJECTIVES}
+    found = {
+        name: figures(network, config, CompileOptions(objective=name))
+        for name in COMPILER_OPTIONS["objective"].choices
+    }
     others = dict(found)
     for place in ("dla", "cpu"):
         try:

@@ -19,7 +19,7 @@ from compared.common import Networks
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
-from dlasim.compiler_shim.options import FUSIONS, PLACES, TILINGS, CompileOptions
+from dlasim.compiler_shim.options import COMPILER_OPTIONS, CompileOptions
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.topologies import topology_names
 from dlasim.errors import InputError
@@ -62,7 +62,9 @@ BETTER: tuple[Mapping[str, object], ...] = (
 # What a user may force; `auto` with full fusion may lose to none of them.
 FORCED: tuple[CompileOptions, ...] = tuple(
     CompileOptions(place=place, fusion=fusion, tiling=tiling)
-    for place, fusion, tiling in product(PLACES, FUSIONS, TILINGS)
+    for place, fusion, tiling in product(
+        *(COMPILER_OPTIONS[name].choices for name in ("place", "fusion", "tiling"))
+    )
     if (place, fusion, tiling) != ("auto", "full", "auto")
 )
 

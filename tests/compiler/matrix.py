@@ -22,7 +22,7 @@ from dlasim.compiler_shim.forms.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.network.graph import Graph, Operator
-from dlasim.compiler_shim.options import DEPTHWISE, FUSIONS, TILINGS, CompileOptions
+from dlasim.compiler_shim.options import COMPILER_OPTIONS, CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology, topology_names
 from dlasim.errors import InputError
@@ -33,6 +33,7 @@ from tests.compiler.placed import place
 from tests.compiler.steps import missing_wait
 from tests.zoo import int8_models
 
+CHOICES = [COMPILER_OPTIONS[name].choices for name in ("fusion", "depthwise", "tiling")]
 ARRAYS = (("input", 64), ("input", 128), ("output", 64), ("output", 128), ("8x8", 64))
 SIZES: dict[str, int] = {
     "smallest": 0, "64KiB": 64 * KIB, "512KiB": 512 * KIB, "1MiB": MIB, "256MiB": 256 * MIB,
@@ -69,7 +70,7 @@ class Point:
 
 def all_points() -> Iterator[Point]:
     """Every combination."""
-    for (parallel, pes), *rest in itertools.product(ARRAYS, SIZES, FUSIONS, DEPTHWISE, TILINGS):
+    for (parallel, pes), *rest in itertools.product(ARRAYS, SIZES, *CHOICES):
         yield Point(parallel, pes, *rest)
 
 
