@@ -135,9 +135,9 @@ class RandomNetwork:
                options: dict[str, Any]) -> Activation:  # fmt: skip
         if np.prod(shape) > 2 * self.most_elements:
             raise MisfitError
-        is_limited = options.get("fused_activation_function") == "RELU6"
+        is_limited = "RELU6" in (kind, options.get("fused_activation_function")) or kind == "RELU_N1_TO_1"
         if is_limited and quantization.scale < 2.0**-28:
-            raise MisfitError  # 6 is beyond int32 in steps of that scale, which the references refuse
+            raise MisfitError  # 6 is beyond int32 in steps of that scale: the references refuse it, or overflow
         index = self.tensor(shape, quantization)
         self.operators.append(
             Operator(kind, tuple(inputs), (index,), options, f"operator {len(self.operators)}")
