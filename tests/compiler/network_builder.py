@@ -137,7 +137,7 @@ class RandomNetwork:
             raise MisfitError
         is_limited = "RELU6" in (kind, options.get("fused_activation_function")) or kind == "RELU_N1_TO_1"
         if is_limited and quantization.scale < 2.0**-28:
-            raise MisfitError  # 6 is beyond int32 in steps of that scale: the references refuse it, or overflow
+            raise MisfitError  # 6 is beyond int32 in steps of that scale: references refuse or overflow
         index = self.tensor(shape, quantization)
         self.operators.append(
             Operator(kind, tuple(inputs), (index,), options, f"operator {len(self.operators)}")
