@@ -35,7 +35,7 @@ class PlanMemory:
     machine: DlaConfig | None = None
     placements: Placements | None = None
     sufficient_bytes: int = 0
-    policies: dict[tuple[DlaConfig, str, CostAssumption, bool], Policy] = field(default_factory=dict)
+    policies: dict[tuple[DlaConfig, str, CostAssumption], Policy] = field(default_factory=dict)
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
     # Or why there is none.
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
@@ -109,18 +109,16 @@ class PlanMaker:
         """Plans the SRAM of a kind's network."""
         known = self.memory.planners
         if kind not in known:
-            policy = self.policy(kind.machine, kind.tiling, kind.assumption, kind.by_groups)
-            known[kind] = SramPlanner(kind.network, policy)
+            policy = self.policy(kind.machine, kind.tiling, kind.assumption)
+            known[kind] = SramPlanner(kind.network, policy, kind.by_groups)
         return known[kind]
 
-    def policy(
-        self, machine: DlaConfig, tiling: str, assumption: CostAssumption, by_groups: bool = True
-    ) -> Policy:
+    def policy(self, machine: DlaConfig, tiling: str, assumption: CostAssumption) -> Policy:
         """Picks tilings for a machine."""
-        known, key = self.memory.policies, (machine, tiling, assumption, by_groups)
+        known, key = self.memory.policies, (machine, tiling, assumption)
         if key not in known:
             options = replace(self.options, tiling=tiling)
-            known[key] = Policy(machine, options, assumption, by_groups)
+            known[key] = Policy(machine, options, assumption)
         return known[key]
 
     def time(self, candidate: PlanCandidate) -> TimedPlan:

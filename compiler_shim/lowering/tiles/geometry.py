@@ -6,7 +6,7 @@ machines do. Its sizes are what the routines on tiles read.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -27,6 +27,12 @@ class InSram(NamedTuple):
     inputs: tuple[bool, ...]
     output: bool
     matrix: bool = False
+
+    @property
+    def number(self) -> int:
+        """A bit for the first input, the second or the matrix, and the output."""
+        second = self.matrix or self.inputs[1:] == (True,)
+        return int(self.inputs[0]) + 2 * second + 4 * self.output
 
 
 class TileShape(NamedTuple):
@@ -63,6 +69,7 @@ class NodeShape(NamedTuple):
     in_shape: Shape
     kernel: Pair
     stride: Pair
+    pad_top: int
     dilation: Pair
     broadcast: Pair
     in_element_bytes: int
@@ -125,6 +132,7 @@ class Geometry:
             common_width=gcd(shape.stride[1], shape.dilation[1]),
             stride_height=shape.stride[0],
             stride_width=shape.stride[1],
+            pad_top=shape.pad_top,
             window_height=self.reach[0],
             window_width=self.reach[1],
             second_has_rows=shape.broadcast[0],
@@ -169,6 +177,22 @@ class Geometries(dict[InSram, Geometry]):
         made = self[in_sram] = Geometry(self.shape, in_sram)
         return made
 
+    @property
+    def anywhere(self) -> Geometry:
+        """One of them, for what is the same wherever tensors are."""
+        return self[InSram((False,) * (len(self.shape.strides) - 1 - self.shape.has_matrix), False)]
+
+    @cached_property
+    def sizes(self) -> list[NodeSizes]:
+        """The sizes for each number of an `InSram`."""
+        inputs = len(self.shape.strides) - 1 - self.shape.has_matrix
+        found = []
+        for number in range(8):
+            first, second, output = (number >> bit & 1 == 1 for bit in range(3))
+            matrix = self.shape.has_matrix and second
+            found.append(self[InSram((first, second)[:inputs], output, matrix)].sizes)
+        return found
+
 
 _geometries = cache(Geometries)
 
@@ -176,7 +200,7 @@ _geometries = cache(Geometries)
 def geometries_of(node: DlaNode) -> Geometries:
     """The geometries of nodes like this."""
     shape = NodeShape(
-        node.out_shape, node.in_shape, node.kernel, node.stride, node.dilation, node.broadcast,
+        node.out_shape, node.in_shape, node.kernel, node.stride, node.pad[0], node.dilation, node.broadcast,
         node.in_element_bytes, node.out_element_bytes, node.is_dense, node.weight_bytes_per_channel,
         node.records is not None, node.table_bytes, BY_MNEMONIC[node.mnemonic].normalizes_rows,
         node.matrix is not None, _strides(node),

@@ -7,13 +7,11 @@ stores overlap where buffers are double.
 
 from __future__ import annotations
 
-from ctypes import addressof
 from enum import IntEnum
 from functools import cached_property
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
-from dlasim.compiler_shim.lowering.segments.stripe_search import ChainNode
-from dlasim.compiler_shim.lowering.tiles import search, tile_costs
+from dlasim.compiler_shim.lowering.tiles import tile_costs
 from dlasim.compiler_shim.lowering.tiles.geometry import (
     MAX_TASK_CYCLES,
     Buffers,
@@ -22,10 +20,10 @@ from dlasim.compiler_shim.lowering.tiles.geometry import (
     TileShape,
     geometries_of,
 )
-from dlasim.compiler_shim.lowering.tiles.search import Search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import describe_group, load_counts, spatial_tiles
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
+    MAX_CHAIN,
     ChannelGroup,
     MachineCosts,
     NodeSizes,
@@ -34,8 +32,6 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
-from dlasim.native.record import layout
-from dlasim.native.storage import plain
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing import cost, formulas
 from dlasim.sim.timing.memory_timing import memories_of
@@ -106,7 +102,7 @@ class MachineModel:
     def problems(self, node: DlaNode) -> TilingProblems:
         """A node on this machine. Nodes that are alike share one, and so all that is found for it."""
         geometries = geometries_of(node)
-        kind = (geometries.shape, *_costs_kind(node), node.pad[0])
+        kind = (geometries.shape, *_costs_kind(node))
         found = self._problems.get(kind)
         if found is None:
             found = self._problems[kind] = TilingProblems(node, self)
@@ -160,11 +156,11 @@ def _costs_kind(node: DlaNode) -> tuple[str, bool, int]:
 class TilingProblem:
     """Nodes that are alike on one machine, with their tensors in SRAM or in memory; `node` is one of them."""
 
-    def __init__(self, node: DlaNode, machine: MachineModel, costs: MachineCosts, geometry: Geometry) -> None:
-        self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
-        self.height, self.width, self.channels = node.out_shape
+    def __init__(self, kind: TilingProblems, geometry: Geometry) -> None:
+        self.kind, self.geometry = kind, geometry
+        self.node, self.machine, self.machine_costs = kind.node, kind.machine, kind.costs
+        self.height, self.width, self.channels = kind.node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self.link = (geometry, node.pad[0])  # all that matters of it in a chain
         self._tensor_cycles = dict[tuple[TileShape, MachineModel], int]()
 
     @cached_property
@@ -192,25 +188,6 @@ class TilingProblem:
     def task_cycles(self) -> int:
         """Cycles that a task on all channels takes besides its work."""
         return tile_costs.task_cycles(self.machine_costs, self.channels)
-
-    @cached_property
-    def most_cycles_of_stripe(self) -> int:
-        """An upper bound of every number that the search for stripes computes for one stripe of a row, except
-        work."""
-        sizes, unit = self.geometry.sizes, self.machine_costs.unit
-        results = self.height * self.width * self.channels
-        rows = self.height * sizes.kernel_height  # of the input, as often as they are read
-        taken = rows * sizes.input_width * (self.depth + self.channels) * self.channels
-        taken += results * (self.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
-        each = taken * 64 * self.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
-        return each + self.task_cycles + MAX_TASK_CYCLES
-
-    @cached_property
-    def chain_numbers(self) -> tuple[int, ...]:
-        """The slots of its `ChainNode`."""
-        sizes, costs = addressof(self.geometry.sizes), addressof(self.machine_costs)
-        known = sizes, costs, self.node.pad[0], self.work_cycles, self.task_cycles
-        return known + (0,) * (layout(ChainNode).slots - len(known))
 
     def tiles(self, tiling: Tiling) -> int:
         """Tiles of the output."""
@@ -278,48 +255,39 @@ class TilingProblem:
     def _passes(self, tiling: Tiling) -> int:
         return -(-self.depth // tiling.tile_shape.depth)
 
-    @property
-    def is_moderate(self) -> bool:
-        """Whether 64 bits hold every number that the search for its tiling meets."""
-        return self.geometry.most * self.machine.most_cycles_per_byte < INFINITE
 
-
-class TilingProblems(dict[InSram, TilingProblem]):
-    """One node on one machine, by where its tensors live."""
+class TilingProblems:
+    """One kind of node on one machine, by where its tensors live."""
 
     def __init__(self, node: DlaNode, machine: MachineModel) -> None:
-        super().__init__()
-        self._node, self._machine = node, machine
-        self._costs, self._geometries = machine.costs(node), geometries_of(node)
+        self.node, self.machine = node, machine
+        self.costs, self.geometries = machine.costs(node), geometries_of(node)
+        self._known: dict[InSram, TilingProblem] = {}
 
     def anywhere(self, in_sram: bool) -> TilingProblem:
         """With all of its tensors in SRAM, or none."""
-        return self[InSram((in_sram,) * len(self._node.inputs), in_sram)]
+        return self[InSram((in_sram,) * len(self.node.inputs), in_sram)]
 
-    def __missing__(self, in_sram: InSram) -> TilingProblem:
-        made = TilingProblem(self._node, self._machine, self._costs, self._geometries[in_sram])
-        self[in_sram] = made
-        return made
+    def __getitem__(self, in_sram: InSram) -> TilingProblem:
+        found = self._known.get(in_sram)
+        if found is None:
+            found = self._known[in_sram] = TilingProblem(self, self.geometries[in_sram])
+        return found
 
+    @property
+    def is_moderate(self) -> bool:
+        """Whether 64 bits hold every number that the search for its tiling meets."""
+        return self.geometries.anywhere.most * self.machine.most_cycles_per_byte < INFINITE
 
-class Finder:
-    """Finds tilings; by Python alone where 64 bits do not suffice."""
-
-    def __init__(self, by_channels: bool) -> None:
-        self._by_channels = int(by_channels)
-        self._found, self._plain = Search(), plain(Search)
-
-    def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
-        """The cheapest tiling within `budget` bytes, None where not even the smallest fits; and the budget
-        above which nothing changes."""
-        geometry, is_moderate = problem.geometry, problem.is_moderate
-        found = self._found if is_moderate else self._plain
-        run = search.SEARCH if is_moderate else search.SEARCH.function
-        tasks = run(geometry.sizes, problem.machine_costs, found, budget, self._by_channels)
-        if not tasks:
-            return None, found.sufficient_bytes
-        rows, columns, channels, depth, outer, is_double = found.best.flatten()
-        tile_shape = TileShape(rows, columns, channels, depth, outer == 1, is_double)
-        buffers = geometry.as_buffers(found.buffers)
-        tiling = Tiling(tile_shape, buffers, found.sram_bytes, found.cycles, found.tasks, found.read_bytes)
-        return tiling, found.sufficient_bytes
+    @property
+    def chain_bits(self) -> int:
+        """So many have, with a margin, the numbers that the search for stripes meets: a bound of what it
+        computes for one stripe of all rows, times rows, for all nodes together."""
+        sizes, unit = self.geometries.anywhere.sizes, self.costs.unit
+        results = sizes.height * sizes.width * sizes.channels
+        rows = sizes.height * sizes.kernel_height  # of the input, as often as they are read
+        taken = rows * sizes.input_width * (sizes.depth + sizes.channels) * sizes.channels
+        taken += results * (sizes.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
+        each = taken * 64 * self.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
+        each += tile_costs.task_cycles(self.costs, sizes.channels) + MAX_TASK_CYCLES
+        return (sizes.height * each * MAX_CHAIN).bit_length() + 1
