@@ -39,7 +39,9 @@ class SramPlanner:
         self._nodes, self._live_ranges = self._steps.nodes, self._steps.live_ranges
         self._limit, self._apart = 0, False
         self._problems = {
-            step: (policy.first_machine if number == 0 else policy.machine).problems(node)
+            step: (policy.first_machine if number == 0 else policy.machine).problems(
+                node, self._steps.geometries[step]
+            )
             for number, (step, node) in enumerate(self._nodes.items())
         }
         self._search = _Search(self._steps, policy.tables, list(self._problems.values()))

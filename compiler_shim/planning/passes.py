@@ -41,6 +41,7 @@ MIN_LESS_SRAM, LESS_SRAM_LAYERS = 10, 200
 # A smaller size of SRAM is tried while the plan for the size before takes at most so many times the least;
 # each size counts 1/256 of the cycles: without that, MobileNetV2 lost 0.6 % on a machine.
 LESS_SRAM_RATIO, SIZE_PART = 1.05, 256
+PATIENCE = 4
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
@@ -75,7 +76,7 @@ def plan_for_worse_machines(search: PlanSearch) -> None:
         return
     kinds, tiling = _other_kinds(search.maker.machine), search.maker.options.tiling
     for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
-        for machine, assumption in kinds[: search.share(MIN_OTHER_KINDS, OTHER_KINDS_LAYERS)]:
+        for machine, assumption in kinds[:MIN_OTHER_KINDS]:
             search.try_kind(PlanKind(network, machine, tiling, assumption))
 
 
@@ -120,15 +121,18 @@ def use_less_sram(search: PlanSearch) -> None:
         if _is_first(search, timed)
     ]
     heapify(waiting)
-    for _ in range(search.share(MIN_LESS_SRAM, LESS_SRAM_LAYERS)):
+    tries = PATIENCE
+    while tries:
         if not waiting or waiting[0][-1].cycles > LESS_SRAM_RATIO * search.least_cycles:
             return
+        least = search.least_cycles
         _, number, sizes, timed = heappop(waiting)
         size = _smaller_size(timed, search.size // MIN_SRAM_PART)
         smaller = search.try_kind(timed.kind, size) if size else None
         if smaller is not None and smaller.plan.tasks <= MAX_TASKS:
             rank = smaller.cycles + smaller.cycles * (sizes + 1) // SIZE_PART
             heappush(waiting, (rank, number, sizes + 1, smaller))
+        tries = PATIENCE if search.least_cycles < least else tries - 1
 
 
 def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:

@@ -28,7 +28,7 @@ from dlasim.sim.timing.duration import computation_cycles, computation_ends
 FIRST_PARTS, OTHER_PARTS = 4, (2, 8)
 ALL_PARTS = (2, 4, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
-MIN_CUT, CUT_LAYERS = 4, 60  # the least number of plans that are tried in smaller tiles, and their layers
+MIN_CUT, CUT_LAYERS = 2, 30  # the least number of plans that are tried in smaller tiles, and their layers
 MAX_BY_TIMES = 1  # plans whose prefetches are planned again
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 

@@ -19,7 +19,8 @@ _Kind = TypeVar("_Kind")
 def pointer_to(array: NDArray[np.int64], kind: Any = int) -> Any:
     """Leads to the numbers of an array, or to the records that they are, and keeps the array alive. Other
     types, and arrays that may not be written, are copied."""
-    array = np.require(array, np.int64, ("C", "W"))
+    if array.dtype != np.int64 or not (array.flags.c_contiguous and array.flags.writeable):
+        array = np.require(array, np.int64, ("C", "W"))
     return ctypes.pointer(c_type(kind).from_buffer(array)) if array.size else None
 
 

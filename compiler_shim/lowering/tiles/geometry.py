@@ -166,16 +166,18 @@ class Geometry:
         return (first, second, *others) if len(self.in_sram.inputs) > 1 else (first, *others)
 
 
-class Geometries(dict[InSram, Geometry]):
+class Geometries:
     """The geometries of one shape, by where its tensors are."""
 
     def __init__(self, shape: NodeShape) -> None:
-        super().__init__()
         self.shape = shape
+        self._known: dict[InSram, Geometry] = {}
 
-    def __missing__(self, in_sram: InSram) -> Geometry:
-        made = self[in_sram] = Geometry(self.shape, in_sram)
-        return made
+    def __getitem__(self, in_sram: InSram) -> Geometry:
+        found = self._known.get(in_sram)
+        if found is None:
+            found = self._known[in_sram] = Geometry(self.shape, in_sram)
+        return found
 
     @property
     def anywhere(self) -> Geometry:

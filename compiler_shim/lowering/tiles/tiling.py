@@ -15,6 +15,7 @@ from dlasim.compiler_shim.lowering.tiles import tile_costs
 from dlasim.compiler_shim.lowering.tiles.geometry import (
     MAX_TASK_CYCLES,
     Buffers,
+    Geometries,
     Geometry,
     InSram,
     TileShape,
@@ -99,13 +100,13 @@ class MachineModel:
             found = self._costs[kind] = self._costs_of(node)
         return found
 
-    def problems(self, node: DlaNode) -> TilingProblems:
+    def problems(self, node: DlaNode, geometries: Geometries | None = None) -> TilingProblems:
         """A node on this machine. Nodes that are alike share one, and so all that is found for it."""
-        geometries = geometries_of(node)
-        kind = (geometries.shape, *_costs_kind(node))
+        geometries = geometries or geometries_of(node)
+        kind = (geometries, *_costs_kind(node))
         found = self._problems.get(kind)
         if found is None:
-            found = self._problems[kind] = TilingProblems(node, self)
+            found = self._problems[kind] = TilingProblems(node, self, geometries)
         return found
 
     def load_cycles(self, size_bytes: int) -> int:
@@ -247,7 +248,7 @@ class TilingProblem:
         """The same on another machine."""
         if machine.config is self.machine.config or machine.config == self.machine.config:
             return self
-        return machine.problems(self.node)[self.in_sram]
+        return machine.problems(self.node, self.kind.geometries)[self.in_sram]
 
     def _groups(self, tiling: Tiling) -> int:
         return -(-self.channels // tiling.tile_shape.channels)
@@ -259,9 +260,9 @@ class TilingProblem:
 class TilingProblems:
     """One kind of node on one machine, by where its tensors live."""
 
-    def __init__(self, node: DlaNode, machine: MachineModel) -> None:
-        self.node, self.machine = node, machine
-        self.costs, self.geometries = machine.costs(node), geometries_of(node)
+    def __init__(self, node: DlaNode, machine: MachineModel, geometries: Geometries) -> None:
+        self.node, self.machine, self.geometries = node, machine, geometries
+        self.costs = machine.costs(node)
         self._known: dict[InSram, TilingProblem] = {}
 
     def anywhere(self, in_sram: bool) -> TilingProblem:
