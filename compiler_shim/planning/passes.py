@@ -76,7 +76,7 @@ def plan_for_worse_machines(search: PlanSearch) -> None:
         return
     kinds, tiling = _other_kinds(search.maker.machine), search.maker.options.tiling
     for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
-        for machine, assumption in kinds[:MIN_OTHER_KINDS]:
+        for machine, assumption in kinds[: search.share(MIN_OTHER_KINDS, OTHER_KINDS_LAYERS)]:
             search.try_kind(PlanKind(network, machine, tiling, assumption))
 
 

@@ -73,12 +73,12 @@ class PlanMaker:
 
     def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:
         """The plan for a size of SRAM; with `apart`, tensors are in bytes that the previous step does not
-        use."""
+        use, and nothing is prefetched yet."""
         known, key = self.memory.plans, (kind, size, apart)
         if key not in known:
             try:
                 plan = self.planner(kind).plan(size, apart)
-                may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
+                may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options) and not apart
                 known[key] = self.with_prefetches(kind, plan) if may_prefetch else plan
             except InputError as error:
                 known[key] = str(error)  # the error itself would keep everything here alive

@@ -28,7 +28,7 @@ from dlasim.sim.timing.duration import computation_cycles, computation_ends
 FIRST_PARTS, OTHER_PARTS = 4, (2, 8)
 ALL_PARTS = (2, 4, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
-MIN_CUT, CUT_LAYERS = 2, 30  # the least number of plans that are tried in smaller tiles, and their layers
+MIN_CUT, CUT_LAYERS = 4, 60  # the least number of plans that are tried in smaller tiles, and their layers
 MAX_BY_TIMES = 1  # plans whose prefetches are planned again
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
@@ -98,7 +98,7 @@ def _time_cut(
     known, plan = search.maker.memory.parted, whole.plan
     if (id(plan), key) not in known:
         smaller = split_rows(plan, parts)
-        if smaller is not None and plan.prefetches.loads:
+        if smaller is not None and whole.kind.tiling == "auto":
             smaller = search.maker.with_prefetches(whole.kind, smaller)
         known[id(plan), key] = smaller
     smaller = known[id(plan), key]

@@ -22,6 +22,7 @@ from dlasim.compiler_shim.lowering.tiles.geometry import (
     geometries_of,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import describe_group, load_counts, spatial_tiles
+from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, TENSORS
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
     MAX_CHAIN,
@@ -211,9 +212,9 @@ class TilingProblem:
         """Cycles of all loads of tensors on a machine."""
         key = tile_shape, machine
         if key not in self._tensor_cycles:
-            sizes, _, group, tile = self._tiles(tile_shape)
-            costs = machine.costs(self.node)
-            self._tensor_cycles[key] = tile_costs.tensor_load_cycles(sizes, costs, group, tile)
+            find = TENSORS if self.kind.is_moderate else TENSORS.function
+            costs, tile = machine.costs(self.node), Tile(*tile_shape)
+            self._tensor_cycles[key] = find(self.geometry.sizes, costs, ChannelGroup(), tile)
         return self._tensor_cycles[key]
 
     def constant_loads(self, tile_shape: TileShape) -> int:
@@ -242,7 +243,8 @@ class TilingProblem:
 
     @cached_property
     def _least_cycles(self) -> int:
-        return tile_costs.least_cycles(self.geometry.sizes, self.machine_costs)
+        find = COMPUTE if self.kind.is_moderate else COMPUTE.function
+        return find(self.geometry.sizes, self.machine_costs)
 
     def on(self, machine: MachineModel) -> TilingProblem:
         """The same on another machine."""
@@ -275,7 +277,7 @@ class TilingProblems:
             found = self._known[in_sram] = TilingProblem(self, self.geometries[in_sram])
         return found
 
-    @property
+    @cached_property
     def is_moderate(self) -> bool:
         """Whether 64 bits hold every number that the search for its tiling meets."""
         return self.geometries.anywhere.most * self.machine.most_cycles_per_byte < INFINITE
