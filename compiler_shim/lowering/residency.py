@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import inf
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
@@ -14,9 +13,9 @@ from dlasim.compiler_shim.lowering.addresses.memory import extend_live_ranges
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, SramPlan
 from dlasim.compiler_shim.lowering.path_steps import PathSteps, path_steps
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.segments.chains import Chain, best_segments
+from dlasim.compiler_shim.lowering.segments.chains import Chain
 from dlasim.compiler_shim.lowering.segments.tables import KnownTables
-from dlasim.compiler_shim.lowering.states import CHOOSE, CYCLE, FITS, MAX_PATHS, Path, StateSearch
+from dlasim.compiler_shim.lowering.states import CHOOSE, FITS, MAX_PATHS, Path, StateSearch
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
@@ -53,21 +52,19 @@ class SramPlanner:
         self._limit, self._apart = sram_bytes, apart
         if sram_bytes not in self._choices:
             self._choices[sram_bytes] = self._choose()
-        chosen, segments = self._choices[sram_bytes]
-        resident = list(chosen)
+        resident, segments = self._choices[sram_bytes]
+        leaving = set[int]()
         while True:
             residents = self._assign_addresses(resident, segments)
-            stuck = None
-            if residents is not None:
-                stuck = self._pack_nodes(residents, segments or self._segments(residents))
+            stuck = None if residents is None else self._pack_nodes(residents, segments)
             if isinstance(stuck, SramPlan):
                 return stuck
             live = resident if stuck is None else [v for v in resident if self._alive(v, stuck)]
             if not live:
                 assert stuck is not None
                 self._refuse(stuck)
-            resident.remove(max(live, key=lambda value: self._live_ranges[value].size_bytes))
-            segments = []
+            leaving.add(max(live, key=lambda value: self._live_ranges[value].size_bytes))
+            resident, segments = self._choose(leaving)
 
     def _alive(self, value: int, step: int) -> bool:
         return self._live_ranges[value].first <= step <= self._live_ranges[value].last
@@ -92,19 +89,22 @@ class SramPlanner:
         )
         return self._problems[step][where]
 
-    def _choose(self) -> tuple[list[int], list[Segment]]:
-        """The values that stay in SRAM, and the segments, by the cheapest path over states."""
-        if not self._policy.keeps_tensors:
-            return [], []
+    def _choose(self, leaving: Collection[int] = ()) -> tuple[list[int], list[Segment]]:
+        """The values that stay in SRAM, none of those that leave it, and the segments, by the cheapest path
+        over states."""
         steps, limit = list(self._nodes), self._limit
-        if self._search.fits_whole(limit, self._by_groups):
-            return sorted(self._live_ranges), [(step,) for step in steps]
+        alone: list[Segment] = [(step,) for step in steps]
+        if not self._policy.keeps_tensors:
+            return [], alone
+        if not leaving and self._search.fits_whole(limit, self._by_groups):
+            return sorted(self._live_ranges), alone
         residents, segments = set[int](), list[Segment]()
-        for place, count, is_kept in self._search.choose(limit, self._by_groups):
+        first_steps = {self._live_ranges[value].first for value in leaving}
+        for place, count, is_kept in self._search.choose(limit, self._by_groups, first_steps):
             segments.append(tuple(steps[place : place + count]))
             if is_kept:
                 residents.add(self._steps.outputs[segments[-1][-1]])
-        return sorted(residents), segments
+        return sorted(residents), segments or alone
 
     def sufficient_bytes(self) -> int:
         """The SRAM size above which the plan no longer changes.
@@ -164,38 +164,6 @@ class SramPlanner:
             frozenset(inner),
         )
 
-    def _segments(self, residents: Residents) -> list[tuple[int, ...]]:
-        """The steps in order; those that are cheaper as a chain form one segment."""
-        if not self._policy.keeps_tensors:
-            return [(step,) for step in self._nodes]
-        segments: list[tuple[int, ...]] = []
-        run: list[int] = []
-        for step in self._nodes:
-            run.append(step)
-            if not self._is_link(step, residents):
-                segments += best_segments(run, lambda steps: self._cost(steps, residents))
-                run = []
-        return segments
-
-    def _is_link(self, step: int, residents: Residents) -> bool:
-        """Whether only the next node reads a node's output, and the whole output does not stay in SRAM."""
-        return step in self._steps.links and self._nodes[step].output not in residents
-
-    def _cost(self, steps: Segment, residents: Residents) -> float:
-        """Cycles of these steps, plus a little for each byte over the bus, which costs energy."""
-        taken = residents.during(steps)
-        budget = self._limit - sum(end - start for start, end in taken)
-        if _take_turns(taken) or budget <= 0:
-            return inf
-        if len(steps) > 1:
-            chain = self._policy.chain_tiling(self._chain(steps, residents), budget, self._by_groups)
-            return inf if chain is None else chain.cycles + chain.moved_bytes / CYCLE
-        problem = self._problem(steps[0], residents)
-        tiling = self._policy.tiling(problem, budget)
-        if tiling is None:
-            return inf
-        return tiling.cycles + (tiling.read_bytes + problem.geometry.written_bytes) / CYCLE
-
     def _chain(self, steps: Segment, residents: Residents) -> list[TilingProblem]:
         """The nodes of a chain: the input of each comes from the node before, its output goes to the next."""
         inner = [self._steps.outputs[step] for step in steps[:-1]]
@@ -249,6 +217,8 @@ class _Search:
             search.kinds, search.chain_numbers = numbers.pointer, chains.pointer
             search.paths = make(Path, (steps.count + 1) * MAX_PATHS).pointer
             search.counts = make(int, steps.count + 1).pointer
+            self._leaves = make(int, steps.count)
+            search.leaves = self._leaves.pointer
         return self._search
 
     def fits_whole(self, limit: int, by_groups: bool) -> bool:
@@ -256,10 +226,12 @@ class _Search:
         self._tables.table.by_groups = int(by_groups)
         return self._tables.run(FITS, self._bind(), self._tables.table, limit) == 1
 
-    def choose(self, limit: int, by_groups: bool) -> list[tuple[int, int, int]]:
-        """The segments of the cheapest path: first node, nodes, and whether the output stays in SRAM."""
+    def choose(self, limit: int, by_groups: bool, leaving: Container[int]) -> list[tuple[int, int, int]]:
+        """The segments of the cheapest path: first node, nodes, and whether the output stays in SRAM; not
+        that of some steps."""
         self._tables.table.by_groups = int(by_groups)
         search, found = self._bind(), list[tuple[int, int, int]]()
+        self._leaves.write(0, [int(step in leaving) for step in self._steps.nodes])
         number = self._tables.run(CHOOSE, search, self._tables.table, limit)
         while number >= MAX_PATHS:  # the first place has the empty path
             path = search.paths[number]

@@ -69,11 +69,12 @@ class Path(Record):
 @record
 class StateSearch(Record):
     """Nodes in order, with their kinds, and numbers of their chains by node and length; and for each place
-    between them room for MAX_PATHS paths."""
+    between them room for MAX_PATHS paths. By node, `leaves` says that its output must not stay in SRAM."""
 
     steps: Records[PathStep] = pointer(PathStep)
     kinds: Numbers = pointer(int)
     chain_numbers: Numbers = pointer(int)
+    leaves: Numbers = pointer(int)
     endings: Numbers = pointer(int)
     ending_bytes: Numbers = pointer(int)
     paths: Records[Path] = pointer(Path)
@@ -133,7 +134,8 @@ def _follow(search: StateSearch, table: ChainTable, place: int, count: int, numb
     """Extend a path by a segment, with its output in SRAM or not, where that is the cheapest so far."""
     path, last = search.paths[number], search.steps[place + count - 1]
     is_there = 1 if path.state & last.output else 0
-    if last.output and (last.decides or is_there):
+    may_stay = 1 if last.decides and not search.leaves[place + count - 1] else 0
+    if last.output and (may_stay or is_there):
         resident = path.state | last.output
         used = path.state_bytes if is_there else path.state_bytes + last.output_bytes
         _extend(search, table, place, count, number, resident, used, 1)

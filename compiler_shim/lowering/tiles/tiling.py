@@ -177,16 +177,6 @@ class TilingProblem:
         return self.geometry.constant_bytes(self.channels, self.depth)
 
     @cached_property
-    def constants_cycles(self) -> int:
-        """Cycles of loading all constants at once; 0 where estimates assume that they are prefetched."""
-        return self.constants_load_cycles if self.constant_bytes and not self.machine.assumes_prefetch else 0
-
-    @cached_property
-    def constants_load_cycles(self) -> int:
-        """Cycles of loading all constants at once."""
-        return self.machine.constants_cycles(self.constant_bytes)
-
-    @cached_property
     def task_cycles(self) -> int:
         """Cycles that a task on all channels takes besides its work."""
         return tile_costs.task_cycles(self.machine_costs, self.channels)
@@ -226,10 +216,6 @@ class TilingProblem:
     def load_beats(self, tile_shape: TileShape) -> tuple[int, int, int]:
         """Cycles on the bus for a tile of the first and the second input, and for the constants."""
         return tile_costs.load_beats(*self._tiles(tile_shape))
-
-    def store_beats(self, tile_shape: TileShape) -> int:
-        """Cycles on the bus for a tile of the output."""
-        return tile_costs.store_beats(*self._tiles(tile_shape))
 
     def _tiles(self, tile_shape: TileShape) -> tuple[NodeSizes, MachineCosts, ChannelGroup, Tile]:
         """Tiles of a shape, as the routines read them."""
