@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
-from dlasim.compiler_shim.lowering.segments.tables import KnownTables
+from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, total_bytes
 from dlasim.compiler_shim.lowering.tiles.search import half
 from dlasim.compiler_shim.lowering.tiles.tiling import (

@@ -14,7 +14,7 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, SramPla
 from dlasim.compiler_shim.lowering.path_steps import PathSteps, path_steps
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.segments.chains import Chain
-from dlasim.compiler_shim.lowering.segments.tables import KnownTables
+from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.states import CHOOSE, FITS, MAX_PATHS, Path, StateSearch
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
@@ -43,7 +43,7 @@ class SramPlanner:
             )
             for number, (step, node) in enumerate(self._nodes.items())
         }
-        self._search = _Search(self._steps, policy.tables, list(self._problems.values()))
+        self._search = _PathSearch(self._steps, policy.tables, list(self._problems.values()))
         self._choices: dict[int, tuple[list[int], list[Segment]]] = {}  # by size of the SRAM
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
@@ -187,7 +187,7 @@ class SramPlanner:
         return None
 
 
-class _Search:
+class _PathSearch:
     """The search over states of one network with what one policy knows."""
 
     def __init__(self, steps: PathSteps, tables: KnownTables, kinds: Sequence[TilingProblems]) -> None:

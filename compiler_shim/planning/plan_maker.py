@@ -39,10 +39,10 @@ class PlanMemory:
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
     # Or why there is none.
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
-    # By the identity of a plan and a number of parts, it in smaller tiles; None where it cannot be cut.
-    parted: dict[tuple[int, int], SramPlan | None] = field(default_factory=dict)
-    known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
-    cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
+    # A plan in a number of parts; None where it cannot be cut.
+    parted: dict[tuple[SramPlan, int], SramPlan | None] = field(default_factory=dict)
+    known_times: dict[SramPlan, list[SramPlan]] = field(default_factory=dict)  # it with other prefetches
+    cycles: dict[SramPlan, int] = field(default_factory=dict)
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
 
 
@@ -123,7 +123,7 @@ class PlanMaker:
 
     def time(self, candidate: PlanCandidate) -> TimedPlan:
         """A candidate with its cycles; an InputError where it has too many tiles or operations."""
-        memory, plan = self.memory, id(candidate.plan)
+        memory, plan = self.memory, candidate.plan
         if plan in memory.cycles:
             return TimedPlan(memory.cycles[plan], candidate, None)
         commands, lowered = candidate.commands(), None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
-from dlasim.compiler_shim.lowering.segments.tables import KnownTables
+from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles import geometry as geometries
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS

@@ -10,7 +10,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
-from dlasim.compiler_shim.lowering.segments.tables import KnownTables
+from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import (
     CostAssumption,

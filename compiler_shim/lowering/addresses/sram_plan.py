@@ -59,10 +59,10 @@ class PrefetchPlan:
 NO_PREFETCHES = PrefetchPlan({}, {})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SramPlan:
     """A plan for a size of SRAM: the values that stay in it; for each DLA node its problem, tiling and buffer
-    addresses."""
+    addresses. Each is itself only, so that what follows from one can be remembered."""
 
     sram_bytes: int
     residents: Residents
