@@ -38,7 +38,7 @@ class PathSteps:
         records, bits, sizes = list[PathStep](), list[int](), list[int]()
         for step in self.nodes:
             records.append(self._record(step, len(bits), len(ending[step])))
-            bits += [self._bits.get(value, 0) for value in ending[step]]
+            bits += [self._bit(value) for value in ending[step]]
             sizes += [self._size(value) for value in ending[step]]
         self.steps, self.count = filled_memory(PathStep, records), len(records)
         self.endings, self.ending_bytes = Store(int), Store(int)
@@ -77,9 +77,13 @@ class PathSteps:
             found[live_range.last].append(value)
         return found
 
+    def _bit(self, value: int | None) -> int:
+        return 0 if value is None else self._bits.get(value, 0)
+
     def _size(self, value: int | None) -> int:
-        live_range = self.live_ranges.get(value) if value in self._bits else None
-        return live_range.size_bytes + ALIGNMENT if live_range else 0
+        if value is None or value not in self._bits:
+            return 0
+        return self.live_ranges[value].size_bytes + ALIGNMENT
 
     def _record(self, step: int, first_ending: int, endings: int) -> PathStep:
         first, *others = self.inputs[step]
@@ -90,8 +94,12 @@ class PathSteps:
             if live_range.first <= step < live_range.last
         ]
         return PathStep(
-            *[self._bits.get(value, 0) for value in (first, second, output)],
-            *[self._size(value) for value in (first, second, output)],
+            first=self._bit(first),
+            second=self._bit(second),
+            output=self._bit(output),
+            first_bytes=self._size(first),
+            second_bytes=self._size(second),
+            output_bytes=self._size(output),
             alive_bytes=self.alive_bytes[step],
             decides=int(output in self.live_ranges and self.live_ranges[output].first == step),
             is_link=int(step in self.links),

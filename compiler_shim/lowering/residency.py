@@ -195,12 +195,14 @@ class _PathSearch:
         self._numbers = [tables.kind(each) for each in kinds]
         self._chains = [NONE] * (len(kinds) * MAX_CHAIN)
         linked = [step in steps.links for step in steps.nodes]
+        found: dict[int, tuple[int, ...]] = {}
         for place in range(len(kinds)):
             end = place + 1
             while end < min(place + MAX_CHAIN, len(kinds)) and linked[end - 1]:
                 end += 1
-                chain = tables.chain(tuple(self._numbers[place:end]))
-                self._chains[place * MAX_CHAIN + end - place - 1] = chain
+                found[place * MAX_CHAIN + end - place - 1] = tuple(self._numbers[place:end])
+        for place, number in zip(found, tables.chains(found.values()), strict=True):
+            self._chains[place] = number
         self._is_plain: bool | None = None
 
     def _bind(self) -> StateSearch:

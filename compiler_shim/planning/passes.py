@@ -40,8 +40,8 @@ MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 3, 60
 # A smaller size of SRAM is tried while the plan for the size before takes at most so many times the least;
 # each size counts 1/256 of the cycles: without that, MobileNetV2 lost 0.6 % on a machine.
 LESS_SRAM_RATIO, SIZE_PART = 1.05, 256
-# Smaller sizes are tried until so many in a row gain nothing. With 4, KWT-1 lost 0.2 % on ten random machines,
-# and vit up to 3 %: after 6 and 7 that gained nothing, the next gained 3.1 % and 0.6 %.
+# Smaller sizes are tried until so many in a row gain nothing. With 4, KWT-1 lost 0.2 % on ten random
+# machines; vit gained 3.1 % and 0.6 % with the next after 6 and 7 that gained nothing.
 PATIENCE = 8
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
@@ -74,12 +74,12 @@ class KnownTables:
             self._bind()
         return found
 
-    def chain(self, kinds: tuple[int, ...]) -> int:
-        """The number of a chain of nodes of these kinds."""
-        found = self._chains.get(kinds)
-        if found is None:
-            found = self._chains[kinds] = len(self._chains)
-            self._newest.write(found, [NONE])
+    def chains(self, chains: Iterable[tuple[int, ...]]) -> list[int]:
+        """The numbers of chains of nodes of these kinds."""
+        known = len(self._chains)
+        found = [self._chains.setdefault(kinds, len(self._chains)) for kinds in chains]
+        if len(self._chains) > known:
+            self._newest.write(known, [NONE] * (len(self._chains) - known))
             self._bind()
         return found
 
@@ -104,7 +104,8 @@ class KnownTables:
         self, problems: Sequence[TilingProblem], budget: int, by_groups: bool
     ) -> ChainTiling | None:
         """The cheapest pieces of a chain within a budget, None where none fit."""
-        chain, table, where = self.chain(tuple([self.kind(each.kind) for each in problems])), self.table, 0
+        (chain,) = self.chains([tuple([self.kind(each.kind) for each in problems])])
+        table, where = self.table, 0
         table.search.count, table.by_groups = 0, int(by_groups)
         for number, each in enumerate(problems):
             here, is_last = each.in_sram.number, number + 1 == len(problems)
@@ -145,8 +146,8 @@ class KnownTables:
         return self.kind(problem.kind) * WHERES + problem.in_sram.number
 
     def _add(self, number: int, kind: TilingProblems) -> None:
-        first, sizes = number * WHERES, kind.geometries.sizes
-        self._sizes.write(first, [slot for each in sizes for slot in each.flatten()])
+        first = number * WHERES
+        self._sizes.write(first, kind.geometries.numbers)
         self._problems.write(first, [0] * (WHERES * slots_of(KnownProblem)))
         self._costs.write(number, kind.costs.flatten())
         self._bits.write(number, [kind.chain_bits])

@@ -185,14 +185,14 @@ class Geometries:
         return self[InSram((False,) * (len(self.shape.strides) - 1 - self.shape.has_matrix), False)]
 
     @cached_property
-    def sizes(self) -> list[NodeSizes]:
-        """The sizes for each number of an `InSram`."""
+    def numbers(self) -> list[int]:
+        """The slots of the sizes for each number of an `InSram`."""
         inputs = len(self.shape.strides) - 1 - self.shape.has_matrix
-        found = []
+        found = list[int]()
         for number in range(8):
             first, second, output = (number >> bit & 1 == 1 for bit in range(3))
             matrix = self.shape.has_matrix and second
-            found.append(self[InSram((first, second)[:inputs], output, matrix)].sizes)
+            found += self[InSram((first, second)[:inputs], output, matrix)].sizes.flatten()
         return found
 
 
