@@ -35,9 +35,11 @@ class PathSteps:
         self._bits = _assign_bits(self.live_ranges)
         self.alive_bytes = self._count_alive_bytes()
         ending = self._ending()
-        records, bits, sizes = list[PathStep](), list[int](), list[int]()
+        records, bits, sizes, alive = list[PathStep](), list[int](), list[int](), 0
         for step in self.nodes:
-            records.append(self._record(step, len(bits), len(ending[step])))
+            gone = sum([self._bit(value) for value in ending[step]])
+            alive = (alive | self._bit(self.outputs[step])) & ~gone
+            records.append(self._record(step, alive, len(bits), len(ending[step])))
             bits += [self._bit(value) for value in ending[step]]
             sizes += [self._size(value) for value in ending[step]]
         self.steps, self.count = filled_memory(PathStep, records), len(records)
@@ -85,14 +87,9 @@ class PathSteps:
             return 0
         return self.live_ranges[value].size_bytes + ALIGNMENT
 
-    def _record(self, step: int, first_ending: int, endings: int) -> PathStep:
+    def _record(self, step: int, alive_after: int, first_ending: int, endings: int) -> PathStep:
         first, *others = self.inputs[step]
         second, output = others[0] if others else self.matrices.get(step), self.outputs[step]
-        alive = [
-            self._bits.get(value, 0)
-            for value, live_range in self.live_ranges.items()
-            if live_range.first <= step < live_range.last
-        ]
         return PathStep(
             first=self._bit(first),
             second=self._bit(second),
@@ -103,7 +100,7 @@ class PathSteps:
             alive_bytes=self.alive_bytes[step],
             decides=int(output in self.live_ranges and self.live_ranges[output].first == step),
             is_link=int(step in self.links),
-            alive_after=sum(alive),
+            alive_after=alive_after,
             first_ending=first_ending,
             endings=endings,
         )
