@@ -11,6 +11,8 @@ TILINGS = ("output-channel", "auto")
 PLACES = ("auto", "cpu", "dla")
 REQUANT = ("dla", "cpu")
 IO = ("model", "int8")
+WEIGHTS = ("reload", "keep")
+OBJECTIVES = ("cycles", "energy", "edp", "sram")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,8 @@ class CompileOptions:
     tiling: str = "auto"
     place: str = "auto"
     io: str = "model"
+    objective: str = "cycles"
+    weights: str = "reload"
     dla_ops: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
@@ -33,6 +37,8 @@ class CompileOptions:
             ("tiling", TILINGS),
             ("place", PLACES),
             ("io", IO),
+            ("objective", OBJECTIVES),
+            ("weights", WEIGHTS),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be {one_of(allowed)} (got {getattr(self, name)!r})")

@@ -23,6 +23,7 @@ from generators import (
     pages,
     parameters_page,
     port_page,
+    report_schema,
     report_types_module,
     sv_package,
 )
@@ -44,6 +45,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/cli.md": command_page.page,
     "dlasim/choices.py": choices_module.module,
     "sim/reports/report_types.py": report_types_module.module,
+    "docs/report.schema.json": report_schema.text,
     "docs/api.md": api_page.page,
     "docs/figures.md": figures_page.page,
     "docs/parameters.md": parameters_page.page,

@@ -98,6 +98,7 @@ class PathSteps:
             second_bytes=self._size(second),
             output_bytes=self._size(output),
             alive_bytes=self.alive_bytes[step],
+            has_matrix=int(step in self.matrices),
             decides=int(output in self.live_ranges and self.live_ranges[output].first == step),
             is_link=int(step in self.links),
             alive_after=alive_after,

@@ -27,17 +27,23 @@ class Policy:
     config: DlaConfig
     options: CompileOptions
     assumption: CostAssumption = CostAssumption.NO_OVERLAP
+    byte_price: int = 0
     machine: MachineModel = field(init=False)
     first_machine: MachineModel = field(init=False)
     tables: KnownTables = field(init=False)
 
     def __post_init__(self) -> None:
-        self.machine = MachineModel(self.config, self.assumption)
+        self.machine = MachineModel(self.config, self.assumption, self.byte_price)
         # Nothing comes before the first node.
         self.first_machine = self.machine
         if self.assumption is CostAssumption.PREFETCHED:
-            self.first_machine = MachineModel(self.config, CostAssumption.OVERLAP)
+            self.first_machine = MachineModel(self.config, CostAssumption.OVERLAP, self.byte_price)
         self.tables = KnownTables(self.machine, by_channels=self.options.tiling != "auto")
+
+    @property
+    def keeps_constants(self) -> bool:
+        """Whether weights, records and tables stay in SRAM from one inference to the next."""
+        return self.options.weights == "keep"
 
     @property
     def keeps_tensors(self) -> bool:

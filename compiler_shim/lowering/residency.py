@@ -14,7 +14,6 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, SramPla
 from dlasim.compiler_shim.lowering.path_steps import PathSteps, path_steps
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.segments.chains import Chain
-from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.states import CHOOSE, FITS, MAX_PATHS, Path, StateSearch
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
@@ -43,7 +42,7 @@ class SramPlanner:
             )
             for number, (step, node) in enumerate(self._nodes.items())
         }
-        self._search = _PathSearch(self._steps, policy.tables, list(self._problems.values()))
+        self._search = _PathSearch(self._steps, policy, list(self._problems.values()))
         self._choices: dict[int, tuple[list[int], list[Segment]]] = {}  # by size of the SRAM
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
@@ -86,6 +85,7 @@ class SramPlanner:
             tuple([value in in_sram for value in inputs]),
             self._steps.outputs[step] in in_sram,
             matrix in in_sram,
+            self._policy.keeps_constants and matrix is None,
         )
         return self._problems[step][where]
 
@@ -190,8 +190,9 @@ class SramPlanner:
 class _PathSearch:
     """The search over states of one network with what one policy knows."""
 
-    def __init__(self, steps: PathSteps, tables: KnownTables, kinds: Sequence[TilingProblems]) -> None:
-        self._steps, self._tables = steps, tables
+    def __init__(self, steps: PathSteps, policy: Policy, kinds: Sequence[TilingProblems]) -> None:
+        self._steps, self._tables = steps, policy.tables
+        self._keeps_constants, tables = policy.keeps_constants, policy.tables
         self._numbers = [tables.kind(each) for each in kinds]
         self._chains = [NONE] * (len(kinds) * MAX_CHAIN)
         linked = [step in steps.links for step in steps.nodes]
@@ -217,6 +218,7 @@ class _PathSearch:
             search.steps, search.endings = steps.steps.pointer, steps.endings.pointer
             search.ending_bytes, search.step_count = steps.ending_bytes.pointer, steps.count
             search.kinds, search.chain_numbers = numbers.pointer, chains.pointer
+            search.keeps_constants = int(self._keeps_constants)
             search.paths = make(Path, (steps.count + 1) * MAX_PATHS).pointer
             search.counts = make(int, steps.count + 1).pointer
             self._leaves = make(int, steps.count)

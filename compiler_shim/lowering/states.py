@@ -35,8 +35,9 @@ _MOST_CYCLES = 1 << 40  # of one segment that are told apart: 64 bits hold the s
 @record
 class PathStep(Record):
     """A node: the tensors that it reads and writes, 0 for those that cannot stay in SRAM, and their bytes;
-    whether it is the first to write its output; whether only the next node reads that; the tensors that are
-    alive after the node, those that are not any more, and the bytes of those that are alive meanwhile."""
+    whether it has a matrix, and is the first to write its output; whether only the next node reads that; the
+    tensors that are alive after the node, those that are not any more, and the bytes of those that are alive
+    meanwhile."""
 
     first: int = 0
     second: int = 0
@@ -45,6 +46,7 @@ class PathStep(Record):
     second_bytes: int = 0
     output_bytes: int = 0
     alive_bytes: int = 0
+    has_matrix: int = 0
     decides: int = 0
     is_link: int = 0
     alive_after: int = 0
@@ -80,6 +82,7 @@ class StateSearch(Record):
     paths: Records[Path] = pointer(Path)
     counts: Numbers = pointer(int)
     step_count: int = 0
+    keeps_constants: int = 0
     limit: int = 0
 
 
@@ -192,10 +195,11 @@ def _keep(
 
 
 @routine
-def where_of(step: PathStep, resident: int) -> int:
-    """Which tensors of a node are in SRAM: its first input, its second or its matrix, and its output."""
+def where_of(search: StateSearch, step: PathStep, resident: int) -> int:
+    """What of a node is in SRAM: its first input, its second or its matrix, its output, its constants."""
     first, second = 1 if step.first & resident else 0, 2 if step.second & resident else 0
-    return first + second + (4 if step.output & resident else 0)
+    kept = 8 if search.keeps_constants and not step.has_matrix else 0
+    return first + second + kept + (4 if step.output & resident else 0)
 
 
 @routine
@@ -207,7 +211,7 @@ def segment_cost(
     if budget <= 0:
         return INFINITE
     if count == 1:
-        number = search.kinds[place] * WHERES + where_of(search.steps[place], resident)
+        number = search.kinds[place] * WHERES + where_of(search, search.steps[place], resident)
         found = find_tiling(table.tilings, number, budget)
         if found == NONE or not table.tilings.tilings[found].tasks:
             return INFINITE
@@ -226,7 +230,7 @@ def find_segment(
     """The number of the best pieces of a chain, as `find_chain`."""
     where = table.search.count = 0
     for step in range(place, place + count):
-        here, is_last = where_of(search.steps[step], resident), 1 if step == place + count - 1 else 0
+        here, is_last = where_of(search, search.steps[step], resident), 1 if step == place + count - 1 else 0
         where = where * WHERES + add_node(table.search, search.kinds[step], here, is_last)
     return find_chain(table, search.chain_numbers[place * MAX_CHAIN + count - 1], where, budget)
 
@@ -250,7 +254,7 @@ def _is_done(search: StateSearch, table: ChainTable, place: int, state: int, use
     here |= step.output
     if budget <= 0:
         return False
-    number = search.kinds[place] * WHERES + where_of(step, here)
+    number = search.kinds[place] * WHERES + where_of(search, step, here)
     found = find_tiling(table.tilings, number, budget)
     if found == NONE:
         return False
@@ -267,7 +271,7 @@ def fits_whole(search: StateSearch, table: ChainTable, limit: int) -> int:
     table.tilings.is_full = 0
     for place in range(search.step_count):
         step = search.steps[place]
-        number = search.kinds[place] * WHERES + where_of(step, step.first | step.second | step.output)
+        number = search.kinds[place] * WHERES + where_of(search, step, step.first | step.second | step.output)
         budget = limit - step.alive_bytes
         shared = find_tiling(table.tilings, number, budget) if budget > 0 else NONE
         alone = find_tiling(table.tilings, number, limit)

@@ -70,6 +70,18 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         Choice(["model", "int8"]),
         "Types of inputs and outputs: the model's, or int8 without QUANTIZE and DEQUANTIZE at the edges.",
     ),
+    (
+        "--objective",
+        "objective",
+        Choice(["cycles", "energy", "edp", "sram"]),
+        "What the program is to have least of: cycles, energy, their product, or SRAM in use.",
+    ),
+    (
+        "--weights",
+        "weights",
+        Choice(["reload", "keep"]),
+        "Load weights in each inference, or keep all in SRAM after the first.",
+    ),
 )
 DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."
 

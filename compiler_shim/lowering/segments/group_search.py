@@ -18,6 +18,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
 from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     contention_both,
     load_beats,
+    priced,
     store_beats,
     task_traffic,
     work_cycles,
@@ -172,7 +173,8 @@ def _estimate(chain: ChainSearch, size: int) -> tuple[int, int, int]:
         max(stores * store + store_contention, port_cycles(costs.unit.port_rate, crossing)),
     )
     cycles = first + max(costs.bus.latency, costs.constants.latency) + busiest + store
-    return cycles, read + written, tensors + tensors_wait
+    moved_bytes = read + written
+    return cycles + priced(costs, moved_bytes), moved_bytes, tensors + tensors_wait
 
 
 @routine

@@ -22,17 +22,19 @@ Buffers = tuple[tuple[int, int], ...]
 
 
 class InSram(NamedTuple):
-    """Which of a node's tensors stay in SRAM; the others are in system memory."""
+    """Which of a node's tensors stay in SRAM, and whether its constants are there from the first inference
+    on; the others are in system memory."""
 
     inputs: tuple[bool, ...]
     output: bool
     matrix: bool = False
+    constants: bool = False
 
     @property
     def number(self) -> int:
-        """A bit for the first input, the second or the matrix, and the output."""
+        """A bit for the first input, the second or the matrix, the output, and the constants."""
         second = self.matrix or self.inputs[1:] == (True,)
-        return int(self.inputs[0]) + 2 * second + 4 * self.output
+        return int(self.inputs[0]) + 2 * second + 4 * self.output + 8 * self.constants
 
 
 class TileShape(NamedTuple):
@@ -115,6 +117,7 @@ class Geometry:
             table_bytes=shape.table_bytes,
             has_matrix=int(shape.has_matrix),
             is_matrix_in_sram=int(in_sram.matrix),
+            keeps_constants=int(in_sram.constants),
             input_height=in_shape[0],
             input_width=in_shape[1],
             input_pixel_stride=first_pixel,
@@ -148,7 +151,7 @@ class Geometry:
         self.most = _most(sizes, prod(in_shape) * shape.in_element_bytes)
 
     def constant_bytes(self, channels: int, depth: int) -> int:
-        """Bytes of the weights, records and table of a group of output channels, as they are packed."""
+        """Bytes that are loaded of the weights, records and table of a group of output channels."""
         return tile_buffers.constant_bytes(self.sizes, channels, depth)
 
     def buffers(self, tile_shape: TileShape) -> Buffers:
@@ -189,10 +192,10 @@ class Geometries:
         """The slots of the sizes for each number of an `InSram`."""
         inputs = len(self.shape.strides) - 1 - self.shape.has_matrix
         found = list[int]()
-        for number in range(8):
-            first, second, output = (number >> bit & 1 == 1 for bit in range(3))
+        for number in range(16):
+            first, second, output, constants = (number >> bit & 1 == 1 for bit in range(4))
             matrix = self.shape.has_matrix and second
-            found += self[InSram((first, second)[:inputs], output, matrix)].sizes.flatten()
+            found += self[InSram((first, second)[:inputs], output, matrix, constants)].sizes.flatten()
         return found
 
 

@@ -1,14 +1,14 @@
 """What has been found for nodes on one machine: their tilings by budget, each searched once; routines.
 
-A problem is a kind of node with its tensors in SRAM or in memory, which a number of three bits says
-(`geometry.where`). Its number is WHERES times that of the kind, plus that.
+A problem is a kind of node with its tensors in SRAM or in memory, which a number of four bits says
+(`InSram.number`). Its number is WHERES times that of the kind, plus that.
 """
 
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.tiles.search import MAX_OVERHEAD_PART, Search, search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes
-from dlasim.compiler_shim.lowering.tiles.tile_costs import work_cycles
+from dlasim.compiler_shim.lowering.tiles.tile_costs import priced, work_cycles
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
     BufferSizes,
@@ -20,7 +20,7 @@ from dlasim.native.record import Record, Records, member, pointer, record
 from dlasim.native.routine import Routine, routine
 from dlasim.sim.timing.formulas import transfer_beats
 
-WHERES = 8
+WHERES = 16
 NONE = -1
 MOST_NEW = 64  # tilings that one question can add: one for each power of two, and for the budget
 
@@ -42,12 +42,13 @@ class KnownTiling(Record):
 @record
 class KnownProblem(Record):
     """What does not depend on the budget: the cycles of pure work, of loading all constants where estimates
-    count them; bytes that are written to memory; the budget above which nothing changes, the tiling for that,
-    and the newest."""
+    count them, and what their bytes count besides; bytes that are written to memory; the budget above which
+    nothing changes, the tiling for that, and the newest."""
 
     is_described: int = 0
     work_cycles: int = 0
     constants_cycles: int = 0
+    constants_price: int = 0
     written_bytes: int = 0
     sufficient_bytes: int = 0
     most: int = 0
@@ -112,6 +113,7 @@ def describe_problem(table: TilingTable, number: int) -> KnownProblem:
         size = constant_bytes(sizes, sizes.channels, sizes.depth)
         if size and not costs.assumes_prefetch:
             problem.constants_cycles = transfer_beats(costs.constants, size, 1) + costs.constants.latency
+        problem.constants_price = priced(costs, size)
         problem.written_bytes = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
         problem.most = _searched(table, number, INFINITE - 1)
         problem.sufficient_bytes = table.search.sufficient_bytes
@@ -128,7 +130,7 @@ def loads_for_longer(problem: KnownProblem) -> bool:
 def is_near_work(problem: KnownProblem, tiling: KnownTiling) -> bool:
     """Whether a tiling takes hardly more than the work alone."""
     least = problem.work_cycles + problem.work_cycles // MAX_OVERHEAD_PART + problem.constants_cycles
-    return tiling.tasks > 0 and tiling.cycles <= least
+    return tiling.tasks > 0 and tiling.cycles <= least + problem.constants_price
 
 
 @routine

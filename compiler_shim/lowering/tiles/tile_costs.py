@@ -9,6 +9,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     ACCUMULATOR_BYTES,
     DOUBLE,
     DOUBLE_TENSORS,
+    constant_bytes,
     describe_group,
     extent,
     load_counts,
@@ -36,6 +37,7 @@ from dlasim.sim.timing.formulas import (
     transfer_beats,
 )
 
+PRICE_UNIT = 1 << 10  # in a cycle
 WHOLE = 1 << 10  # the share of a tile's traffic in a tile
 
 
@@ -71,6 +73,12 @@ def describe_costs(
 
 
 @routine
+def priced(machine: MachineCosts, moved_bytes: int) -> int:
+    """What bytes over the bus count beside their time."""
+    return moved_bytes * machine.byte_price // PRICE_UNIT
+
+
+@routine
 def least_cycles(sizes: NodeSizes, machine: MachineCosts) -> int:
     """Cycles of a whole node in its unit alone."""
     work = work_cycles(sizes, machine, sizes.channels, sizes.depth)
@@ -79,6 +87,15 @@ def least_cycles(sizes: NodeSizes, machine: MachineCosts) -> int:
 
 
 COMPUTE = Routine(least_cycles, "compute")
+
+
+@routine
+def least_bytes(sizes: NodeSizes) -> int:
+    """Bytes over the bus where each is moved once, the second input apart."""
+    inputs = sizes.input_height * sizes.input_width * sizes.input_bytes
+    inputs *= sizes.depth if sizes.is_dense else sizes.channels // sizes.multiplier
+    outputs = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
+    return inputs + outputs + constant_bytes(sizes, sizes.channels, sizes.depth)
 
 
 @routine
@@ -275,4 +292,4 @@ def estimate(
         else:
             busiest = max(compute, move_in + contention, move_out + store_contention, ports) + latency + start
         cycles = min(cycles, busiest + store)
-    return cycles, tasks, read
+    return cycles + priced(machine, read + tiles * output), tasks, read
