@@ -25,11 +25,9 @@ from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.residency import SramPlanner
-from dlasim.compiler_shim.lowering.segments.chain_tilings import ChainTilings
+from dlasim.compiler_shim.lowering.residency import Segment, SramPlanner
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
-from dlasim.compiler_shim.lowering.segments.stripes import StripeFinder, StripeTilings
-from dlasim.compiler_shim.lowering.states import Segment
+from dlasim.compiler_shim.lowering.segments.stripes import stripe_layouts
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, total_bytes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import SINGLE
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
@@ -116,29 +114,17 @@ class Forced(Policy):
         tasks = spatial * -(-problem.channels // tile_shape.channels) * passes
         return Tiling(tile_shape, buffers, size, problem.work_cycles, tasks, problem.constant_bytes)
 
-    def chain_tilings(self, problems: Sequence[TilingProblem]) -> ChainTilings:
+    def chain_tiling(
+        self, problems: Sequence[TilingProblem], budget: int, by_groups: bool = True
+    ) -> ChainTiling | None:
         """The depthwise convolution and the projection in stripes of so many rows; no other chain."""
         tile_shape = self.tile_shapes.get("depthwise")
-        first = self.names[problems[0].node.layer]
-        return Striped(
-            problems, tile_shape.rows if tile_shape and first == "depthwise" and len(problems) == 2 else 0
-        )
-
-
-class Striped(ChainTilings):
-    """Stripes of `rows` rows; 0 for none."""
-
-    def __init__(self, problems: Sequence[TilingProblem], rows: int) -> None:
-        finder = StripeFinder(problems[0].machine)
-        super().__init__(problems, finder)
+        if tile_shape is None or self.names[problems[0].node.layer] != "depthwise" or len(problems) != 2:
+            return None
+        layouts = stripe_layouts(tuple([problem.geometry for problem in problems]))
         work = sum(problem.work_cycles for problem in problems)
-        layouts = StripeTilings(problems, finder).layouts
-        self._striped = ChainTiling(layouts, rows, work, 0, 0) if rows else None
-
-    def best(self, budget: int) -> ChainTiling | None:
-        """The tiling, if it fits."""
-        striped = self._striped
-        return striped if striped is not None and striped.sram_bytes <= budget else None
+        striped = ChainTiling(layouts, tile_shape.rows, work, 0, 0)
+        return striped if striped.sram_bytes <= budget else None
 
 
 class Resident(SramPlanner):

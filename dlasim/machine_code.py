@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
-from dlasim.compiler_shim.lowering.segments.stripe_search import STRIPES
-from dlasim.compiler_shim.lowering.tiles.search import SEARCH
+from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
+from dlasim.compiler_shim.lowering.states import CHOOSE, FITS
+from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
+from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, TENSORS
 from dlasim.native.unit import CodeUnit
 from dlasim.sim.fast_engine.loader import best_kind, host_unit, level_units
 from dlasim.sim.timing.compiled_columns import READ
@@ -13,7 +15,7 @@ from dlasim.sim.timing.compiled_costs import COSTS
 from dlasim.sim.timing.issue import WALK
 from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
-ROUTINES = (SEARCH, STRIPES, LOADS, EMIT, COSTS, READ, WALK)
+ROUTINES = (COMPUTE, TENSORS, TILINGS, CHAINS, FITS, CHOOSE, LOADS, EMIT, COSTS, READ, WALK)
 
 
 def routine_units() -> list[CodeUnit]:

@@ -225,7 +225,6 @@ class _Lowering:
             return self._system.locations[base]
         offset = self._pool.find(base)
         if offset is None:
-            self._emitter.flush()  # constants of earlier nodes come before
             offset = self._pool.add(base, data.nbytes, data.tobytes)
         return Region.CONSTANTS, offset
 

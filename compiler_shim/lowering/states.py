@@ -1,148 +1,290 @@
-"""Searches which tensors stay in SRAM, and which nodes run as chains: a shortest path over states.
+"""Searches which tensors stay in SRAM, and which nodes run as chains: a shortest path over states; a routine.
 
 A state is a place between two nodes with the tensors that are in SRAM there. From it the next node alone, or
 the next few as a chain, lead to later states; the estimate of each such segment is that of its best tile
 shapes for the SRAM that the state leaves. Where many tensors are alive at once, only the cheapest states of a
 place are followed.
+
+A set of tensors is a number in which each has a bit. Tensors that are never alive at the same time, nor used
+by the same chain, may have the same bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import inf
-from typing import Protocol
-
-from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
-from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
-from dlasim.dataclass import dataclass
+from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, add_node, find_chain
+from dlasim.compiler_shim.lowering.tiles.known_tilings import (
+    NONE,
+    WHERES,
+    describe_problem,
+    find_tiling,
+    is_near_work,
+    loads_for_longer,
+)
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
+from dlasim.native.record import Record, Records, pointer, record
+from dlasim.native.routine import Numbers, Routine, routine
 
 MAX_STATES = 6  # that are followed from one place
-
-State = int  # values as a set: bit n is value n
-Segment = tuple[int, ...]
-
-
-def state_of(values: Iterable[int]) -> State:
-    """These values as a state."""
-    state = 0
-    for value in values:
-        state |= 1 << value
-    return state
+# From each of as many places before as a chain has nodes, so many states, with the output in SRAM or not.
+MAX_PATHS = 2 * MAX_STATES * MAX_CHAIN
+MAX_BITS = 60  # tensors that may be in SRAM at the same time
+CYCLE = 1024  # a byte over the bus counts for 1/1024 of a cycle besides its time, since it costs energy
+_MOST_CYCLES = 1 << 40  # of one segment that are told apart: 64 bits hold the sum
 
 
-def values_of(state: State) -> list[int]:
-    """The values of a state, in order."""
-    values = []
-    while state:
-        lowest = state & -state
-        values.append(lowest.bit_length() - 1)
-        state ^= lowest
-    return values
+@record
+class PathStep(Record):
+    """A node: the tensors that it reads and writes, 0 for those that cannot stay in SRAM, and their bytes;
+    whether it has a matrix, and is the first to write its output; whether only the next node reads that; the
+    tensors that are alive after the node, those that are not any more, and the bytes of those that are alive
+    meanwhile."""
+
+    first: int = 0
+    second: int = 0
+    output: int = 0
+    first_bytes: int = 0
+    second_bytes: int = 0
+    output_bytes: int = 0
+    alive_bytes: int = 0
+    has_matrix: int = 0
+    decides: int = 0
+    is_link: int = 0
+    alive_after: int = 0
+    first_ending: int = 0
+    endings: int = 0
 
 
-class SegmentCosts(Protocol):
-    """What the search asks of the planner."""
+@record
+class Path(Record):
+    """The cheapest way to a state: its cost, the path before, and the nodes of its last segment and whether
+    the output of that is in SRAM."""
 
-    def segment_cycles(self, steps: Segment, resident: State) -> float:
-        """Estimated cycles of a node or a chain while these values are in SRAM; infinite if it does not
-        fit."""
-
-    def is_link(self, step: int) -> bool:
-        """Whether a step and the next can be in one chain."""
-
-    def is_done(self, step: int, resident: State) -> bool:
-        """Whether a chain can hardly be better for this step than the node alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """The cheapest way to a state: its cycles, its last segment, what that leaves in SRAM, and the rest."""
-
-    cycles: float
-    segment: Segment = ()
-    kept: int | None = None
-    before: Path | None = None
-
-    def segments(self) -> list[Segment]:
-        """The segments of the whole way."""
-        return [path.segment for path in self._parts()][::-1]
-
-    def residents(self) -> set[int]:
-        """All values that it leaves in SRAM."""
-        return {path.kept for path in self._parts() if path.kept is not None}
-
-    def _parts(self) -> list[Path]:
-        found, path = [], self
-        while path.before is not None:
-            found.append(path)
-            path = path.before
-        return found
+    state: int = 0
+    state_bytes: int = 0
+    cost: int = 0
+    before: int = 0
+    nodes: int = 0
+    is_kept: int = 0
+    is_followed: int = 0
 
 
-class StateSearch:
-    """Steps of the DLA, the value that each writes, and the live ranges of those that may stay in SRAM."""
+@record
+class StateSearch(Record):
+    """Nodes in order, with their kinds, and numbers of their chains by node and length; and for each place
+    between them room for MAX_PATHS paths. By node, `leaves` says that its output must not stay in SRAM."""
 
-    def __init__(
-        self,
-        steps: Sequence[int],
-        outputs: Mapping[int, int],
-        live_ranges: Mapping[int, LiveRange],
-        costs: SegmentCosts,
-    ) -> None:
-        self._steps, self._outputs, self._live_ranges, self._costs = steps, outputs, live_ranges, costs
-        self._alive_after = _alive_after(steps, live_ranges)
-
-    def run(self) -> Path | None:
-        """The cheapest way through all steps; None where some step fits nowhere."""
-        places: list[dict[State, Path]] = [{} for _ in range(len(self._steps) + 1)]
-        places[0][0] = Path(0)
-        for place, paths in enumerate(places[:-1]):
-            ranked = sorted(paths.items(), key=lambda item: (item[1].cycles, values_of(item[0])))
-            for state, path in ranked[:MAX_STATES]:
-                for segment in self._segments(place, state):
-                    self._follow(places[place + len(segment)], state, path, segment)
-        return min(places[-1].values(), key=lambda path: path.cycles, default=None)
-
-    def _segments(self, place: int, state: State) -> list[Segment]:
-        """The node at a place alone, and the chains from there that may be better."""
-        steps, costs = self._steps, self._costs
-        found: list[Segment] = [(steps[place],)]
-        is_done = costs.is_done(steps[place], state)
-        for end in range(place + 2, min(place + MAX_CHAIN, len(steps)) + 1):
-            if not costs.is_link(steps[end - 2]):
-                break
-            is_done = is_done and costs.is_done(steps[end - 1], state)
-            if not is_done:
-                found.append(tuple(steps[place:end]))
-        return found
-
-    def _follow(self, paths: dict[State, Path], state: State, path: Path, segment: Segment) -> None:
-        """Extend a path by a segment, with its output in SRAM or not, where that is the cheapest so far."""
-        last = segment[-1]
-        output = self._outputs[last]
-        for is_kept in self._choices(output, last, state):
-            resident = state | 1 << output if is_kept else state
-            cycles = path.cycles + self._costs.segment_cycles(segment, resident)
-            after = resident & self._alive_after[last]
-            known = paths.get(after)
-            if cycles < (inf if known is None else known.cycles):
-                paths[after] = Path(cycles, segment, output if is_kept else None, path)
-
-    def _choices(self, output: int, step: int, state: State) -> tuple[bool, ...]:
-        """Whether the output may stay in SRAM; that is decided when it is first written."""
-        if output not in self._live_ranges:
-            return (False,)
-        if self._live_ranges[output].first < step:
-            return (state >> output & 1 == 1,)
-        return True, False
+    steps: Records[PathStep] = pointer(PathStep)
+    kinds: Numbers = pointer(int)
+    chain_numbers: Numbers = pointer(int)
+    leaves: Numbers = pointer(int)
+    endings: Numbers = pointer(int)
+    ending_bytes: Numbers = pointer(int)
+    paths: Records[Path] = pointer(Path)
+    counts: Numbers = pointer(int)
+    step_count: int = 0
+    keeps_constants: int = 0
+    limit: int = 0
 
 
-def _alive_after(steps: Sequence[int], live_ranges: Mapping[int, LiveRange]) -> dict[int, State]:
-    """The values that something reads or writes after each step."""
-    ending = sorted(live_ranges.items(), key=lambda item: item[1].last)
-    found, state = {}, 0
-    for step in sorted(steps, reverse=True):
-        while ending and ending[-1][1].last > step:
-            state |= 1 << ending.pop()[0]
-        found[step] = state
-    return found
+@routine
+def choose_path(search: StateSearch, table: ChainTable, limit: int) -> int:
+    """The cheapest way through all nodes in an SRAM of `limit` bytes: the number of its last path, NONE where
+    some node fits nowhere or there is no room for what is found."""
+    search.limit, table.tilings.is_full = limit, 0
+    for place in range(search.step_count + 1):
+        search.counts[place] = 0
+    _keep(search, 0, 0, 0, 0, NONE, 0, 0)
+    for place in range(search.step_count):
+        for _ in range(min(search.counts[place], MAX_STATES)):
+            _follow_all(search, table, place, _cheapest(search, place))
+            if table.tilings.is_full:
+                return NONE
+    return _cheapest(search, search.step_count) if search.counts[search.step_count] else NONE
+
+
+CHOOSE = Routine(choose_path, "states")
+
+
+@routine
+def _cheapest(search: StateSearch, place: int) -> int:
+    """The number of the cheapest path to a place that has not been followed yet."""
+    best = NONE
+    for number in range(place * MAX_PATHS, place * MAX_PATHS + search.counts[place]):
+        path = search.paths[number]
+        if not path.is_followed and (best == NONE or path.cost < search.paths[best].cost):
+            best = number
+    search.paths[best].is_followed = 1
+    return best
+
+
+@routine
+def _follow_all(search: StateSearch, table: ChainTable, place: int, number: int) -> None:
+    """Extend a path by the next node alone, and by the chains from there that may be better."""
+    _follow(search, table, place, 1, number)
+    state, used = search.paths[number].state, search.paths[number].state_bytes
+    is_done, count = _is_done(search, table, place, state, used), 2
+    while count <= MAX_CHAIN and place + count <= search.step_count:
+        if not search.steps[place + count - 2].is_link:
+            return
+        is_done = is_done and _is_done(search, table, place + count - 1, state, used)
+        if not is_done:
+            _follow(search, table, place, count, number)
+        count += 1
+
+
+@routine
+def _follow(search: StateSearch, table: ChainTable, place: int, count: int, number: int) -> None:
+    """Extend a path by a segment, with its output in SRAM or not, where that is the cheapest so far."""
+    path, last = search.paths[number], search.steps[place + count - 1]
+    is_there = 1 if path.state & last.output else 0
+    may_stay = 1 if last.decides and not search.leaves[place + count - 1] else 0
+    if last.output and (may_stay or is_there):
+        resident = path.state | last.output
+        used = path.state_bytes if is_there else path.state_bytes + last.output_bytes
+        _extend(search, table, place, count, number, resident, used, 1)
+    if last.decides or not is_there:
+        _extend(search, table, place, count, number, path.state, path.state_bytes, 0)
+
+
+@routine
+def _extend(
+    search: StateSearch,
+    table: ChainTable,
+    place: int,
+    count: int,
+    number: int,
+    resident: int,
+    used: int,
+    is_kept: int,
+) -> None:
+    cost = segment_cost(search, table, place, count, resident, search.limit - used)
+    if cost == INFINITE:
+        return
+    last = place + count - 1
+    for step in range(place, last + 1):
+        first = search.steps[step].first_ending
+        for each in range(first, first + search.steps[step].endings):
+            if search.endings[each] & resident:
+                used -= search.ending_bytes[each]
+    after, cost = resident & search.steps[last].alive_after, cost + search.paths[number].cost
+    _keep(search, last + 1, after, used, cost, number, count, is_kept)
+
+
+@routine
+def _keep(
+    search: StateSearch,
+    place: int,
+    state: int,
+    state_bytes: int,
+    cost: int,
+    before: int,
+    nodes: int,
+    is_kept: int,
+) -> None:
+    """Keep a path to a state if it is the cheapest so far."""
+    number, end = place * MAX_PATHS, place * MAX_PATHS + search.counts[place]
+    while number < end and search.paths[number].state != state:
+        number += 1
+    path = search.paths[number]
+    if number == end:
+        search.counts[place] += 1
+    elif path.cost <= cost:
+        return
+    path.state, path.state_bytes, path.cost, path.before = state, state_bytes, cost, before
+    path.nodes, path.is_kept, path.is_followed = nodes, is_kept, 0
+
+
+@routine
+def where_of(search: StateSearch, step: PathStep, resident: int) -> int:
+    """What of a node is in SRAM: its first input, its second or its matrix, its output, its constants."""
+    first, second = 1 if step.first & resident else 0, 2 if step.second & resident else 0
+    kept = 8 if search.keeps_constants and not step.has_matrix else 0
+    return first + second + kept + (4 if step.output & resident else 0)
+
+
+@routine
+def segment_cost(
+    search: StateSearch, table: ChainTable, place: int, count: int, resident: int, budget: int
+) -> int:
+    """Estimated cycles of a node or a chain, CYCLE for each, and bytes over the bus, while these tensors are
+    in SRAM and leave so many bytes. INFINITE where it does not fit, or there is no room for what is found."""
+    if budget <= 0:
+        return INFINITE
+    if count == 1:
+        number = search.kinds[place] * WHERES + where_of(search, search.steps[place], resident)
+        found = find_tiling(table.tilings, number, budget)
+        if found == NONE or not table.tilings.tilings[found].tasks:
+            return INFINITE
+        tiling = table.tilings.tilings[found]
+        return _cost(tiling.cycles, tiling.read_bytes + table.tilings.problems[number].written_bytes)
+    found = find_segment(search, table, place, count, resident, budget)
+    if found == NONE or not (table.chains[found].rows or table.chains[found].group_channels):
+        return INFINITE
+    return _cost(table.chains[found].cycles, table.chains[found].moved_bytes)
+
+
+@routine
+def find_segment(
+    search: StateSearch, table: ChainTable, place: int, count: int, resident: int, budget: int
+) -> int:
+    """The number of the best pieces of a chain, as `find_chain`."""
+    where = table.search.count = 0
+    for step in range(place, place + count):
+        here, is_last = where_of(search, search.steps[step], resident), 1 if step == place + count - 1 else 0
+        where = where * WHERES + add_node(table.search, search.kinds[step], here, is_last)
+    return find_chain(table, search.chain_numbers[place * MAX_CHAIN + count - 1], where, budget)
+
+
+@routine
+def _cost(cycles: int, moved_bytes: int) -> int:
+    return min(cycles, _MOST_CYCLES) * CYCLE + min(moved_bytes, _MOST_CYCLES)
+
+
+@routine
+def _is_done(search: StateSearch, table: ChainTable, place: int, state: int, used: int) -> bool:
+    """Whether the node alone, with all its tensors in SRAM, takes hardly more than its work, so that a chain
+    can hardly be better."""
+    step = search.steps[place]
+    budget, here = search.limit - used, state
+    budget -= 0 if step.first & here else step.first_bytes
+    here |= step.first
+    budget -= 0 if step.second & here else step.second_bytes
+    here |= step.second
+    budget -= 0 if step.output & here else step.output_bytes
+    here |= step.output
+    if budget <= 0:
+        return False
+    number = search.kinds[place] * WHERES + where_of(search, step, here)
+    found = find_tiling(table.tilings, number, budget)
+    if found == NONE:
+        return False
+    problem = describe_problem(table.tilings, number)
+    if table.by_groups and loads_for_longer(problem):
+        return False
+    return is_near_work(problem, table.tilings.tilings[found])
+
+
+@routine
+def fits_whole(search: StateSearch, table: ChainTable, limit: int) -> int:
+    """Whether all tensors together leave every node as much SRAM as it can use, and no chain can help; NONE
+    where there is no room for what is found."""
+    table.tilings.is_full = 0
+    for place in range(search.step_count):
+        step = search.steps[place]
+        number = search.kinds[place] * WHERES + where_of(search, step, step.first | step.second | step.output)
+        budget = limit - step.alive_bytes
+        shared = find_tiling(table.tilings, number, budget) if budget > 0 else NONE
+        alone = find_tiling(table.tilings, number, limit)
+        if table.tilings.is_full:
+            return NONE
+        if shared == NONE or not table.tilings.tilings[shared].tasks:
+            return 0
+        if table.tilings.tilings[shared].cycles > table.tilings.tilings[alone].cycles:
+            return 0
+        is_linked = 1 if place and search.steps[place - 1].is_link else 0
+        if table.by_groups and is_linked and loads_for_longer(table.tilings.problems[number]):
+            return 0
+    return 1
+
+
+FITS = Routine(fits_whole, "fits")

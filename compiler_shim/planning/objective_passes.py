@@ -24,7 +24,7 @@ def move_fewer_bytes(search: PlanSearch) -> None:
     smaller tiles and with other prefetches, as the fastest plans are."""
     priced = search.apart()
     for price, weights in _prices(search):
-        policy = search.maker.policy(search.maker.machine, "auto", CostAssumption.NO_OVERLAP, True, price)
+        policy = search.maker.policy(search.maker.machine, "auto", CostAssumption.NO_OVERLAP, price)
         for network in search.placements.weighed(policy, weights).promising(search.size):
             for assumption in ESTIMATES if search.keeps_tensors else ESTIMATES[1:]:
                 priced.try_kind(

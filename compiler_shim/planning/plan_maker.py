@@ -38,16 +38,14 @@ class PlanMemory:
     placements: Placements | None = None
     sufficient_bytes: int = 0
     kept_bytes: int = 0  # of constants that stay in SRAM
-    policies: dict[tuple[DlaConfig, str, CostAssumption, bool, int], Policy] = field(default_factory=dict)
+    policies: dict[tuple[DlaConfig, str, CostAssumption, int], Policy] = field(default_factory=dict)
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
     # Or why there is none.
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
-    # By the identity of a plan and a number of parts, it in smaller tiles; None where it cannot be cut.
-    parted: dict[tuple[int, int], SramPlan | None] = field(default_factory=dict)
-    known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
-    figures: dict[int, PlanFigures] = field(
-        default_factory=dict
-    )  # by the identity of a plan that is kept here
+    # A plan in a number of parts; None where it cannot be cut.
+    parted: dict[tuple[SramPlan, int], SramPlan | None] = field(default_factory=dict)
+    known_times: dict[SramPlan, list[SramPlan]] = field(default_factory=dict)  # it with other prefetches
+    figures: dict[SramPlan, PlanFigures] = field(default_factory=dict)
     timed: dict[object, PlanFigures] = field(default_factory=dict)  # by what decides about the commands
 
 
@@ -82,7 +80,7 @@ class PlanMaker:
 
     def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:
         """The plan for a size of SRAM; with `apart`, tensors are in bytes that the previous step does not
-        use."""
+        use, and nothing is prefetched yet."""
         known, key = self.memory.plans, (kind, size, apart)
         if key not in known:
             try:
@@ -98,7 +96,7 @@ class PlanMaker:
         if self.options.weights == "keep":
             return self._with_kept_constants(kind, size, apart)
         plan = self.planner(kind).plan(size, apart)
-        may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
+        may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options) and not apart
         return self.with_prefetches(kind, plan) if may_prefetch else plan
 
     def _with_kept_constants(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:
@@ -136,36 +134,31 @@ class PlanMaker:
         """Plans the SRAM of a kind's network."""
         known = self.memory.planners
         if kind not in known:
-            policy = self.policy(kind.machine, kind.tiling, kind.assumption, kind.by_groups, kind.byte_price)
-            known[kind] = SramPlanner(kind.network, policy)
+            policy = self.policy(kind.machine, kind.tiling, kind.assumption, kind.byte_price)
+            known[kind] = SramPlanner(kind.network, policy, kind.by_groups)
         return known[kind]
 
     def policy(
-        self,
-        machine: DlaConfig,
-        tiling: str,
-        assumption: CostAssumption,
-        by_groups: bool = True,
-        byte_price: int = 0,
+        self, machine: DlaConfig, tiling: str, assumption: CostAssumption, byte_price: int = 0
     ) -> Policy:
         """Picks tilings for a machine."""
-        known, key = self.memory.policies, (machine, tiling, assumption, by_groups, byte_price)
+        known, key = self.memory.policies, (machine, tiling, assumption, byte_price)
         if key not in known:
             options = replace(self.options, tiling=tiling)
-            known[key] = Policy(machine, options, assumption, by_groups, byte_price)
+            known[key] = Policy(machine, options, assumption, byte_price)
         return known[key]
 
     def time(self, candidate: PlanCandidate) -> TimedPlan:
         """A candidate with its cycles; an InputError where it has too many tiles or operations."""
         memory, plan, lowered = self.memory, candidate.plan, None
-        figures = memory.figures.get(id(plan))
+        figures = memory.figures.get(plan)
         if figures is None:
             commands = candidate.commands()
             figures = memory.timed.get(commands)
             if figures is None:
                 lowered = self.emit(candidate, False)
                 figures = memory.timed[commands] = self.objective.figures(lowered.program)
-            memory.figures[id(plan)] = figures
+            memory.figures[plan] = figures
         return TimedPlan(figures.cycles, self.objective.cost(figures, plan), candidate, lowered)
 
     def emit(self, candidate: PlanCandidate, with_constants: bool) -> Lowered:

@@ -26,10 +26,8 @@ from dlasim.sim.timing.duration import computation_cycles, computation_ends
 
 # In which rows are computed where that lets both units work side by side.
 FIRST_PARTS, OTHER_PARTS = 4, (2, 8)
-ALL_PARTS = (2, 4, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
 MIN_CUT, CUT_LAYERS = 4, 60  # the least number of plans that are tried in smaller tiles, and their layers
-MAX_BY_TIMES = 1  # plans whose prefetches are planned again
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
 
@@ -96,12 +94,12 @@ def _time_cut(
 ) -> TimedPlan | None:
     """Time a plan with some nodes cut into the given numbers of parts, and prefetches as for its kind."""
     known, plan = search.maker.memory.parted, whole.plan
-    if (id(plan), key) not in known:
+    if (plan, key) not in known:
         smaller = split_rows(plan, parts)
-        if smaller is not None and plan.prefetches.loads:
+        if smaller is not None and whole.kind.tiling == "auto" and plan.kept is None:
             smaller = search.maker.with_prefetches(whole.kind, smaller)
-        known[id(plan), key] = smaller
-    smaller = known[id(plan), key]
+        known[plan, key] = smaller
+    smaller = known[plan, key]
     return search.time(replace(whole, plan=smaller, before_cutting=plan)) if smaller is not None else None
 
 
@@ -131,25 +129,25 @@ def _best_parts(
 
 
 def use_known_times(search: PlanSearch) -> None:
-    """Time the fastest plans with prefetches by the times that computations were found to take; without any;
-    and the fastest with those by the estimates of the deep machine."""
+    """Time the fastest plan with prefetches by the times that computations were found to take; without any;
+    and with those by the estimates of the deep machine."""
     maker, known = search.maker, search.maker.memory.known_times
-    for number, timed in enumerate(search.best(MAX_BY_TIMES)):
-        plan, identity = timed.plan, id(timed.plan)
-        if not plan.prefetches.loads:
-            continue
-        if identity not in known:
-            computing, least = _computing(search, timed)
-            if least >= search.least_cycles:
-                continue  # no other loads make it the fastest
-            packed = PackedPlan(plan)
-            known[identity] = [
-                *maker.prefetching(packed, maker.machine, computing, RESERVES),
-                replace(plan, prefetches=NO_PREFETCHES),
-                *maker.prefetching(packed, deep_machine(maker.machine)),
-            ]
-        for other in known[identity][: None if number == 0 else -1]:
-            search.time(replace(timed.candidate, plan=other))
+    (timed,) = search.best()
+    plan = timed.plan
+    if not plan.prefetches.loads:
+        return
+    if plan not in known:
+        computing, least = _computing(search, timed)
+        if least >= search.least_cycles:
+            return  # no other loads make it faster
+        packed = PackedPlan(plan)
+        known[plan] = [
+            *maker.prefetching(packed, maker.machine, computing, RESERVES),
+            replace(plan, prefetches=NO_PREFETCHES),
+            *maker.prefetching(packed, deep_machine(maker.machine)),
+        ]
+    for other in known[plan]:
+        search.time(replace(timed.candidate, plan=other))
 
 
 def _computing(search: PlanSearch, timed: TimedPlan) -> tuple[dict[int, float], int]:

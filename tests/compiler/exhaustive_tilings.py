@@ -11,7 +11,7 @@ import numpy as np
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
-from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem, TilingProblems
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem
 from dlasim.sim.configuration import config as configs
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing import cost
@@ -85,7 +85,7 @@ def random_problem(rng: np.random.Generator, most: int, config: DlaConfig | None
     """A node on a machine, its tensors anywhere."""
     node = random_node(rng, most)
     in_sram = InSram(tuple(bool(rng.integers(3) == 0) for _ in node.inputs), bool(rng.integers(3) == 0))
-    return TilingProblems(node, MachineModel(random_config(rng) if config is None else config))[in_sram]
+    return MachineModel(random_config(rng) if config is None else config).problems(node)[in_sram]
 
 
 class Walk:

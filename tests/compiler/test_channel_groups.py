@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering import states
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
-from dlasim.compiler_shim.lowering.tiles import channel_groups
-from dlasim.compiler_shim.lowering.tiles.channel_groups import ChannelTilings
+from dlasim.compiler_shim.lowering.segments import group_search, known_chains
+from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
+from dlasim.compiler_shim.lowering.states import CHOOSE, FITS
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -71,21 +74,37 @@ def write(make, folder, channels=96):
 
 @pytest.fixture
 def prefer_groups(monkeypatch):
-    """Groups of channels win wherever they are possible; how many chains there are is counted."""
-    best, chosen = ChannelTilings.best, []
+    """Groups of channels win wherever they are possible; how many chains there are is counted. The search is
+    that of plain Python."""
+    find, chosen = known_chains.cut_groups, []
 
-    def cheapest(tilings, budget):
-        found = best(tilings, budget)
-        if found is None:
-            return None
-        chosen.append(found)
-        return replace(found, cycles=len(found.layout.tile_shapes) < 3)  # the longest chain is free
+    def cheapest(chain, budget):
+        rows, cycles = chain.rows, chain.cycles
+        chain.rows = 0
+        find(chain, budget)
+        if chain.group_channels:
+            chosen.append(chain.group_channels)
+            chain.cycles = int(chain.count < 3)  # the longest chain is free
+        else:
+            chain.rows, chain.cycles = rows, cycles
 
-    monkeypatch.setattr(channel_groups, "_may_gain", lambda problems: True)
-    monkeypatch.setattr(ChannelTilings, "best", cheapest)
-    monkeypatch.setattr(SramPlanner, "is_done", lambda *_: False)
-    monkeypatch.setattr(SramPlanner, "_fits_whole", lambda _: False)
-    return chosen
+    monkeypatch.setattr(group_search, "may_gain", lambda chain: True)
+    monkeypatch.setattr(known_chains, "cut_groups", cheapest)
+    monkeypatch.setattr(states, "_is_done", lambda *_: False)
+    with in_python(CHAINS, CHOOSE), patch.object(FITS, "_run", lambda *_: 0):
+        yield chosen
+
+
+@pytest.fixture
+def without_groups(monkeypatch):
+    """No chain in groups of channels; returns what begins that."""
+
+    def begin():
+        monkeypatch.setattr(group_search, "may_gain", lambda chain: False)
+        for routine in (CHAINS, CHOOSE):
+            monkeypatch.setattr(routine, "_run", routine.function)
+
+    return begin
 
 
 @pytest.mark.parametrize("sram_kib", [64, 128, 1024])
@@ -147,19 +166,19 @@ def test_weights_of_the_last_layer_load_while_the_one_before_computes(tmp_path):
     assert (loads < computed).mean() > 0.6
 
 
-def test_a_chain_in_groups_is_chosen_where_it_saves_time(tmp_path, monkeypatch):
+def test_a_chain_in_groups_is_chosen_where_it_saves_time(tmp_path, without_groups):
     network = load_model(write(large_classifier, tmp_path, channels=320))
     config, options = DlaConfig().replace(sram_bytes=256 * KIB), CompileOptions(place="dla")
     chosen = program_cycles(lower_for(network, config, options, False).program, config)
-    monkeypatch.setattr(channel_groups, "_may_gain", lambda problems: False)
+    without_groups()
     without = program_cycles(lower_for(network, config, options, False).program, config)
     assert chosen < 0.9 * without
 
 
-def test_a_plan_without_groups_is_a_candidate_beside_one_with_them(tmp_path, monkeypatch):
+def test_a_plan_without_groups_is_a_candidate_beside_one_with_them(tmp_path, without_groups):
     """Here all weights are prefetched, which the estimate of a chain does not see."""
     network = load_model(write(large_classifier, tmp_path, channels=320))
     config, options = DlaConfig().replace(sram_bytes=2048 * KIB), CompileOptions(place="dla")
     chosen = program_cycles(lower_for(network, config, options, False).program, config)
-    monkeypatch.setattr(channel_groups, "_may_gain", lambda problems: False)
+    without_groups()
     assert chosen <= program_cycles(lower_for(network, config, options, False).program, config)

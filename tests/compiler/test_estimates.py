@@ -215,7 +215,10 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
             assert chain.tensor_cycles + fixed == loaded
             checked["groups" if chain.groups else "stripes"] += 1
         if chain.groups and not last.geometry.sizes.is_dense:
-            stored = chain.groups * last.store_beats(planned.tilings[chain.steps[-1]].tile_shape)
+            tile, group = Tile(*planned.tilings[chain.steps[-1]].tile_shape), ChannelGroup()
+            sizes, machine = last.geometry.sizes, last.machine_costs
+            tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
+            stored = chain.groups * tile_costs.store_beats(sizes, machine, group, tile)
             assert stored == found[network.nodes[chain.steps[-1]].layer][4]
     assert checked["stripes"] > 4
     assert checked["groups"] > 0

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.lowering import residency
+from dlasim.compiler_shim.lowering import states
 from dlasim.compiler_shim.tflite.writer import write_tflite
+from tests.compiled import in_python
 from tests.compiler.cases import Case, mixed_case, random_case, run_case, shrink, striped_case
 from tests.compiler.hosts import hosts_differ
 from tests.compiler.networks import BUILDERS, random_network
@@ -39,8 +40,9 @@ def test_random_networks_are_bit_exact(batch, tmp_path):
 @pytest.mark.parametrize("batch", range(3))
 def test_stripes_are_bit_exact(batch, tmp_path, monkeypatch):
     """Lines of operators on images larger than the SRAM, with chains wherever they are possible."""
-    monkeypatch.setattr(residency, "TRAFFIC_WEIGHT", 100)
-    check((striped_case(seed) for seed in range(batch * BATCH, (batch + 1) * BATCH)), tmp_path)
+    monkeypatch.setattr(states, "_cost", lambda cycles, moved_bytes: cycles + 100 * moved_bytes)
+    with in_python(states.CHOOSE):
+        check((striped_case(seed) for seed in range(batch * BATCH, (batch + 1) * BATCH)), tmp_path)
 
 
 @pytest.mark.parametrize("batch", range(3))

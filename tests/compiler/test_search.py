@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
+from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles import geometry as geometries
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
-from dlasim.compiler_shim.lowering.tiles.search import MAX_EXTENT, SEARCH, Search
+from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
+from dlasim.compiler_shim.lowering.tiles.search import MAX_EXTENT, Search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, SINGLE
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, BufferSize, ChannelGroup, Lines, Tile
-from dlasim.compiler_shim.lowering.tiles.tiling import Finder, MachineModel, TilingProblems
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
 from dlasim.sim.configuration import config as configs
 from tests.compiled import counted, in_python
@@ -25,6 +27,7 @@ from tests.compiler.exhaustive_tilings import (
     rank,
     sizes_of_groups,
 )
+from tests.compiler.finder import Finder
 
 CASES = 60
 
@@ -57,7 +60,7 @@ def test_input_channels_are_cut_so_that_the_line_buffer_holds_the_input(line_buf
         parallel="64x1", sram_bandwidth=8, sram_ports=2, line_buffer_bytes=line_buffer
     )
     node = DlaNode("OP_CONV", 0, (0,), 9, (7, 7, 960), (7, 7, 160), weights=2, records=3)
-    problem = TilingProblems(node, MachineModel(config))[InSram((True,), True)]
+    problem = MachineModel(config).problems(node)[InSram((True,), True)]
     work = 49 * 960 * 160 // 64
     for budget in (32 << 10, INFINITE - 1):
         found, _ = Finder(by_channels=False).find(problem, budget)
@@ -72,7 +75,7 @@ def test_a_larger_budget_takes_no_tile_whose_input_the_line_buffer_cannot_hold(k
     again for each of them. With 3,000 channels it holds parts of a row."""
     config = configs.DlaConfig().replace(parallel="input", pes=208)
     node = DlaNode("OP_CONV", 0, (0,), 9, (30, 30, channels), (28, 28, 48), kernel, weights=2, records=3)
-    problem = TilingProblems(node, MachineModel(config))[InSram((False,), False)]
+    problem = MachineModel(config).problems(node)[InSram((False,), False)]
     found = [Finder(by_channels=False).find(problem, 1 << bits)[0] for bits in range(15, 24)]
     cycles = [tiling.cycles for tiling in found if tiling is not None]
     assert len(cycles) >= 4
@@ -120,18 +123,20 @@ def test_the_papers_cut_has_the_most_channels_that_fit():
 @pytest.mark.parametrize("by_channels", [False, True])
 @pytest.mark.parametrize("most", [60, 3_000, MAX_EXTENT + 9])
 def test_compiled_and_plain_find_the_same(most, by_channels):
-    finder, moderate, count = Finder(by_channels), 0, 0
+    moderate, count = 0, 0
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most, extreme_config(rng))
-        moderate += problem.is_moderate
-        _, sufficient = finder.find(problem, 1)
+        moderate += problem.kind.is_moderate
+        plain, fast = [KnownTables(problem.machine, by_channels) for _ in range(2)]
+        sufficient = Finder(by_channels).find(problem, 1)[1]
         some = int(sufficient ** rng.uniform(0.3, 1)), int(sufficient * rng.uniform(0.01, 1))
         for budget in (1, *some, sufficient, INFINITE - 1):
-            with in_python(SEARCH):
-                plain = finder.find(problem, budget)
-            with counted(SEARCH) as calls:
-                assert finder.find(problem, budget) == plain
+            with in_python(TILINGS):
+                expected = plain.tiling(problem, budget)
+            with counted(TILINGS) as calls:
+                assert fast.tiling(problem, budget) == expected
+            assert expected is None or expected.sram_bytes <= budget
             count += len(calls)
     assert count == 5 * moderate > 5 * CASES // 4
     assert most == 60 or moderate < CASES  # there plain Python stands in
@@ -156,11 +161,10 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
             if field.kind is int:
                 watch(kind, name)
     finder = Finder(by_channels=False)
-    monkeypatch.setattr(SEARCH, "_run", SEARCH.function)
     for seed in range(2 * CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, MAX_EXTENT + 9, extreme_config(rng))
-        if problem.is_moderate:
+        if problem.kind.is_moderate:
             for budget in (int(rng.integers(1, 1 << 20)), INFINITE - 1):
                 finder.find(problem, budget)
     assert largest_seen > 1 << 36

@@ -8,14 +8,14 @@ import pytest
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.compile import load_model
-from dlasim.compiler_shim.lowering.segments.stripe_search import STRIPES
-from dlasim.compiler_shim.lowering.segments.stripes import StripeFinder, StripeTilings
+from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
+from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
+from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import (
     CostAssumption,
     MachineModel,
     TilingProblem,
-    TilingProblems,
 )
 from dlasim.sim.configuration.config import DlaConfig
 from tests.compiled import counted, in_python
@@ -46,10 +46,18 @@ def _problems(nodes: list[DlaNode], machine: MachineModel, is_outside: bool) -> 
     for number, node in enumerate(nodes):
         inputs = [number > 0 or not is_outside, *[True] * (len(node.inputs) - 1)]
         output = number + 1 < len(nodes) or not is_outside
-        in_sram = TilingProblems(node, machine).anywhere(True).in_sram
+        in_sram = machine.problems(node).anywhere(True).in_sram
         in_sram = in_sram._replace(inputs=tuple(inputs), output=output)
-        problems.append(TilingProblems(node, machine)[in_sram])
+        problems.append(machine.problems(node)[in_sram])
     return problems
+
+
+def _tables(problems: list[TilingProblem]) -> KnownTables:
+    return KnownTables(problems[0].machine, by_channels=False)
+
+
+def _best(tables: KnownTables, problems: list[TilingProblem], budget: int) -> ChainTiling | None:
+    return tables.chain_tiling(problems, budget, by_groups=False)
 
 
 @pytest.mark.parametrize("assumption", CostAssumption)
@@ -62,13 +70,13 @@ def test_compiled_and_plain_find_the_same(
         rng = np.random.default_rng(seed)
         config = extreme_config(rng) if is_extreme else DlaConfig()
         for problems in chains(seed, tmp_path, config, assumption):
-            plain, fast = [StripeTilings(problems, StripeFinder(problems[0].machine)) for _ in range(2)]
+            plain, fast = [_tables(problems) for _ in range(2)]
             budget = INFINITE - 1
             while budget > 0:
-                with in_python(STRIPES):
-                    one = plain.best(budget)
-                with counted(STRIPES) as calls:
-                    other = fast.best(budget)
+                with in_python(CHAINS):
+                    one = _best(plain, problems, budget)
+                with counted(CHAINS) as calls:
+                    other = _best(fast, problems, budget)
                 count += len(calls)
                 assert (one is None) == (other is None)
                 if one is None or other is None:
@@ -86,15 +94,15 @@ def test_what_is_found_fits_by_the_schedule_that_emission_follows(tmp_path: Path
     fitted = 0
     for seed in range(SEEDS):
         for problems in chains(seed, tmp_path, DlaConfig(), CostAssumption.NO_OVERLAP):
-            finder, height = StripeFinder(problems[0].machine), problems[-1].height
-            tilings = StripeTilings(problems, finder)
-            budget, found = INFINITE - 1, tilings.best(INFINITE - 1)
+            tables, height = _tables(problems), problems[-1].height
+            budget, found = INFINITE - 1, _best(tables, problems, INFINITE - 1)
             while found is not None:
                 assert found.sram_bytes <= budget
                 assert [stripe[-1].end for stripe in found.layout.schedule] == [
                     min(end + found.size, height) for end in range(0, height, found.size)
                 ]
-                assert StripeTilings(problems, finder).best(found.sram_bytes) is not None
-                budget, found = found.sram_bytes - 1, tilings.best(found.sram_bytes - 1)
+                assert _best(_tables(problems), problems, found.sram_bytes) is not None
+                budget = found.sram_bytes - 1
+                found = _best(tables, problems, budget)
                 fitted += 1
     assert fitted > 100

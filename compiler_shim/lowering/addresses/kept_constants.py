@@ -20,7 +20,7 @@ def place_kept(network: PlacedNetwork, first: int, cuts: Mapping[int, Cut] | Non
     addresses, shared = dict[int, tuple[int, ...]](), dict[object, tuple[int, ...]]()
     begin = end = -(-first // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
     for step, node in network_nodes(network).items():
-        cut = (node.facts.channels, node.facts.depth) if cuts is None else cuts[step]
+        cut = (node.facts.sizes.channels, node.facts.sizes.depth) if cuts is None else cuts[step]
         key = (node.shared, cut) if node.shared else step
         if key not in shared:
             found = []
@@ -41,7 +41,7 @@ def kept_bytes(network: PlacedNetwork) -> int:
 
 def piece_sizes(node: NetworkNode, cut: Cut) -> list[int]:
     """The bytes of the pieces of a node's constants, in their order."""
-    facts, (channels, depth) = node.facts, cut
+    facts, (channels, depth) = node.facts.sizes, cut
     if facts.table_bytes:
         return [facts.table_bytes]
     if facts.has_matrix or not (facts.weight_bytes or facts.record_bytes):

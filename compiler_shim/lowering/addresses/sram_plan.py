@@ -9,7 +9,6 @@ from typing import NamedTuple
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
 from dlasim.compiler_shim.lowering.segments.chains import Chain
-from dlasim.compiler_shim.lowering.states import state_of
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 from dlasim.dataclass import dataclass
 
@@ -18,7 +17,7 @@ class Residents:
     """The values that stay in SRAM, each at its address while it is alive."""
 
     def __init__(self, addresses: Mapping[int, int], live_ranges: Mapping[int, LiveRange]) -> None:
-        self.addresses, self.state = addresses, state_of(addresses)
+        self.addresses = addresses
         self._at: dict[int, dict[int, allocation.Gap]] = defaultdict(dict)  # by step and value
         for value, address in addresses.items():
             live_range = live_ranges[value]
@@ -68,10 +67,10 @@ class KeptConstants(NamedTuple):
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SramPlan:
     """A plan for a size of SRAM: the values that stay in it; for each DLA node its problem, tiling and buffer
-    addresses."""
+    addresses. Each is itself only, so that what follows from one can be remembered."""
 
     sram_bytes: int
     residents: Residents

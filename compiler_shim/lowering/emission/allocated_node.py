@@ -41,17 +41,17 @@ class AllocatedNode(NamedTuple):
     @property
     def passes(self) -> int:
         """Passes over the input channels."""
-        return -(-self.fixed.facts.depth // self.tile_shape.depth)
+        return -(-self.fixed.facts.sizes.depth // self.tile_shape.depth)
 
     @property
     def pieces(self) -> int:
         """The pieces of its constants: a table, or one for each group of output channels in each pass."""
         facts = self.fixed.facts
-        if facts.table_bytes:
+        if facts.sizes.table_bytes:
             return 1
-        if facts.has_matrix or not (facts.weight_bytes or facts.record_bytes):
+        if facts.sizes.has_matrix or not (facts.sizes.weight_bytes or facts.sizes.record_bytes):
             return 0
-        return -(-facts.channels // self.tile_shape.channels) * self.passes
+        return -(-facts.sizes.channels // self.tile_shape.channels) * self.passes
 
     @property
     def shared(self) -> tuple[object, ...] | None:
@@ -70,10 +70,10 @@ class AllocatedNode(NamedTuple):
         group, number = divmod(piece, self.passes)
         first, start = group * tile_shape.channels, number * tile_shape.depth
         channels, depth = (
-            min(tile_shape.channels, facts.channels - first),
-            min(tile_shape.depth, facts.depth - start),
+            min(tile_shape.channels, facts.sizes.channels - first),
+            min(tile_shape.depth, facts.sizes.depth - start),
         )
-        size = align(channels * facts.weight_bytes * depth)
+        size = align(channels * facts.sizes.weight_bytes * depth)
         return lambda: pack(self.fixed.node, values, first, channels, start, depth, size)
 
     def numbers(self, first_constant: int) -> list[int]:

@@ -118,7 +118,7 @@ class Emitter:
     def node(self, step: int, tasks: int, loads: Sequence[Prefetch] = ()) -> None:
         """All tasks of a node, and between them loads for later tasks."""
         allocated, _ = self._placed[step]
-        operations = allocated.fixed.facts.inputs + 1 + allocated.repeats + 1
+        operations = allocated.fixed.facts.sizes.input_count + 1 + allocated.repeats + 1
         self._add_segment((step,), tasks, 0, operations, loads)
 
     def chain(self, chain: Chain, loads: Sequence[Prefetch] = ()) -> None:

@@ -13,7 +13,7 @@ from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts
-from dlasim.compiler_shim.lowering.tiles.geometry import InSram, geometries_of
+from dlasim.compiler_shim.lowering.tiles.geometry import geometries_of
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 from dlasim.native.storage import Store, filled_memory
@@ -96,32 +96,12 @@ def _facts(node: DlaNode) -> NodeFacts:
     more = tuple(node.registers.items())
     registers = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
     word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
-    geometry = geometries_of(node)[InSram((False,) * len(node.inputs), False)]  # those elsewhere are as large
     return NodeFacts(
-        height=geometry.height,
-        width=geometry.width,
-        channels=geometry.channels,
-        depth=geometry.depth,
-        input_height=node.in_shape[0],
-        input_width=node.in_shape[1],
-        stride_height=node.stride[0],
-        stride_width=node.stride[1],
-        pad_top=node.pad[0],
+        sizes=geometries_of(node).anywhere.sizes,
         pad_left=node.pad[1],
-        window_height=geometry.reach[0],
-        window_width=geometry.reach[1],
-        is_dense=int(node.is_dense),
-        channel_multiplier=1 if node.is_dense else node.multiplier,
         is_channel_by_channel=int(node.is_channel_by_channel),
-        inputs=len(node.inputs),
         swaps_inputs=int(node.swaps_inputs),
-        second_has_rows=node.broadcast[0],
-        second_has_columns=node.broadcast[1],
-        table_bytes=node.table_bytes,
         has_weights=int(node.weights is not None or node.matrix is not None),
-        has_matrix=int(node.matrix is not None),
-        record_bytes=geometry.record_bytes,
-        weight_bytes=geometry.weight_bytes,
         reads_channels=int("IN_CHANNELS" in reads),
         reads_size=int("IN_SIZE" in reads),
         unit=int(BY_MNEMONIC[node.mnemonic].unit),

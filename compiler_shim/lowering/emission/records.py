@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
+from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, NodeSizes
 from dlasim.isa import registers
 from dlasim.isa.instructions import UNITS
 from dlasim.native.record import Record, Records, array, member, pointer, record
@@ -112,33 +112,14 @@ class BufferFill(Record):
 
 @record
 class NodeFacts(Record):
-    """What is the same of a node however it is cut and wherever its tensors are: sizes of its input, window
-    and output, what it reads, its instruction words, and the registers that stay the same over all tiles."""
+    """What is the same of a node however it is cut and wherever its tensors are: its sizes, what it reads,
+    its instruction words, and the registers that stay the same over all tiles."""
 
-    height: int = 0
-    width: int = 0
-    channels: int = 0
-    depth: int = 0
-    input_height: int = 0
-    input_width: int = 0
-    stride_height: int = 0
-    stride_width: int = 0
-    pad_top: int = 0
+    sizes: NodeSizes = member(NodeSizes)
     pad_left: int = 0
-    window_height: int = 0
-    window_width: int = 0
-    is_dense: int = 0
-    channel_multiplier: int = 0
     is_channel_by_channel: int = 0
-    inputs: int = 0
     swaps_inputs: int = 0
-    second_has_rows: int = 0
-    second_has_columns: int = 0
-    table_bytes: int = 0
     has_weights: int = 0
-    has_matrix: int = 0
-    record_bytes: int = 0
-    weight_bytes: int = 0
     reads_channels: int = 0
     reads_size: int = 0
     unit: int = 0

@@ -120,12 +120,13 @@ def _end(stream: StreamBuilder) -> None:
 def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
     """A task of a node: a tile, in one of the passes over the input channels; only the last has results."""
     facts, store, compute = stream.facts[node.step], _free_store(stream), stream.computes[0]
-    passes = -(-facts.depth // node.tile_depth)
+    sizes = facts.sizes
+    passes = -(-sizes.depth // node.tile_depth)
     start = number % passes * node.tile_depth
-    depth = min(node.tile_depth, facts.depth - start)
+    depth = min(node.tile_depth, sizes.depth - start)
     address, is_stored = 0, 0
     _set_tile(stream, node, number // passes)
-    if start + depth == facts.depth:
+    if start + depth == sizes.depth:
         address, is_stored = place_output(stream, node, stream.stores[store])
     make_tile(stream, node, compute, start, depth, address, is_stored)
     _write(stream, 1, store, is_stored)
@@ -134,18 +135,19 @@ def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
 @routine
 def _set_tile(stream: StreamBuilder, node: Node, number: int) -> None:
     facts = stream.facts[node.step]
-    across = -(-facts.width // node.tile_columns)
-    positions = -(-facts.height // node.tile_rows) * across
-    groups = -(-facts.channels // node.tile_channels)
+    sizes = facts.sizes
+    across = -(-sizes.width // node.tile_columns)
+    positions = -(-sizes.height // node.tile_rows) * across
+    groups = -(-sizes.channels // node.tile_channels)
     if node.is_channels_outer:
         position, group = number % positions, number // positions
     else:
         position, group = number // groups, number % groups
     row, column = position // across * node.tile_rows, position % across * node.tile_columns
     channel = group * node.tile_channels
-    rows = min(node.tile_rows, facts.height - row)
-    columns = min(node.tile_columns, facts.width - column)
-    channels = min(node.tile_channels, facts.channels - channel)
+    rows = min(node.tile_rows, sizes.height - row)
+    columns = min(node.tile_columns, sizes.width - column)
+    channels = min(node.tile_channels, sizes.channels - channel)
     set_box(stream.tile, row, column, channel, rows, columns, channels)
 
 
@@ -156,6 +158,7 @@ def _stripe(stream: StreamBuilder, segment: EmittedSegment, stripe: int) -> None
     for number in range(segment.nodes):
         step = segment.step + number
         node, facts = stream.nodes[step], stream.facts[step]
+        sizes = facts.sizes
         rows = stream.stripes[segment.first_stripe + stripe * segment.nodes + number]
         if number + 1 < segment.nodes:
             _advance_buffer(stream, node, rows)
@@ -163,9 +166,9 @@ def _stripe(stream: StreamBuilder, segment: EmittedSegment, stripe: int) -> None
                 _keep_rows(stream, node, rows, stream.computes[count])
                 count += 1
         if rows.end > rows.first:
-            set_box(stream.tile, rows.first, 0, 0, rows.end - rows.first, facts.width, facts.channels)
+            set_box(stream.tile, rows.first, 0, 0, rows.end - rows.first, sizes.width, sizes.channels)
             address, is_stored = place_output(stream, node, stream.stores[store])
-            make_tile(stream, node, stream.computes[count], 0, facts.depth, address, is_stored)
+            make_tile(stream, node, stream.computes[count], 0, sizes.depth, address, is_stored)
             count += 1
     _write(stream, count, store, is_stored)
 
@@ -194,20 +197,21 @@ def _group(
 ) -> int:
     """What a node computes of a group of channels, or adds of it to its sums. Whether it is to be stored."""
     node, facts = stream.nodes[segment.step + member], stream.facts[segment.step + member]
-    start, depth, address, is_stored = 0, facts.depth, 0, 0
+    sizes = facts.sizes
+    start, depth, address, is_stored = 0, sizes.depth, 0, 0
     if member:
         _use_group_buffer(stream, stream.nodes[node.step - 1], node.tensors[0], group)
-    if member and facts.is_dense:
+    if member and sizes.is_dense:
         start = group * node.tile_depth
-        depth = min(node.tile_depth, facts.depth - start)
-        set_box(stream.tile, 0, 0, 0, facts.height, facts.width, facts.channels)
+        depth = min(node.tile_depth, sizes.depth - start)
+        set_box(stream.tile, 0, 0, 0, sizes.height, sizes.width, sizes.channels)
     else:
         channel = group * node.tile_channels
-        channels = min(node.tile_channels, facts.channels - channel)
-        set_box(stream.tile, 0, 0, channel, facts.height, facts.width, channels)
+        channels = min(node.tile_channels, sizes.channels - channel)
+        set_box(stream.tile, 0, 0, channel, sizes.height, sizes.width, channels)
     if member + 1 < segment.nodes:
         _use_group_buffer(stream, node, node.tensors[OUTPUT_TENSOR], group)
-    elif start + depth >= facts.depth:
+    elif start + depth >= sizes.depth:
         address, is_stored = place_output(stream, node, stream.stores[store])
     make_tile(stream, node, operation, start, depth, address, is_stored)
     return is_stored
@@ -217,8 +221,8 @@ def _group(
 def _use_group_buffer(stream: StreamBuilder, writer: Node, location: TensorLocation, group: int) -> None:
     """What a node writes for the next is in one of two buffers, which hold a group of channels each."""
     facts, pixel = stream.facts[writer.step], writer.tile_channels
-    line = facts.width * pixel
-    address = writer.between_address + group % 2 * align(facts.height * line)
+    line = facts.sizes.width * pixel
+    address = writer.between_address + group % 2 * align(facts.sizes.height * line)
     location.offset, location.pixel_bytes, location.line_bytes = address - group * pixel, pixel, line
 
 
@@ -226,7 +230,7 @@ def _use_group_buffer(stream: StreamBuilder, writer: Node, location: TensorLocat
 def _advance_buffer(stream: StreamBuilder, node: Node, rows: StripeRows) -> None:
     """The buffer between a node and the next begins with row `base` from now on."""
     facts, following = stream.facts[node.step], stream.nodes[node.step + 1]
-    offset = node.between_address - rows.base * facts.width * facts.channels
+    offset = node.between_address - rows.base * facts.sizes.width * facts.sizes.channels
     node.tensors[OUTPUT_TENSOR].offset = offset
     following.tensors[0].offset = offset
 
@@ -235,7 +239,7 @@ def _advance_buffer(stream: StreamBuilder, node: Node, rows: StripeRows) -> None
 def _keep_rows(stream: StreamBuilder, node: Node, rows: StripeRows, operation: PlannedOperation) -> None:
     """Move the rows that are still needed, from `base` on, to the start of the buffer."""
     facts, buffer = stream.facts[node.step], node.between_address
-    size = facts.width * facts.channels
+    size = facts.sizes.width * facts.sizes.channels
     kept = (rows.first - rows.base) * size
     copy(operation, facts.layer, buffer + (rows.base - rows.old_base) * size, buffer, kept)
 

@@ -72,12 +72,12 @@ def make_tile(
     operation.node = node.step
     padding = _find_input_box(stream, facts, start, depth)
     _read_input(stream, node, operation)
-    if facts.inputs > 1:
+    if facts.sizes.input_count > 1:
         _read_second_input(stream, node, operation)
     constants = _load_constants(stream, node, start, depth)
 
     is_single = facts.is_channel_by_channel
-    is_last = start + depth >= facts.depth
+    is_last = start + depth >= facts.sizes.depth
     if is_last:
         _write_output(stream, node, operation, address, is_stored)
     else:
@@ -106,17 +106,24 @@ def make_tile(
 @routine
 def _find_input_box(stream: StreamBuilder, facts: NodeFacts, start: int, depth: int) -> int:
     """The part of the first input that the tile reads, in `input_box`; returns the padding before it."""
+    sizes = facts.sizes
     tile = stream.tile
-    top = tile.row * facts.stride_height - facts.pad_top
-    left = tile.column * facts.stride_width - facts.pad_left
-    bottom = min(top + (tile.rows - 1) * facts.stride_height + facts.window_height, facts.input_height)
-    right = min(left + (tile.columns - 1) * facts.stride_width + facts.window_width, facts.input_width)
+    top = tile.row * sizes.stride_height - sizes.pad_top
+    left = tile.column * sizes.stride_width - facts.pad_left
+    bottom = min(
+        top + (tile.rows - 1) * sizes.stride_height + sizes.window_height,
+        sizes.input_height,
+    )
+    right = min(
+        left + (tile.columns - 1) * sizes.stride_width + sizes.window_width,
+        sizes.input_width,
+    )
     above, before = max(-top, 0), max(-left, 0)
     top, left = top + above, left + before
     first, channels = start, depth
-    if not facts.is_dense:
-        first = tile.channel // facts.channel_multiplier
-        channels = -(-tile.channels // facts.channel_multiplier)
+    if not sizes.is_dense:
+        first = tile.channel // sizes.multiplier
+        channels = -(-tile.channels // sizes.multiplier)
     set_box(stream.input_box, top, left, first, bottom - top, right - left, channels)
     return pair(above, before)
 
@@ -159,7 +166,7 @@ def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOper
     location, box, tile = node.tensors[1], stream.second_box, stream.tile
     facts = stream.facts[node.step]
     view = _IN if facts.swaps_inputs else _IN2
-    down, across = facts.second_has_rows, facts.second_has_columns
+    down, across = facts.sizes.second_has_rows, facts.sizes.second_has_columns
     set_box(
         box, tile.row * down, tile.column * across, tile.channel,
         tile.rows if down else 1, tile.columns if across else 1, tile.channels,
@@ -233,19 +240,20 @@ def _set_view(operation: PlannedOperation, view: int, address: int, pixel: int, 
 def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -> int:
     """Bring the weights and records, or the matrix, or the table, of the tile's channels; their address."""
     tile, box, facts = stream.tile, stream.constants_box, stream.facts[node.step]
-    if facts.has_matrix and node.tensors[MATRIX_TENSOR].space == SRAM:
+    sizes = facts.sizes
+    if sizes.has_matrix and node.tensors[MATRIX_TENSOR].space == SRAM:
         matrix = node.tensors[MATRIX_TENSOR]
         return matrix.offset + tile.channel * matrix.line_bytes
-    if not packed_bytes(tile.channels, depth, facts.weight_bytes, facts.record_bytes, facts.table_bytes):
+    if not packed_bytes(tile.channels, depth, sizes.weight_bytes, sizes.record_bytes, sizes.table_bytes):
         return 0
     if node.keeps_constants:
         return stream.prefetch_addresses[node.first_constant + _piece(stream, node, start)]
-    if facts.table_bytes:
+    if sizes.table_bytes:
         set_box(box, 0, 0, 0, 0, 0, 0)
     else:
         set_box(box, tile.channel, start, 0, 0, 0, 0)  # no part of a tensor, but told apart like one
     address, is_fresh = _fill(stream, node, CONSTANTS, box)
-    if is_fresh and facts.has_matrix:
+    if is_fresh and sizes.has_matrix:
         set_box(stream.second_box, tile.channel, 0, start, tile.channels, 1, depth)
         transfer(stream.load, 1, node.tensors[MATRIX_TENSOR], stream.second_box, address, facts.layer)
         write_operation(stream, stream.load)
@@ -257,10 +265,10 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
 @routine
 def _piece(stream: StreamBuilder, node: Node, start: int) -> int:
     """The number of the piece of constants for the tile's channels, from an input channel on."""
-    facts = stream.facts[node.step]
-    if facts.table_bytes:
+    sizes = stream.facts[node.step].sizes
+    if sizes.table_bytes:
         return 0
-    passes = -(-facts.depth // node.tile_depth)
+    passes = -(-sizes.depth // node.tile_depth)
     return stream.tile.channel // node.tile_channels * passes + start // node.tile_depth
 
 
@@ -286,10 +294,11 @@ def reserve_piece(stream: StreamBuilder, node: Node, number: int) -> int:
 def _piece_bytes(stream: StreamBuilder, node: Node, number: int) -> int:
     """The size of a piece of a node's constants: a group of output channels, in one of the passes."""
     facts = stream.facts[node.step]
-    passes = -(-facts.depth // node.tile_depth)
-    channels = min(node.tile_channels, facts.channels - number // passes * node.tile_channels)
-    depth = min(node.tile_depth, facts.depth - number % passes * node.tile_depth)
-    return packed_bytes(channels, depth, facts.weight_bytes, facts.record_bytes, facts.table_bytes)
+    sizes = facts.sizes
+    passes = -(-sizes.depth // node.tile_depth)
+    channels = min(node.tile_channels, sizes.channels - number // passes * node.tile_channels)
+    depth = min(node.tile_depth, sizes.depth - number % passes * node.tile_depth)
+    return packed_bytes(channels, depth, sizes.weight_bytes, sizes.record_bytes, sizes.table_bytes)
 
 
 @routine
@@ -297,15 +306,16 @@ def _read_constants(
     facts: NodeFacts, operation: PlannedOperation, address: int, channels: int, depth: int
 ) -> None:
     """Let the operation read its constants."""
-    if facts.table_bytes:
+    sizes = facts.sizes
+    if sizes.table_bytes:
         set_register(operation, _TABLE, address)
-        add_access(operation, SRAM, address, address + facts.table_bytes, 0)
+        add_access(operation, SRAM, address, address + sizes.table_bytes, 0)
         return
-    size = channels * facts.weight_bytes * depth
+    size = channels * sizes.weight_bytes * depth
     if facts.has_weights:
         set_register(operation, _WEIGHTS, address)
         add_access(operation, SRAM, address, address + size, 0)
-    if facts.record_bytes:
+    if sizes.record_bytes:
         records = address + align(size)
         set_register(operation, _RECORDS, records)
-        add_access(operation, SRAM, records, records + channels * facts.record_bytes, 0)
+        add_access(operation, SRAM, records, records + channels * sizes.record_bytes, 0)

@@ -96,12 +96,12 @@ def _advance_channel(stream: StreamBuilder, operation: PlannedOperation, repeat:
     for index in range(operation.register_count):
         number = operation.registers[index]
         if number == _IN:
-            if repeat % facts.channel_multiplier == 0:
+            if repeat % facts.sizes.multiplier == 0:
                 operation.values[index] += node.tensors[0].element_bytes
         elif number == _OUT:
             operation.values[index] += node.tensors[OUTPUT_TENSOR].element_bytes
         elif number == _WEIGHTS:
-            operation.values[index] += facts.weight_bytes
+            operation.values[index] += facts.sizes.weight_bytes
         elif number == _RECORDS:
             operation.values[index] += RECORD_BYTES
     operation.box.channel += 1

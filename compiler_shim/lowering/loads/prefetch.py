@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import fsum
 
 from dlasim.compiler_shim.lowering.addresses import allocation
@@ -25,8 +26,9 @@ from dlasim.compiler_shim.lowering.loads.load_records import (
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
-from dlasim.native.storage import Store, filled_memory
+from dlasim.native.storage import Store
 
+_Row = tuple[int, ...]
 _START = layout(TimedPiece).fields["start"].slot
 _MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
@@ -68,16 +70,15 @@ class _Memories:
 
     def __init__(
         self,
-        segments: list[TimedSegment],
-        constants: list[TimedConstants],
+        segments: list[_Row],
+        constants: list[_Row],
         gaps: list[allocation.Gap],
         owners: list[int],
         pieces: int,
     ) -> None:
-        self.segments, self.constants = (
-            filled_memory(TimedSegment, segments),
-            filled_memory(TimedConstants, constants),
-        )
+        self.segments, self.constants = Store(TimedSegment), Store(TimedConstants)
+        for rows, whole in ((segments, self.segments), (constants, self.constants)):
+            whole.write(0, list(chain.from_iterable(rows)))
         self.range_starts, self.range_ends, self.range_owners = (Store(int) for _ in range(3))
         for memory, numbers in (
             (self.range_starts, [start for start, _ in gaps]),
@@ -106,26 +107,26 @@ def _describe(
 ) -> tuple[LoadSchedule, _Memories]:
     """What the routine reads of segments."""
     schedule = LoadSchedule()
-    segments, constants = list[TimedSegment](), list[TimedConstants]()
+    segments, constants = list[_Row](), list[_Row]()  # the slots of their records
     gaps, owners = list[allocation.Gap](), list[int]()
     following = zip(_backlogs(packed, limit), _next_tensors(packed), strict=True)
     for number, (segment, (backlog, next_tensors)) in enumerate(zip(packed, following, strict=True)):
         slots = segment.slots
         segments.append(
-            TimedSegment(
+            (
                 segment.tasks,
                 segment.tasks_of_slot,
                 slots,
-                int(segment.is_chain),
-                int(segment.is_other_unit),
-                compute=int(segment.compute_cycles / slots),
-                tensors=int(segment.tensor_cycles / slots),
-                backlog=int(backlog),
-                next_tensors=int(next_tensors),
-                first_range=len(gaps),
-                ranges=len(segment.occupied),
-                first_constants=len(constants),
-                constants=len(segment.constants),
+                segment.is_chain,
+                segment.is_other_unit,
+                int(segment.compute_cycles / slots),
+                int(segment.tensor_cycles / slots),
+                int(backlog),
+                int(next_tensors),
+                len(gaps),
+                len(segment.occupied),
+                len(constants),
+                len(segment.constants),
             )
         )
         owner_of = dict[allocation.Gap, int]()
@@ -133,10 +134,13 @@ def _describe(
             owner_of |= dict.fromkeys(each.gaps, len(constants))
             cycles, again = round(each.piece_cycles), int(each.is_loaded_again)
             tasks = segment.tasks_of(each)
-            constants.append(TimedConstants(number, each.pieces, tasks, each.piece_bytes, cycles, again))
+            constants.append((number, each.pieces, tasks, each.piece_bytes, cycles, again, 0, 0, 0, 0))
         gaps += segment.occupied
         owners += [owner_of.get(gap, NONE) for gap in segment.occupied]
-    schedule.segment_count, schedule.piece_count = len(segments), sum([each.pieces for each in constants])
+    schedule.segment_count, schedule.piece_count = (
+        len(segments),
+        sum([each.pieces for segment in packed for each in segment.constants]),
+    )
     schedule.limit, schedule.queue_depth, schedule.last = limit, queue_depth, max(queue_depth, 2) - 1
     memories = _Memories(segments, constants, gaps, owners, schedule.piece_count)
     memories.bind(schedule)

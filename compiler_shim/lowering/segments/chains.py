@@ -5,12 +5,11 @@ A piece is a stripe of rows (`stripes`) or a group of channels (`channel_groups`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.tiles.geometry import Buffers, TileShape, total_bytes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
-from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
 from dlasim.dataclass import dataclass
 
@@ -102,21 +101,3 @@ class ChainTiling:
         layout = self.layout
         buffers = layout.buffers[number]
         return Tiling(layout.tile_shapes[number], buffers, total_bytes(buffers), 0, layout.tasks[number], 0)
-
-
-def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) -> list[tuple[int, ...]]:
-    """The cheapest way to cut a run of linked steps into chains and single steps."""
-    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]  # from each position to the end, last first
-    for start in range(len(run) - 1, -1, -1):
-        options = []
-        for count in range(1, min(MAX_CHAIN, len(run) - start) + 1):
-            rest, _ = best[len(run) - start - count]
-            steps = tuple(run[start : start + count])
-            options.append((cost(steps) + rest, steps))
-        best.append(min(options, key=lambda option: (option[0], len(option[1]))))
-    segments, position = [], 0
-    while position < len(run):
-        steps = best[len(run) - position][1]
-        segments.append(steps)
-        position += len(steps)
-    return segments

@@ -27,7 +27,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
 )
 from dlasim.compiler_shim.lowering.tiles.transfers import latency_cycles
 from dlasim.native.record import Record, Records, array, member, pointer, record
-from dlasim.native.routine import Routine, routine
+from dlasim.native.routine import routine
 from dlasim.sim.timing.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
 
 CONSTANTS = 2  # place among a node's buffers
@@ -37,15 +37,14 @@ CONSTANTS = 2  # place among a node's buffers
 class ChainNode(Record):
     """A node of a chain, and what the search notes of the current stripe and of all stripes.
 
-    `pad`: rows of padding at the top. `work_cycles`: cycles of its work. `task_cycles`: cycles of each of its
-    tasks in addition. In a stripe the node computes rows from `done` to `need`. The buffer of its output
-    starts at row `base`; before the stripe, the rows from `start` on are moved to its beginning. `most`: the
-    most rows that it computes in a stripe. `held`: rows that the buffer holds.
+    `problem`, `kind`: the places of its sizes and costs. `work_cycles`: cycles of its work. `task_cycles`:
+    cycles of each of its tasks in addition. In a stripe the node computes rows from `done` to `need`. The
+    buffer of its output starts at row `base`; before the stripe, the rows from `start` on are moved to its
+    beginning. `most`: the most rows that it computes in a stripe. `held`: rows that the buffer holds.
     """
 
-    sizes: Records[NodeSizes] = pointer(NodeSizes)
-    costs: Records[MachineCosts] = pointer(MachineCosts)
-    pad: int = 0
+    problem: int = 0
+    kind: int = 0
     work_cycles: int = 0
     task_cycles: int = 0
     done: int = 0
@@ -57,13 +56,16 @@ class ChainNode(Record):
 
 
 @record
-class StripeSearch(Record):
+class ChainSearch(Record):
     """A chain of `count` nodes, the unit that moves rows within SRAM, and what was found.
 
-    A copy takes `copy_cycles` besides its work. `rows` of the last node's output are in a stripe, 0 where
-    none fit. Every budget from `first` to before `end` finds the same.
+    A copy takes `copy_cycles` besides its work. `rows` of the last node's output are in a stripe, or
+    `group_channels` of the first's in a group; 0 where none fit. Every budget from `first` to before `end`
+    finds the same.
     """
 
+    sizes: Records[NodeSizes] = pointer(NodeSizes)
+    costs: Records[MachineCosts] = pointer(MachineCosts)
     nodes: list[ChainNode] = array(ChainNode, MAX_CHAIN)
     count: int = 0
     copier: UnitCosts = member(UnitCosts)
@@ -71,6 +73,7 @@ class StripeSearch(Record):
     first: int = 0
     end: int = 0
     rows: int = 0
+    group_channels: int = 0
     cycles: int = 0
     moved_bytes: int = 0
     tensor_cycles: int = 0
@@ -85,22 +88,22 @@ class StripeSearch(Record):
 
 
 @routine
-def cut_stripes(chain: StripeSearch, budget: int) -> int:
+def cut_stripes(chain: ChainSearch, budget: int) -> int:
     """Find the cheapest rows of a stripe that fit: in the fewest stripes, or in more as long as that
     helps."""
-    chain.first, chain.end, chain.rows = 0, INFINITE, 0
+    chain.first, chain.end, chain.rows, chain.group_channels = 0, INFINITE, 0, 0
     constants = 0
     for number in range(chain.count):
-        sizes = chain.nodes[number].sizes[0]
+        sizes = chain.sizes[chain.nodes[number].problem]
         constants += constant_bytes(sizes, sizes.channels, sizes.depth)
-    if not _fits(chain, constants, budget):
+    if not fits(chain, constants, budget):
         return 0
-    height = chain.nodes[chain.count - 1].sizes[0].height
+    height = chain.sizes[chain.nodes[chain.count - 1].problem].height
     low, high = 0, height + 1  # rows that fit, rows that do not
     rows = height
     while high - low > 1:
         _describe(chain, rows)
-        if _fits(chain, chain.sram_bytes, budget):
+        if fits(chain, chain.sram_bytes, budget):
             low = rows
         else:
             high = rows
@@ -109,7 +112,7 @@ def cut_stripes(chain: StripeSearch, budget: int) -> int:
         return 0
     rows = -(-height // -(-height // low))  # evened out
     _describe(chain, rows)
-    if not _fits(chain, chain.sram_bytes, budget):  # its stripes may keep more rows
+    if not fits(chain, chain.sram_bytes, budget):  # its stripes may keep more rows
         rows = low
         _describe(chain, rows)
     cycles, moved, loads = _estimate(chain)
@@ -120,14 +123,14 @@ def cut_stripes(chain: StripeSearch, budget: int) -> int:
         rows = -(-rows // 2)  # less wait for the first loads and the last store
         if rows > 1:
             _describe(chain, rows)
-            if _fits(chain, chain.sram_bytes, budget):  # it may not, since buffers are double now
+            if fits(chain, chain.sram_bytes, budget):  # it may not, since buffers are double now
                 cycles, moved, loads = _estimate(chain)
                 is_better = 1 if cycles < chain.cycles else 0
     return chain.rows
 
 
 @routine
-def _fits(chain: StripeSearch, size_bytes: int, budget: int) -> bool:
+def fits(chain: ChainSearch, size_bytes: int, budget: int) -> bool:
     """Whether this many bytes fit the budget; notes for which budgets the answer is the same."""
     if size_bytes <= budget:
         chain.first = max(chain.first, size_bytes)
@@ -137,10 +140,10 @@ def _fits(chain: StripeSearch, size_bytes: int, budget: int) -> bool:
 
 
 @routine
-def _describe(chain: StripeSearch, rows: int) -> None:
+def _describe(chain: ChainSearch, rows: int) -> None:
     """What stripes of this many rows hold and move."""
     last = chain.count - 1
-    height = chain.nodes[last].sizes[0].height
+    height = chain.sizes[chain.nodes[last].problem].height
     for number in range(chain.count):
         node = chain.nodes[number]
         node.done = node.base = node.most = node.held = 0
@@ -155,7 +158,7 @@ def _describe(chain: StripeSearch, rows: int) -> None:
         top += rows
     chain.sram_bytes = 0
     for number in range(chain.count):
-        sizes = chain.nodes[number].sizes[0]
+        sizes = chain.sizes[chain.nodes[number].problem]
         _list_buffers(chain, number)
         for place in range(5):
             buffer = chain.buffers.buffers[place]
@@ -165,28 +168,30 @@ def _describe(chain: StripeSearch, rows: int) -> None:
 
 
 @routine
-def begin_stripe(chain: StripeSearch, end: int) -> None:
+def begin_stripe(chain: ChainSearch, end: int) -> None:
     """For each node, the row before which it computes in the stripe that ends with row `end` of the last
     node, and the first row that this and later stripes read. The last stripe has also rows that nothing
     reads."""
     last = chain.count - 1
-    is_last = 1 if end >= chain.nodes[last].sizes[0].height else 0
+    is_last = 1 if end >= chain.sizes[chain.nodes[last].problem].height else 0
     number = last
     while number >= 0:
         node = chain.nodes[number]
-        height = node.sizes[0].height
+        height = chain.sizes[node.problem].height
         node.need, node.start = height if is_last else end, node.done
         if number < last:
             follower = chain.nodes[number + 1]
             node.need = height if is_last else max(node.done, min(end, height))
-            read = follower.done * follower.sizes[0].stride_height - follower.pad
+            sizes = chain.sizes[follower.problem]
+            read = follower.done * sizes.stride_height - sizes.pad_top
             node.start = min(max(read, 0), node.done)
-        end = (node.need - 1) * node.sizes[0].stride_height - node.pad + node.sizes[0].window_height
+        sizes = chain.sizes[node.problem]
+        end = (node.need - 1) * sizes.stride_height - sizes.pad_top + sizes.window_height
         number -= 1
 
 
 @routine
-def end_stripe(chain: StripeSearch) -> None:
+def end_stripe(chain: ChainSearch) -> None:
     """The next stripe follows."""
     for number in range(chain.count):
         node = chain.nodes[number]
@@ -194,13 +199,14 @@ def end_stripe(chain: StripeSearch) -> None:
 
 
 @routine
-def _note_rows(chain: StripeSearch, node: ChainNode, is_last: int) -> None:
+def _note_rows(chain: ChainSearch, node: ChainNode, is_last: int) -> None:
     """What a node does in a stripe."""
     node.most = max(node.most, node.need - node.done)
     if is_last:
         return
     node.held = max(node.held, node.need - node.start)
-    kept = (node.done - node.start) * node.sizes[0].width * node.sizes[0].channels
+    sizes = chain.sizes[node.problem]
+    kept = (node.done - node.start) * sizes.width * sizes.channels
     if node.start > node.base and kept:
         unit = chain.copier
         work = lane_cycles(unit, 1, 1, 1, kept)
@@ -209,10 +215,10 @@ def _note_rows(chain: StripeSearch, node: ChainNode, is_last: int) -> None:
 
 
 @routine
-def _list_buffers(chain: StripeSearch, number: int) -> None:
+def _list_buffers(chain: ChainSearch, number: int) -> None:
     """The buffers of a node, and its tile."""
     node, tile = chain.nodes[number], chain.tile
-    sizes = node.sizes[0]
+    sizes = chain.sizes[node.problem]
     tile.rows, tile.columns, tile.channels, tile.depth = node.most, sizes.width, sizes.channels, sizes.depth
     tile.is_channels_outer, tile.is_double = 1, 1 if chain.stripes > 1 else 0
     describe_group(sizes, sizes.channels, sizes.depth, chain.group)
@@ -220,17 +226,17 @@ def _list_buffers(chain: StripeSearch, number: int) -> None:
 
 
 @routine
-def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
+def _estimate(chain: ChainSearch) -> tuple[int, int, int]:
     """Cycles, bytes over the bus, and cycles of the loads of tensors; loads and stores run in parallel with
     the computation."""
-    stripes, costs = chain.stripes, chain.nodes[0].costs[0]
+    stripes, costs = chain.stripes, chain.costs[chain.nodes[0].kind]
     group, compute, crossing = chain.group, chain.copies_cycles, chain.copied_bytes
     tensors = constants = waits = constants_wait = first = read = 0
     for number in range(chain.count):
         node = chain.nodes[number]
-        sizes = node.sizes[0]
+        sizes = chain.sizes[node.problem]
         _list_buffers(chain, number)
-        stall, moved = task_traffic(sizes, node.costs[0], chain.tile)
+        stall, moved = task_traffic(sizes, chain.costs[node.kind], chain.tile)
         rows = stripes * node.most  # of which the last stripe may lack some
         compute += node.work_cycles + stripes * (node.task_cycles + stall * sizes.height // rows)
         crossing += stripes * moved * sizes.height // rows
@@ -263,6 +269,3 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
         busiest = max(max(compute, move_in + contention), max(stripes * store + store_contention, ports))
         busiest += lead
     return busiest + store + priced(costs, read + written), read + written, tensors + waits
-
-
-STRIPES = Routine(cut_stripes, "stripes")

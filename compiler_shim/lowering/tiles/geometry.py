@@ -6,7 +6,7 @@ machines do. Its sizes are what the routines on tiles read.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -29,6 +29,12 @@ class InSram(NamedTuple):
     output: bool
     matrix: bool = False
     constants: bool = False
+
+    @property
+    def number(self) -> int:
+        """A bit for the first input, the second or the matrix, the output, and the constants."""
+        second = self.matrix or self.inputs[1:] == (True,)
+        return int(self.inputs[0]) + 2 * second + 4 * self.output + 8 * self.constants
 
 
 class TileShape(NamedTuple):
@@ -65,6 +71,7 @@ class NodeShape(NamedTuple):
     in_shape: Shape
     kernel: Pair
     stride: Pair
+    pad_top: int
     dilation: Pair
     broadcast: Pair
     in_element_bytes: int
@@ -128,6 +135,7 @@ class Geometry:
             common_width=gcd(shape.stride[1], shape.dilation[1]),
             stride_height=shape.stride[0],
             stride_width=shape.stride[1],
+            pad_top=shape.pad_top,
             window_height=self.reach[0],
             window_width=self.reach[1],
             second_has_rows=shape.broadcast[0],
@@ -161,16 +169,34 @@ class Geometry:
         return (first, second, *others) if len(self.in_sram.inputs) > 1 else (first, *others)
 
 
-class Geometries(dict[InSram, Geometry]):
+class Geometries:
     """The geometries of one shape, by where its tensors are."""
 
     def __init__(self, shape: NodeShape) -> None:
-        super().__init__()
         self.shape = shape
+        self._known: dict[InSram, Geometry] = {}
 
-    def __missing__(self, in_sram: InSram) -> Geometry:
-        made = self[in_sram] = Geometry(self.shape, in_sram)
-        return made
+    def __getitem__(self, in_sram: InSram) -> Geometry:
+        found = self._known.get(in_sram)
+        if found is None:
+            found = self._known[in_sram] = Geometry(self.shape, in_sram)
+        return found
+
+    @property
+    def anywhere(self) -> Geometry:
+        """One of them, for what is the same wherever tensors are."""
+        return self[InSram((False,) * (len(self.shape.strides) - 1 - self.shape.has_matrix), False)]
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """The slots of the sizes for each number of an `InSram`."""
+        inputs = len(self.shape.strides) - 1 - self.shape.has_matrix
+        found = list[int]()
+        for number in range(16):
+            first, second, output, constants = (number >> bit & 1 == 1 for bit in range(4))
+            matrix = self.shape.has_matrix and second
+            found += self[InSram((first, second)[:inputs], output, matrix, constants)].sizes.flatten()
+        return found
 
 
 _geometries = cache(Geometries)
@@ -179,7 +205,7 @@ _geometries = cache(Geometries)
 def geometries_of(node: DlaNode) -> Geometries:
     """The geometries of nodes like this."""
     shape = NodeShape(
-        node.out_shape, node.in_shape, node.kernel, node.stride, node.dilation, node.broadcast,
+        node.out_shape, node.in_shape, node.kernel, node.stride, node.pad[0], node.dilation, node.broadcast,
         node.in_element_bytes, node.out_element_bytes, node.is_dense, node.weight_bytes_per_channel,
         node.records is not None, node.table_bytes, BY_MNEMONIC[node.mnemonic].normalizes_rows,
         node.matrix is not None, _strides(node),

@@ -32,7 +32,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
 )
 from dlasim.isa.registers import MAX_EXTENT
 from dlasim.native.record import Record, member, record
-from dlasim.native.routine import Routine, routine
+from dlasim.native.routine import routine
 
 PIECES = 4
 PREFETCH_PART = 4  # a node's constants are assumed to get such a part of the SRAM before it begins
@@ -71,9 +71,6 @@ def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, 
         describe_group(sizes, found.best.channels, found.best.depth, found.group)
         list_buffers(sizes, found.group, found.best, found.buffers)
     return found.tasks
-
-
-SEARCH = Routine(search, "search")
 
 
 @routine

@@ -10,6 +10,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     DOUBLE,
     DOUBLE_TENSORS,
     constant_bytes,
+    describe_group,
     extent,
     load_counts,
     spatial_tiles,
@@ -17,7 +18,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
 from dlasim.compiler_shim.lowering.tiles.transfers import box_beats, latency_cycles
-from dlasim.native.routine import routine
+from dlasim.native.routine import Routine, routine
 from dlasim.sim.timing.formulas import (
     block_outputs,
     contention_cycles,
@@ -83,6 +84,9 @@ def least_cycles(sizes: NodeSizes, machine: MachineCosts) -> int:
     work = work_cycles(sizes, machine, sizes.channels, sizes.depth)
     results = sizes.height * sizes.width * sizes.channels
     return work + excess(output_cycles(results, machine.unit.result_cycles), work)
+
+
+COMPUTE = Routine(least_cycles, "compute")
 
 
 @routine
@@ -184,7 +188,8 @@ def load_beats(
 
 @routine
 def tensor_load_cycles(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile) -> int:
-    """Cycles of all loads of tensors, one after the other."""
+    """Cycles of all loads of tensors, one after the other; fills in the tile's group."""
+    describe_group(sizes, tile.channels, tile.depth, group)
     spatial = spatial_tiles(sizes, tile.rows, tile.columns)
     input_loads, matrix_loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
     first, second, fixed = load_beats(sizes, machine, group, tile)
@@ -197,6 +202,9 @@ def tensor_load_cycles(sizes: NodeSizes, machine: MachineCosts, group: ChannelGr
     if sizes.has_matrix and group.constant_bytes:
         cycles += matrix_loads * (fixed + latency_cycles(machine.bus, fixed))
     return cycles
+
+
+TENSORS = Routine(tensor_load_cycles, "tensors")
 
 
 @routine

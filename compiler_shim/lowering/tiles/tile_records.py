@@ -58,6 +58,7 @@ class NodeSizes(Record):
     common_width: int = 0
     stride_height: int = 0
     stride_width: int = 0
+    pad_top: int = 0
     window_height: int = 0
     window_width: int = 0
     second_has_rows: int = 0

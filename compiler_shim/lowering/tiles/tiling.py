@@ -7,25 +7,25 @@ stores overlap where buffers are double.
 
 from __future__ import annotations
 
-from ctypes import addressof
 from enum import IntEnum
 from functools import cached_property
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
-from dlasim.compiler_shim.lowering.segments.stripe_search import ChainNode
-from dlasim.compiler_shim.lowering.tiles import search, tile_costs
+from dlasim.compiler_shim.lowering.tiles import tile_costs
 from dlasim.compiler_shim.lowering.tiles.geometry import (
     MAX_TASK_CYCLES,
     Buffers,
+    Geometries,
     Geometry,
     InSram,
     TileShape,
     geometries_of,
 )
-from dlasim.compiler_shim.lowering.tiles.search import Search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import describe_group, load_counts, spatial_tiles
+from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, TENSORS
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
+    MAX_CHAIN,
     ChannelGroup,
     MachineCosts,
     NodeSizes,
@@ -34,8 +34,6 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
-from dlasim.native.record import layout
-from dlasim.native.storage import plain
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing import cost, formulas
 from dlasim.sim.timing.memory_timing import memories_of
@@ -109,13 +107,13 @@ class MachineModel:
             found = self._costs[kind] = self._costs_of(node)
         return found
 
-    def problems(self, node: DlaNode) -> TilingProblems:
+    def problems(self, node: DlaNode, geometries: Geometries | None = None) -> TilingProblems:
         """A node on this machine. Nodes that are alike share one, and so all that is found for it."""
-        geometries = geometries_of(node)
-        kind = (geometries.shape, *_costs_kind(node), node.pad[0])
+        geometries = geometries or geometries_of(node)
+        kind = (geometries, *_costs_kind(node))
         found = self._problems.get(kind)
         if found is None:
-            found = self._problems[kind] = TilingProblems(node, self)
+            found = self._problems[kind] = TilingProblems(node, self, geometries)
         return found
 
     def load_cycles(self, size_bytes: int) -> int:
@@ -171,11 +169,11 @@ def _costs_kind(node: DlaNode) -> tuple[str, bool, int]:
 class TilingProblem:
     """Nodes that are alike on one machine, with their tensors in SRAM or in memory; `node` is one of them."""
 
-    def __init__(self, node: DlaNode, machine: MachineModel, costs: MachineCosts, geometry: Geometry) -> None:
-        self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
-        self.height, self.width, self.channels = node.out_shape
+    def __init__(self, kind: TilingProblems, geometry: Geometry) -> None:
+        self.kind, self.geometry = kind, geometry
+        self.node, self.machine, self.machine_costs = kind.node, kind.machine, kind.costs
+        self.height, self.width, self.channels = kind.node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self.link = (geometry, node.pad[0])  # all that matters of it in a chain
         self._tensor_cycles = dict[tuple[TileShape, MachineModel], int]()
 
     @cached_property
@@ -190,43 +188,9 @@ class TilingProblem:
         return self.geometry.constant_bytes(self.channels, self.depth)
 
     @cached_property
-    def constants_cycles(self) -> int:
-        """Cycles of loading all constants at once; 0 where estimates assume that they are prefetched."""
-        return self.constants_load_cycles if self.constant_bytes and not self.machine.assumes_prefetch else 0
-
-    @cached_property
-    def constants_price(self) -> int:
-        """What the bytes of all constants count beside their time."""
-        return tile_costs.priced(self.machine_costs, self.constant_bytes)
-
-    @cached_property
-    def constants_load_cycles(self) -> int:
-        """Cycles of loading all constants at once."""
-        return self.machine.constants_cycles(self.constant_bytes)
-
-    @cached_property
     def task_cycles(self) -> int:
         """Cycles that a task on all channels takes besides its work."""
         return tile_costs.task_cycles(self.machine_costs, self.channels)
-
-    @cached_property
-    def most_cycles_of_stripe(self) -> int:
-        """An upper bound of every number that the search for stripes computes for one stripe of a row, except
-        work."""
-        sizes, unit = self.geometry.sizes, self.machine_costs.unit
-        results = self.height * self.width * self.channels
-        rows = self.height * sizes.kernel_height  # of the input, as often as they are read
-        taken = rows * sizes.input_width * (self.depth + self.channels) * self.channels
-        taken += results * (self.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
-        each = taken * 64 * self.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
-        return each + self.task_cycles + MAX_TASK_CYCLES
-
-    @cached_property
-    def chain_numbers(self) -> tuple[int, ...]:
-        """The slots of its `ChainNode`."""
-        sizes, costs = addressof(self.geometry.sizes), addressof(self.machine_costs)
-        known = sizes, costs, self.node.pad[0], self.work_cycles, self.task_cycles
-        return known + (0,) * (layout(ChainNode).slots - len(known))
 
     def tiles(self, tiling: Tiling) -> int:
         """Tiles of the output."""
@@ -249,9 +213,9 @@ class TilingProblem:
         """Cycles of all loads of tensors on a machine."""
         key = tile_shape, machine
         if key not in self._tensor_cycles:
-            sizes, _, group, tile = self._tiles(tile_shape)
-            costs = machine.costs(self.node)
-            self._tensor_cycles[key] = tile_costs.tensor_load_cycles(sizes, costs, group, tile)
+            find = TENSORS if self.kind.is_moderate else TENSORS.function
+            costs, tile = machine.costs(self.node), Tile(*tile_shape)
+            self._tensor_cycles[key] = find(self.geometry.sizes, costs, ChannelGroup(), tile)
         return self._tensor_cycles[key]
 
     def constant_loads(self, tile_shape: TileShape) -> int:
@@ -263,10 +227,6 @@ class TilingProblem:
     def load_beats(self, tile_shape: TileShape) -> tuple[int, int, int]:
         """Cycles on the bus for a tile of the first and the second input, and for the constants."""
         return tile_costs.load_beats(*self._tiles(tile_shape))
-
-    def store_beats(self, tile_shape: TileShape) -> int:
-        """Cycles on the bus for a tile of the output."""
-        return tile_costs.store_beats(*self._tiles(tile_shape))
 
     def _tiles(self, tile_shape: TileShape) -> tuple[NodeSizes, MachineCosts, ChannelGroup, Tile]:
         """Tiles of a shape, as the routines read them."""
@@ -280,13 +240,14 @@ class TilingProblem:
 
     @cached_property
     def _least_cycles(self) -> int:
-        return tile_costs.least_cycles(self.geometry.sizes, self.machine_costs)
+        find = COMPUTE if self.kind.is_moderate else COMPUTE.function
+        return find(self.geometry.sizes, self.machine_costs)
 
     def on(self, machine: MachineModel) -> TilingProblem:
         """The same on another machine."""
         if machine.config is self.machine.config or machine.config == self.machine.config:
             return self
-        return machine.problems(self.node)[self.in_sram]
+        return machine.problems(self.node, self.kind.geometries)[self.in_sram]
 
     def _groups(self, tiling: Tiling) -> int:
         return -(-self.channels // tiling.tile_shape.channels)
@@ -294,48 +255,39 @@ class TilingProblem:
     def _passes(self, tiling: Tiling) -> int:
         return -(-self.depth // tiling.tile_shape.depth)
 
-    @property
-    def is_moderate(self) -> bool:
-        """Whether 64 bits hold every number that the search for its tiling meets."""
-        return self.geometry.most * self.machine.most_cycles_per_byte < INFINITE
 
+class TilingProblems:
+    """One kind of node on one machine, by where its tensors live."""
 
-class TilingProblems(dict[InSram, TilingProblem]):
-    """One node on one machine, by where its tensors live."""
-
-    def __init__(self, node: DlaNode, machine: MachineModel) -> None:
-        super().__init__()
-        self._node, self._machine = node, machine
-        self._costs, self._geometries = machine.costs(node), geometries_of(node)
+    def __init__(self, node: DlaNode, machine: MachineModel, geometries: Geometries) -> None:
+        self.node, self.machine, self.geometries = node, machine, geometries
+        self.costs = machine.costs(node)
+        self._known: dict[InSram, TilingProblem] = {}
 
     def anywhere(self, in_sram: bool) -> TilingProblem:
         """With all of its tensors in SRAM, or none."""
-        return self[InSram((in_sram,) * len(self._node.inputs), in_sram)]
+        return self[InSram((in_sram,) * len(self.node.inputs), in_sram)]
 
-    def __missing__(self, in_sram: InSram) -> TilingProblem:
-        made = TilingProblem(self._node, self._machine, self._costs, self._geometries[in_sram])
-        self[in_sram] = made
-        return made
+    def __getitem__(self, in_sram: InSram) -> TilingProblem:
+        found = self._known.get(in_sram)
+        if found is None:
+            found = self._known[in_sram] = TilingProblem(self, self.geometries[in_sram])
+        return found
 
+    @cached_property
+    def is_moderate(self) -> bool:
+        """Whether 64 bits hold every number that the search for its tiling meets."""
+        return self.geometries.anywhere.most * self.machine.most_cycles_per_byte < INFINITE
 
-class Finder:
-    """Finds tilings; by Python alone where 64 bits do not suffice."""
-
-    def __init__(self, by_channels: bool) -> None:
-        self._by_channels = int(by_channels)
-        self._found, self._plain = Search(), plain(Search)
-
-    def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
-        """The cheapest tiling within `budget` bytes, None where not even the smallest fits; and the budget
-        above which nothing changes."""
-        geometry, is_moderate = problem.geometry, problem.is_moderate
-        found = self._found if is_moderate else self._plain
-        run = search.SEARCH if is_moderate else search.SEARCH.function
-        tasks = run(geometry.sizes, problem.machine_costs, found, budget, self._by_channels)
-        if not tasks:
-            return None, found.sufficient_bytes
-        rows, columns, channels, depth, outer, is_double = found.best.flatten()
-        tile_shape = TileShape(rows, columns, channels, depth, outer == 1, is_double)
-        buffers = geometry.as_buffers(found.buffers)
-        tiling = Tiling(tile_shape, buffers, found.sram_bytes, found.cycles, found.tasks, found.read_bytes)
-        return tiling, found.sufficient_bytes
+    @property
+    def chain_bits(self) -> int:
+        """So many have, with a margin, the numbers that the search for stripes meets: a bound of what it
+        computes for one stripe of all rows, times rows, for all nodes together."""
+        sizes, unit = self.geometries.anywhere.sizes, self.costs.unit
+        results = sizes.height * sizes.width * sizes.channels
+        rows = sizes.height * sizes.kernel_height  # of the input, as often as they are read
+        taken = rows * sizes.input_width * (sizes.depth + sizes.channels) * sizes.channels
+        taken += results * (sizes.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
+        each = taken * 64 * self.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
+        each += tile_costs.task_cycles(self.costs, sizes.channels) + MAX_TASK_CYCLES
+        return (sizes.height * each * MAX_CHAIN).bit_length() + 1

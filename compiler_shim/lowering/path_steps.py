@@ -1,0 +1,126 @@
+"""The nodes of a placed network as the search over states sees them, the same for all machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
+from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias, sram_candidates
+from dlasim.compiler_shim.lowering.states import MAX_BITS, PathStep
+from dlasim.compiler_shim.lowering.tiles.geometry import geometries_of
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
+from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
+from dlasim.native.storage import Store, filled_memory
+
+
+class PathSteps:
+    """The nodes for the DLA by step, the tensors that each reads and writes, and memory for the search."""
+
+    def __init__(self, network: PlacedNetwork) -> None:
+        self.nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
+        self.geometries = {step: geometries_of(node) for step, node in self.nodes.items()}
+        self.live_ranges = sram_candidates(network)
+        self.inputs = {
+            step: tuple([resolve_alias(network, value) for value in node.inputs])
+            for step, node in self.nodes.items()
+        }
+        self.outputs = {step: resolve_alias(network, node.output) for step, node in self.nodes.items()}
+        self.matrices = {
+            step: resolve_alias(network, node.matrix)
+            for step, node in self.nodes.items()
+            if node.matrix is not None
+        }
+        self.links = frozenset([step for step in self.nodes if self._is_link(step)])
+        self._bits = _assign_bits(self.live_ranges)
+        self.alive_bytes = self._count_alive_bytes()
+        ending = self._ending()
+        records, bits, sizes, alive = list[PathStep](), list[int](), list[int](), 0
+        for step in self.nodes:
+            gone = sum([self._bit(value) for value in ending[step]])
+            alive = (alive | self._bit(self.outputs[step])) & ~gone
+            records.append(self._record(step, alive, len(bits), len(ending[step])))
+            bits += [self._bit(value) for value in ending[step]]
+            sizes += [self._size(value) for value in ending[step]]
+        self.steps, self.count = filled_memory(PathStep, records), len(records)
+        self.endings, self.ending_bytes = Store(int), Store(int)
+        self.endings.write(0, bits)
+        self.ending_bytes.write(0, sizes)
+
+    def _is_link(self, step: int) -> bool:
+        """Whether only the next node reads a node's output."""
+        node, follower = self.nodes[step], self.nodes.get(step + 1)
+        value = node.output
+        return (
+            follower is not None
+            and value in self.live_ranges
+            and follower.inputs[0] == value
+            and value not in follower.inputs[1:]
+            and follower.matrix is None
+            and self.live_ranges[value].first == step
+            and self.live_ranges[value].last == step + 1
+            and node.out_element_bytes == follower.in_element_bytes == 1
+            and node.out_shape == follower.in_shape
+        )
+
+    def _count_alive_bytes(self) -> Mapping[int, int]:
+        """What all values that may stay in SRAM take there at each step."""
+        taken = dict.fromkeys(self.nodes, 0)
+        for live_range in self.live_ranges.values():
+            for step in range(live_range.first, live_range.last + 1):
+                if step in taken:
+                    taken[step] += live_range.size_bytes + ALIGNMENT
+        return taken
+
+    def _ending(self) -> dict[int, list[int]]:
+        """By step the values that nothing uses after it."""
+        found: dict[int, list[int]] = {step: [] for step in self.nodes}
+        for value, live_range in self.live_ranges.items():
+            found[live_range.last].append(value)
+        return found
+
+    def _bit(self, value: int | None) -> int:
+        return 0 if value is None else self._bits.get(value, 0)
+
+    def _size(self, value: int | None) -> int:
+        if value is None or value not in self._bits:
+            return 0
+        return self.live_ranges[value].size_bytes + ALIGNMENT
+
+    def _record(self, step: int, alive_after: int, first_ending: int, endings: int) -> PathStep:
+        first, *others = self.inputs[step]
+        second, output = others[0] if others else self.matrices.get(step), self.outputs[step]
+        return PathStep(
+            first=self._bit(first),
+            second=self._bit(second),
+            output=self._bit(output),
+            first_bytes=self._size(first),
+            second_bytes=self._size(second),
+            output_bytes=self._size(output),
+            alive_bytes=self.alive_bytes[step],
+            has_matrix=int(step in self.matrices),
+            decides=int(output in self.live_ranges and self.live_ranges[output].first == step),
+            is_link=int(step in self.links),
+            alive_after=alive_after,
+            first_ending=first_ending,
+            endings=endings,
+        )
+
+
+def _assign_bits(live_ranges: Mapping[int, LiveRange]) -> dict[int, int]:
+    """A bit for each value. Those after the last use of another by a chain's nodes may have its bit. Where
+    more values than bits are alive, some have none: they are not kept."""
+    free_from, found = [0] * MAX_BITS, dict[int, int]()
+    for value, live_range in sorted(live_ranges.items(), key=lambda item: item[1].first):
+        for bit, first in enumerate(free_from):
+            if first <= live_range.first:
+                found[value] = 1 << bit
+                free_from[bit] = live_range.last + MAX_CHAIN
+                break
+    return found
+
+
+@once
+def path_steps(network: PlacedNetwork) -> PathSteps:
+    """The nodes of a network as the search over states sees them."""
+    return PathSteps(network)

@@ -1,0 +1,203 @@
+"""Finds how many channels a group of a chain has within a budget of SRAM, and what that costs; routines.
+
+`channel_groups` says what such a chain is.
+"""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.segments.stripe_search import ChainNode, ChainSearch, fits
+from dlasim.compiler_shim.lowering.tiles.search import smaller_group
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
+    DOUBLE,
+    align,
+    constant_bytes,
+    describe_group,
+    sram_bytes,
+    tile_bytes,
+)
+from dlasim.compiler_shim.lowering.tiles.tile_costs import (
+    contention_both,
+    load_beats,
+    priced,
+    store_beats,
+    task_traffic,
+    work_cycles,
+)
+from dlasim.compiler_shim.lowering.tiles.tile_records import MachineCosts, NodeSizes
+from dlasim.compiler_shim.lowering.tiles.transfers import latency_cycles
+from dlasim.isa.registers import MAX_EXTENT
+from dlasim.native.routine import routine
+from dlasim.sim.timing.formulas import port_cycles, transfer_beats
+
+COPIES = 2  # of the buffers between nodes
+MIN_GAIN_PART = 8  # a chain must be able to save an eighth of its cycles
+
+
+@routine
+def cut_groups(chain: ChainSearch, budget: int) -> None:
+    """Find the cheapest group that fits, and keep it if it takes less time than the stripes that were
+    found."""
+    if not (may_gain(chain) and _is_groupable(chain)):
+        return
+    lanes = 0
+    for number in range(chain.count):
+        lanes = max(lanes, _costs(chain, number).unit.output_lanes)
+    channels = _sizes(chain, 0).channels
+    size, parts = smaller_group(channels, 1, lanes, channels, 1)
+    while size >= lanes:  # smaller groups waste work
+        _describe(chain, size)
+        if fits(chain, chain.sram_bytes, budget):
+            cycles, moved, loads = _estimate(chain, size)
+            if not (chain.rows or chain.group_channels) or cycles < chain.cycles:
+                chain.rows, chain.group_channels = 0, size
+                chain.cycles, chain.moved_bytes, chain.tensor_cycles = cycles, moved, loads
+        size, parts = smaller_group(channels, 1, lanes, size, parts)
+
+
+@routine
+def _sizes(chain: ChainSearch, number: int) -> NodeSizes:
+    return chain.sizes[chain.nodes[number].problem]
+
+
+@routine
+def _costs(chain: ChainSearch, number: int) -> MachineCosts:
+    return chain.costs[chain.nodes[number].kind]
+
+
+@routine
+def constants_load_cycles(sizes: NodeSizes, costs: MachineCosts) -> int:
+    """Cycles of loading all constants of a node at once."""
+    size = constant_bytes(sizes, sizes.channels, sizes.depth)
+    return transfer_beats(costs.constants, size, 1) + costs.constants.latency
+
+
+@routine
+def may_gain(chain: ChainSearch) -> bool:
+    """Whether some nodes load for longer than they compute, and others have time for it."""
+    all_work = all_loads = longer = 0
+    for number in range(chain.count):
+        work = chain.nodes[number].work_cycles
+        loads = constants_load_cycles(_sizes(chain, number), _costs(chain, number))
+        all_work, all_loads, longer = all_work + work, all_loads + loads, longer + max(work, loads)
+    least = max(all_work, all_loads)
+    return MIN_GAIN_PART * (longer - least) >= least
+
+
+@routine
+def _is_groupable(chain: ChainSearch) -> bool:
+    """Whether each node but the first and the last keeps channels separate, and each can be cut between any
+    two channels."""
+    for number in range(chain.count):
+        sizes = _sizes(chain, number)
+        if sizes.input_count > 1 or _costs(chain, number).is_channel_by_channel or sizes.has_matrix:
+            return False
+        if max(max(sizes.height, sizes.width), max(sizes.input_height, sizes.input_width)) > MAX_EXTENT:
+            return False
+        if not _sums(chain, number) and sizes.step > 1:
+            return False
+        if sizes.is_dense and 0 < number < chain.count - 1:
+            return False
+    return True
+
+
+@routine
+def _sums(chain: ChainSearch, number: int) -> int:
+    """Whether a node of a chain sums over the groups."""
+    return 1 if number > 0 and _sizes(chain, number).is_dense else 0
+
+
+@routine
+def _set_tile(chain: ChainSearch, number: int, size: int) -> None:
+    """What a node computes at once, with `size` channels in a group: its tile, and its `group`."""
+    sizes, tile = _sizes(chain, number), chain.tile
+    tile.rows, tile.columns, tile.channels, tile.depth = sizes.height, sizes.width, size, sizes.depth
+    if _sums(chain, number):
+        tile.channels, tile.depth = sizes.channels, size
+    tile.is_channels_outer, tile.is_double = 1, DOUBLE
+    describe_group(sizes, tile.channels, tile.depth, chain.group)
+
+
+@routine
+def _describe(chain: ChainSearch, size: int) -> None:
+    """What groups of so many channels take in SRAM."""
+    chain.sram_bytes = 0
+    for number in range(chain.count):
+        sizes = _sizes(chain, number)
+        _set_tile(chain, number, size)
+        chain.sram_bytes += sram_bytes(sizes, chain.group, chain.tile)
+        if number < chain.count - 1:
+            chain.sram_bytes += COPIES * align(sizes.height * sizes.width * size)
+
+
+@routine
+def _estimate(chain: ChainSearch, size: int) -> tuple[int, int, int]:
+    """Cycles, bytes over the bus, and cycles of the loads of tensors. Loads, both units and the stores run
+    side by side, once the first group is loaded; the nodes after the first compute the last group alone."""
+    channels, costs, last = _sizes(chain, 0).channels, _costs(chain, 0), chain.count - 1
+    groups = -(-channels // size)
+    on_mac = on_vector = after = crossing = 0
+    for number in range(chain.count):
+        sizes, machine = _sizes(chain, number), _costs(chain, number)
+        _set_tile(chain, number, size)
+        stall, moved = task_traffic(sizes, machine, chain.tile)
+        taken = work_cycles(sizes, machine, chain.tile.channels, chain.tile.depth)
+        # The last group has fewer channels.
+        taken += groups * chain.nodes[number].task_cycles + stall * channels // size
+        on_mac += taken * machine.is_mac
+        on_vector += taken * (1 - machine.is_mac)
+        after += taken // groups if number else 0
+        crossing += moved * channels // size
+    sizes = _sizes(chain, last)
+    sending = store_beats(sizes, costs, chain.group, chain.tile)
+    written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
+    stores = 1 if _sums(chain, last) else groups
+    store = sending + (costs.bus.latency if written else 0)
+    tensors = tensors_wait = constants = constants_wait = first = read = 0
+    for number in range(chain.count):
+        node = chain.nodes[number]
+        times, size_bytes, beats = _tensor_loads(chain, node, number, size, groups)
+        tensors, read = tensors + times * beats, read + times * size_bytes
+        first += beats if size_bytes else 0
+        tensors_wait += times * latency_cycles(costs.bus, beats)
+        times, size_bytes, beats = _constant_loads(chain, number, groups)
+        read += times * size_bytes
+        times -= costs.assumes_prefetch if times else 0
+        constants += times * beats
+        constants_wait += times * latency_cycles(costs.constants, beats)
+        first += 0 if number or costs.assumes_prefetch else beats
+    contention, store_contention = contention_both(costs, tensors, constants, stores * sending)
+    crossing += costs.dma_shares_ports * (read + written)
+    loads = tensors + tensors_wait + constants + constants_wait
+    busiest = max(
+        max(max(on_mac, on_vector) + (after if on_vector else 0), loads + contention + after),
+        max(stores * store + store_contention, port_cycles(costs.unit.port_rate, crossing)),
+    )
+    cycles = first + max(costs.bus.latency, costs.constants.latency) + busiest + store
+    moved_bytes = read + written
+    return cycles + priced(costs, moved_bytes), moved_bytes, tensors + tensors_wait
+
+
+@routine
+def _tensor_loads(
+    chain: ChainSearch, node: ChainNode, number: int, size: int, groups: int
+) -> tuple[int, int, int]:
+    """How often a node loads its input, the bytes of a load, and its cycles on the bus."""
+    sizes = chain.sizes[node.problem]
+    _set_tile(chain, number, size)
+    size_bytes, _, _, _ = tile_bytes(sizes, chain.group, chain.tile.rows, chain.tile.columns)
+    if not size_bytes:
+        return 0, 0, 0
+    beats, _, _ = load_beats(sizes, chain.costs[node.kind], chain.group, chain.tile)
+    loads_again = 1 if chain.group.passes > 1 or (chain.group.groups > 1 and not sizes.is_dense) else 0
+    return groups if loads_again else 1, size_bytes, beats
+
+
+@routine
+def _constant_loads(chain: ChainSearch, number: int, groups: int) -> tuple[int, int, int]:
+    """How often a node loads constants, as `_tensor_loads`; its tile is set."""
+    sizes, machine = _sizes(chain, number), _costs(chain, number)
+    size_bytes = chain.group.constant_bytes
+    if not size_bytes:
+        return 0, 0, 0
+    _, _, beats = load_beats(sizes, machine, chain.group, chain.tile)
+    return 1 if sizes.table_bytes else groups, size_bytes, beats

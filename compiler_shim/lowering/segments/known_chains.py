@@ -1,0 +1,107 @@
+"""What has been found for chains on one machine, by where their tensors are and by budget; routines."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.segments.group_search import cut_groups
+from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch, cut_stripes
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE, WHERES, TilingTable, describe_problem
+from dlasim.compiler_shim.lowering.tiles.tile_costs import task_cycles
+from dlasim.native.record import Record, Records, member, pointer, record
+from dlasim.native.routine import Numbers, Routine, routine
+
+INNER_INPUT, INNER_OUTPUT = 1, 4  # bits of where a node's tensors are: in SRAM, between two nodes of a chain
+
+
+@record
+class KnownChain(Record):
+    """The best pieces of a chain for every budget from `first` to before `end`: `rows` of a stripe, or
+    channels of a group, 0 for none. `where` is where the tensors are, WHERES for each node in turn."""
+
+    older: int = 0
+    where: int = 0
+    by_groups: int = 0
+    first: int = 0
+    end: int = 0
+    rows: int = 0
+    group_channels: int = 0
+    cycles: int = 0
+    moved_bytes: int = 0
+    tensor_cycles: int = 0
+
+
+@record
+class ChainTable(Record):
+    """Chains of nodes, and what has been found for them. `newest`: by number of a chain, the newest of what
+    is known. `bits`: by kind, so many have the numbers of a chain in stripes that it is in."""
+
+    tilings: TilingTable = member(TilingTable)
+    chains: Records[KnownChain] = pointer(KnownChain)
+    newest: Numbers = pointer(int)
+    bits: Numbers = pointer(int)
+    count: int = 0
+    capacity: int = 0
+    most_bits: int = 0
+    by_groups: int = 0
+    search: ChainSearch = member(ChainSearch)
+
+
+@routine
+def find_chain(table: ChainTable, chain: int, where: int, budget: int) -> int:
+    """The number of the best pieces of a chain within a budget, NONE where there is no room for it. Its nodes
+    have their problems in the search already."""
+    place = table.newest[chain]
+    while place != NONE:
+        known = table.chains[place]
+        if known.where == where and known.by_groups == table.by_groups and known.first <= budget < known.end:
+            return place
+        place = known.older
+    if table.count == table.capacity:
+        table.tilings.is_full = 1
+        return NONE
+    if not _describe(table):
+        return NONE
+    search, known = table.search, table.chains[table.count]
+    cut_stripes(search, budget)
+    if table.by_groups:
+        cut_groups(search, budget)
+    known.older, known.where, known.by_groups = table.newest[chain], where, table.by_groups
+    known.first, known.end = search.first, search.end
+    known.rows, known.group_channels, known.cycles = search.rows, search.group_channels, search.cycles
+    known.moved_bytes, known.tensor_cycles = search.moved_bytes, search.tensor_cycles
+    table.newest[chain] = table.count
+    table.count += 1
+    return table.count - 1
+
+
+CHAINS = Routine(find_chain, "chains")
+
+
+@routine
+def _describe(table: ChainTable) -> bool:
+    """Fill in the nodes of a chain; whether there is room, and the numbers that its search meets are small
+    enough."""
+    search, bits = table.search, 0
+    for number in range(search.count):
+        node = search.nodes[number]
+        if table.tilings.count == table.tilings.capacity:
+            table.tilings.is_full = 1
+            return False
+        node.kind = node.problem // WHERES
+        node.work_cycles = describe_problem(table.tilings, node.problem).work_cycles
+        node.task_cycles = task_cycles(search.costs[node.kind], search.sizes[node.problem].channels)
+        bits = max(bits, table.bits[node.kind])
+    return bits <= table.most_bits
+
+
+@routine
+def add_node(search: ChainSearch, kind: int, where: int, is_last: int) -> int:
+    """One more node of the chain that is looked at, where its outer tensors are so; what is between nodes
+    never leaves SRAM. Returns where all are."""
+    number = search.count
+    if number:
+        where |= INNER_INPUT
+    if not is_last:
+        where |= INNER_OUTPUT
+    search.nodes[number].problem = kind * WHERES + where
+    search.count = number + 1
+    return where

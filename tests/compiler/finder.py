@@ -1,0 +1,25 @@
+"""The search for the tiling of one node, in plain Python and within exactly the budget that is asked."""
+
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
+from dlasim.compiler_shim.lowering.tiles.search import Search, search
+from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
+from dlasim.native.storage import plain
+
+
+class Finder:
+    """Finds tilings, or those of the paper."""
+
+    def __init__(self, by_channels: bool) -> None:
+        self._by_channels = int(by_channels)
+
+    def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
+        """The cheapest within a budget, None where none fits; and the budget above which nothing changes."""
+        found = Search() if problem.kind.is_moderate else plain(Search)
+        sizes, costs = problem.geometry.sizes, problem.machine_costs
+        if not search(sizes, costs, found, budget, self._by_channels):
+            return None, found.sufficient_bytes
+        *tile, outer, is_double = found.best.flatten()
+        buffers = problem.geometry.as_buffers(found.buffers)
+        tile_shape = TileShape(*tile, outer == 1, is_double)
+        figures = found.sram_bytes, found.cycles, found.tasks, found.read_bytes
+        return Tiling(tile_shape, buffers, *figures), found.sufficient_bytes

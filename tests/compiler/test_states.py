@@ -1,0 +1,104 @@
+"""The search over states: compared with trying every path, and in Python where 64 bits do not suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.states import CHOOSE, CYCLE, FITS, MAX_PATHS
+from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
+from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblems
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.sim.configuration.config import DlaConfig
+from tests.compiled import counted, in_python
+from tests.compiler.cases import random_case, striped_case, write_model
+from tests.compiler.placed import place
+
+ALIGNMENT = 4
+MOST_NODES = 8
+
+
+class Paths:
+    """Every way to cut a network into segments and to keep tensors, with tensors as a set."""
+
+    def __init__(self, planner: SramPlanner, policy: Policy, limit: int) -> None:
+        self._planner, self._policy, self._limit = planner, policy, limit
+        self._steps = list(planner._nodes)
+
+    def least(self, place: int = 0, kept: frozenset[int] = frozenset()) -> float:
+        """The cost of the cheapest from a place on, with these tensors in SRAM."""
+        steps, ranges, best = self._planner._steps, self._planner._live_ranges, inf
+        if place == len(self._steps):
+            return 0
+        for end in range(place + 1, min(place + MAX_CHAIN, len(self._steps)) + 1):
+            if end > place + 1 and self._steps[end - 2] not in steps.links:
+                break
+            segment, output = self._steps[place:end], steps.outputs[self._steps[end - 1]]
+            is_new = output in ranges and ranges[output].first == segment[-1]
+            for resident in {kept, kept | {output}} if is_new else {kept}:
+                cost = self._cost(segment, resident)
+                if cost < inf:
+                    alive = frozenset(value for value in resident if ranges[value].last > segment[-1])
+                    best = min(best, cost + self.least(end, alive))
+        return best
+
+    def _cost(self, segment: Sequence[int], resident: frozenset[int]) -> float:
+        taken = sum(self._planner._live_ranges[value].size_bytes + ALIGNMENT for value in resident)
+        inner = {self._planner._steps.outputs[step] for step in segment[:-1]}
+        problems = [self._planner._problem(step, resident | inner) for step in segment]
+        if taken >= self._limit:
+            return inf
+        if len(segment) > 1:
+            chain = self._policy.chain_tiling(problems, self._limit - taken)
+            return inf if chain is None else chain.cycles * CYCLE + chain.moved_bytes
+        tiling = self._policy.tiling(problems[0], self._limit - taken)
+        if tiling is None:
+            return inf
+        return tiling.cycles * CYCLE + tiling.read_bytes + problems[0].geometry.written_bytes
+
+
+@pytest.mark.parametrize("first", [0, 20, 40])
+def test_the_path_is_the_cheapest_of_all(first, tmp_path):
+    """But for chains that are not tried, as a node alone takes hardly more than its work: at most 1/64."""
+    tried = 0
+    for seed in range(first, first + 20):
+        case = replace(striped_case(seed) if seed % 2 else random_case(seed), operators=5)
+        config = DlaConfig().replace(sram_bytes=int(np.random.default_rng(seed).integers(1_500, 40_000)))
+        policy = Policy(config, CompileOptions(place="dla", dla_ops=None))
+        network = place(load_model(write_model(case, tmp_path)), policy)
+        planner = SramPlanner(network, policy)
+        if not 1 < len(planner._nodes) <= MOST_NODES:
+            continue
+        least, search = Paths(planner, policy, config.sram_bytes).least(), planner._search
+        with counted(CHOOSE) as calls:
+            found = search.choose(config.sram_bytes, True, ())
+        assert calls
+        if least == inf:
+            assert not found
+            continue
+        record, end = search._search, len(planner._nodes)
+        costs = [record.paths[end * MAX_PATHS + number].cost for number in range(record.counts[end])]
+        assert least <= min(costs) <= least * (1 + 1 / 64)
+        with in_python(CHOOSE):
+            assert search.choose(config.sram_bytes, True, ()) == found
+        tried += 1
+    assert tried > 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_programs_are_the_same_where_64_bits_do_not_suffice(seed, tmp_path, monkeypatch):
+    network = load_model(write_model(replace(random_case(seed), operators=4), tmp_path))
+    config, options = DlaConfig().replace(sram_bytes=24 << 10), CompileOptions(place="dla")
+    with counted(FITS):
+        before = lower_for(network, config, options).program
+    monkeypatch.setattr(TilingProblems, "is_moderate", False)
+    with in_python(FITS, CHOOSE):
+        after = lower_for(network, config, options).program
+    assert np.array_equal(before.commands, after.commands)
