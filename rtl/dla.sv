@@ -93,6 +93,7 @@ module dla
   logic [31:0] region_base[REGION_COUNT], region_bytes[REGION_COUNT];
   operand_words_t operand_words;
   operand_file_t file;
+  products_t products;
   fault_t fault;
   logic [UNIT_COUNT-1:0] push, busy, done;
   logic [8:0] outstanding[UNIT_COUNT], remaining[UNIT_COUNT];
@@ -159,6 +160,7 @@ module dla
       .words(operand_words),
       .push,
       .word,
+      .products,
       .outstanding,
       .remaining,
       .running,
@@ -187,11 +189,13 @@ module dla
     logic [7:0] opcode;
     logic [FIELD_BITS-1:0] fields;
     mac_operands_t operands;
+    products_t products;
   } mac_operation_t;
   typedef struct packed {
     logic [7:0] opcode;
     logic [FIELD_BITS-1:0] fields;
     vector_operands_t operands;
+    walk_t walk;
   } vector_operation_t;
   dma_operands_t dma_issued[2], dma_head[2];
   mac_operation_t mac_issued, mac_head;
@@ -199,8 +203,8 @@ module dla
 
   assign dma_issued[DMA_IN] = dma_in_operands(file);
   assign dma_issued[DMA_OUT] = dma_out_operands(file);
-  assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], mac_operands(file)};
-  assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_operands(file)};
+  assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], mac_operands(file), products};
+  assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_operands(file), products.walk};
 
   for (genvar d = 0; d < 2; d++) begin : dma_queue
     dla_queue #(
@@ -418,6 +422,7 @@ module dla
       .wide(mac_head.fields[OUT_LOW-INIT_LOW] == OUT_INT32),
       .by_channel(mac_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
       .operands(mac_head.operands),
+      .products(mac_head.products),
       .done(done[MAC]),
       .waits(mac_waits),
       .request(request[MAC]),
@@ -461,6 +466,7 @@ module dla
       .mode(vector_head.fields[MODE_LOW-INIT_LOW+:MODE_BITS]),
       .by_channel(vector_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
       .operands(vector_head.operands),
+      .walk(vector_head.walk),
       .done(done[VECTOR]),
       .waits(vector_waits),
       .request(request[VECTOR]),

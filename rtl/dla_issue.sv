@@ -6,6 +6,7 @@
 
 module dla_issue
   import dla_isa::*;
+  import dla_words::*;
 #(
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned ISSUE_CYCLES = 1,
@@ -34,6 +35,7 @@ module dla_issue
     // The units
     output logic [UNIT_COUNT-1:0] push,
     output logic [63:0] word,
+    output products_t products,  // of the operation that is pushed
     input logic [8:0] outstanding[UNIT_COUNT],
     input logic [8:0] remaining[UNIT_COUNT],
     // What happens in this cycle
@@ -94,7 +96,8 @@ module dla_issue
       .file,
       .region_bytes,
       .fault(operand_fault),
-      .address(operand_address)
+      .address(operand_address),
+      .products
   );
 
   always_comb begin

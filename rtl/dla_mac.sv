@@ -39,7 +39,11 @@ module dla_mac
     input logic [1:0] init,
     input logic wide,
     input logic by_channel,
+    // What places the input has been multiplied out; without limits nothing asks for words.
+    /* verilator lint_off UNUSEDSIGNAL */
     input mac_operands_t operands,
+    input products_t products,
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic done,
     output logic waits,  // for words of the SRAM
     output request_t request[4],  // to the ports
@@ -96,19 +100,26 @@ module dla_mac
 
   // ------------------------------------------------------------------------------------------ shape of the work
   logic depthwise, matrix;
-  logic [31:0] kernel_height, kernel_width, in_height, in_width, out_height, out_width;
+  logic [31:0] kernel_height, kernel_width, out_height, out_width;
   logic [31:0] in_step, out_step, filter_bytes;
   assign depthwise = opcode == OPCODE_OP_DEPTH_CONV;
   assign matrix = opcode == OPCODE_OP_MAT_MUL;
-  assign kernel_height = matrix ? 1 : 32'(operands.kernel.height);
-  assign kernel_width = matrix ? 1 : 32'(operands.kernel.width);
+  assign kernel_height = 32'(window.kernel.height);
+  assign kernel_width = 32'(window.kernel.width);
   assign out_height = 32'(operands.out_size.height);
   assign out_width = 32'(operands.out_size.width);
-  assign in_height = matrix ? out_height : 32'(operands.in_size.height);
-  assign in_width = matrix ? out_width : 32'(operands.in_size.width);
   assign in_step = depthwise ? operands.in_channels : INPUT_LANES;
   assign out_step = depthwise ? LANES : OUTPUT_LANES;
-  assign filter_bytes = (kernel_height * kernel_width * operands.in_channels) & PLACE;
+  assign filter_bytes = products.filter_bytes;
+  window_t window;
+  assign window = matrix ? each_pixel(operands.out_size) : '{
+      in_size: operands.in_size,
+      out_size: operands.out_size,
+      kernel: operands.kernel,
+      stride: operands.stride,
+      dilation: operands.dilation,
+      pad: operands.pad
+  };
 
   // ---------------------------------------------------------------------------------- address: the loops, a step
   // Registers have the bits that they can need: of a size, of channels, of an address.
@@ -128,16 +139,36 @@ module dla_mac
   assign ends_row = row + 1 == out_height;
   assign ends_block = index + 1 == BLOCK || (ends_column && ends_row);
   assign ends_group = group + out_step >= operands.out_channels;
-  assign in_row = matrix ? row : row * 32'(operands.stride.height)
-      + tap_row * 32'(operands.dilation.height) - 32'(operands.pad.top);
-  assign in_column = matrix ? column : column * 32'(operands.stride.width)
-      + tap_column * 32'(operands.dilation.width) - 32'(operands.pad.left);
 
   logic steps, is_first, is_last, meets;
   assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
   assign is_first = tap_row == 0 && tap_column == 0 && depth == 0;
   assign is_last = ends_depth && ends_tap_column && ends_tap_row;
-  assign meets = in_row >= 0 && in_row < in_height && in_column >= 0 && in_column < in_width;
+
+  // Within a block a pixel follows the other; all of them, for each tap and group of input channels.
+  logic [31:0] in_place, acc_place, out_place;
+  logic ends_taps;
+  assign ends_taps = ends_block && is_last;
+  dla_window #(
+      .PLACE(PLACE)
+  ) windows (
+      .clock,
+      .reset(reset || done),
+      .window,
+      .walk(products.walk),
+      .step(steps),
+      .ends_column,
+      .ends_row,
+      .restarts(ends_block && !is_last),
+      .starts(ends_taps),
+      .step_tap(steps && ends_block && ends_depth),
+      .ends_tap_column,
+      .ends_tap_row,
+      .row(in_row),
+      .column(in_column),
+      .meets,
+      .place(in_place)
+  );
 
   always_comb begin
     address_s.valid = steps;
@@ -147,13 +178,10 @@ module dla_mac
     address_s.meets = meets;
     address_s.output_channel = group;
     address_s.input_channel = depth;
-    address_s.pixel = (operands.in_addr + in_row * operands.in_row_stride
-        + in_column * operands.in_pixel_stride + (depthwise ? 0 : depth)) & PLACE;
+    address_s.pixel = (in_place + (depthwise ? 0 : depth)) & PLACE;
     address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
-    address_s.partial = (operands.acc_addr + row * operands.acc_row_stride
-        + column * operands.acc_pixel_stride + 4 * group) & PLACE;
-    address_s.result = (operands.out_addr + row * operands.out_row_stride
-        + column * operands.out_pixel_stride + (wide ? 4 * group : group)) & PLACE;
+    address_s.partial = (operands.acc_addr + acc_place + 4 * group) & PLACE;
+    address_s.result = (operands.out_addr + out_place + (wide ? 4 * group : group)) & PLACE;
     address_s.place = PLACE_BITS'(index + (bank ? BLOCK : 0));
   end
 
@@ -407,6 +435,7 @@ module dla_mac
     assign {leave_s.first, leave_s.last, leave_s.meets} = '0;
     assign {leave_s.input_channel, leave_s.pixel, leave_s.weight} = '0;
 
+    assign {acc_place, out_place} = '0;  // results leave later
     assign block_begins = is_first && index == 0;
     assign may_step = ports_ready && (!block_begins || blocks < 2);
     assign waits = valid && more && warm_up == FILL - LEAST_FILL && !ports_ready;
@@ -434,7 +463,7 @@ module dla_mac
         assign {request[s], crossed_bytes[s]} = '0;
       end
       logic unused;
-      assign unused = &{1'b0, lane_bytes, rows_before, granted[0], granted[1], granted[2], granted[3]};
+      assign unused = &{1'b0, in_row, in_column, lane_bytes, rows_before, granted[0], granted[1], granted[2], granted[3]};
     end else begin : shared
       dla_mac_traffic #(
           .INPUT_LANES(INPUT_LANES),
@@ -452,9 +481,8 @@ module dla_mac
           .uses(operand_uses(64'({by_channel, wide, init, opcode}))),
           .depthwise,
           .operands,
-          .matrix,
-          .filter_bytes,
-          .per_input(depthwise ? (operands.out_channels & CHANNELS) / (operands.in_channels & CHANNELS) : 32'd1),
+          .window,
+          .products,
           .group_step(out_step),
           .block_row(rows_before + block_row),
           .step_row(rows_before + row),
@@ -483,6 +511,14 @@ module dla_mac
     end
   end else begin : ideal
     assign may_step = 1'b1;
+    dla_walk #(.PLACE(PLACE)) partials (
+        .clock, .reset(reset || done), .step(steps && is_last), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
+        .row_step(operands.acc_row_stride), .column_step(operands.acc_pixel_stride), .place(acc_place)
+    );
+    dla_walk #(.PLACE(PLACE)) results (
+        .clock, .reset(reset || done), .step(steps && is_last), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
+        .row_step(operands.out_row_stride), .column_step(operands.out_pixel_stride), .place(out_place)
+    );
     assign waits = 1'b0;
     assign written = result_ends;
     always_comb begin
@@ -493,7 +529,7 @@ module dla_mac
       assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
-    assign unused = &{1'b0, by_channel, granted[0], granted[1], granted[2], granted[3]};
+    assign unused = &{1'b0, by_channel, in_row, in_column, granted[0], granted[1], granted[2], granted[3]};
   end
 
   // --------------------------------------------------------------------------------------------------------- end

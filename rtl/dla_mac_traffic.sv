@@ -23,9 +23,10 @@ module dla_mac_traffic
     input mac_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic depthwise,
-    input logic matrix,
-    input logic [31:0] filter_bytes,
-    input logic [31:0] per_input,
+    input window_t window,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input products_t products,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] group_step,
     // The array's next step; rows count on from group to group
     input logic [31:0] block_row,
@@ -54,15 +55,6 @@ module dla_mac_traffic
     input logic [7:0] granted[4]
 );
   localparam int unsigned RESULTS = 0, WEIGHTS = 1, INPUT = 2, PARTIALS = 3;
-  window_t window;
-  assign window = matrix ? each_pixel(operands.out_size) : '{
-      in_size: operands.in_size,
-      out_size: operands.out_size,
-      kernel: operands.kernel,
-      stride: operands.stride,
-      dilation: operands.dilation,
-      pad: operands.pad
-  };
 
   // ------------------------------------------------------------------------------------------------------ weights
   logic weights_ready, input_ready, partials_ready;
@@ -82,11 +74,10 @@ module dla_mac_traffic
       .has_records(uses.param.present),
       .weight_address(operands.weight_addr),
       .record_address(operands.param_addr),
-      .filter_bytes,
-      .taps(32'(window.kernel.height) * 32'(window.kernel.width)),
+      .filter_bytes(products.filter_bytes),
       .channels(operands.out_channels),
       .group_step,
-      .pixels(32'(operands.out_size.height) * 32'(operands.out_size.width)),
+      .pixels(products.pixels),
       .step_bytes(step_filter + step_inputs),
       .step_tap,
       .block_ends,
@@ -108,6 +99,8 @@ module dla_mac_traffic
   logic input_ends, is_spread;  // a channel has more outputs than there are lanes
   logic [31:0] input_group, input_left, last_before, fed_first, fed_before, fed_last, each_before, each_channels;
   logic [LANE_BITS-1:0] of_channel;
+  logic [31:0] per_input;
+  assign per_input = depthwise ? products.outputs_each : 32'd1;
   assign input_left = operands.out_channels - input_group;
   assign is_spread = per_input > LANES;
   assign of_channel = is_spread ? LANE_BITS'(1) : LANE_BITS'(per_input);

@@ -21,8 +21,7 @@ module dla_weights
     input logic has_records,
     input logic [31:0] weight_address,
     input logic [31:0] record_address,
-    input logic [31:0] filter_bytes,
-    input logic [31:0] taps,
+    input logic [31:0] filter_bytes,  // depthwise: taps
     input logic [31:0] channels,
     input logic [31:0] group_step,
     input logic [31:0] pixels,
@@ -53,7 +52,7 @@ module dla_weights
   endfunction
   assign whole = !depthwise && filter_bytes < BANK_BYTES;
   assign shift = filter_bytes % BANK_BYTES == 0 ? weight_address % BANK_BYTES : BANK_BYTES - 1;  // the most of a lane
-  assign chunks = depthwise ? taps : whole ? 1 : (shift + filter_bytes - 1) / BANK_BYTES + 1;
+  assign chunks = depthwise ? filter_bytes : whole ? 1 : (shift + filter_bytes - 1) / BANK_BYTES + 1;
 
   // ------------------------------------------------------------------------------------------------------ chunks
   logic [31:0] group, pixel, chunk, sent, sequence_, used, step_chunk, first, bytes, count, left, stride;

@@ -17,6 +17,23 @@ package dla_words;
     logic [31:0] bytes;
   } results_t;
 
+  // How far windows and their taps lie apart in the input
+  typedef struct packed {
+    logic [31:0] start;  // address under the first tap of the first window, padding included
+    logic [31:0] row_step;  // bytes from a row of windows to the next
+    logic [31:0] column_step;
+    logic [31:0] tap_row_step;
+    logic [31:0] tap_column_step;
+  } walk_t;
+
+  // What is multiplied once for an operation, while it is checked
+  typedef struct packed {
+    walk_t walk;
+    logic [31:0] filter_bytes;  // of a depthwise convolution: taps
+    logic [31:0] pixels;  // of the output
+    logic [31:0] outputs_each;  // of an input channel, in a depthwise convolution
+  } products_t;
+
   // The way of a window over a picture
   typedef struct packed {
     extent_t in_size;
