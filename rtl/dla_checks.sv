@@ -151,24 +151,30 @@ module dla_checks
                                    input logic [15:0] runs, input logic [31:0] run_stride);
     return {number, 4'b0, 32'd0, 24'(planes) + 24'd1, plane_stride, 24'(runs) + 24'd1, run_stride, SIZE_BITS'(0)};
   endfunction
-  extent_t window_stride, window_dilation;
-  offset_t window_pad;
-  assign window_stride = has_kernel(opcode) ? file.stride : One;
-  assign window_dilation = has_kernel(opcode) ? file.dilation : One;
-  assign window_pad = has_kernel(opcode) ? file.pad : '0;
+  /* verilator lint_off UNUSEDSIGNAL */
+  window_t windows;  // the output's size is the file's
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign windows = !has_kernel(opcode) ? each_pixel(file.out_size) : '{
+      in_size: file.in_size,
+      out_size: file.out_size,
+      kernel: file.kernel,
+      stride: file.stride,
+      dilation: file.dilation,
+      pad: file.pad
+  };
 
   always_comb begin
     case (step < CYCLES ? ORDER[step[3:0]] : NOTHING)
-      PADS: chosen = factors(PADS, window_pad.top, file.in_row_stride, window_pad.left, file.in_pixel_stride);
+      PADS: chosen = factors(PADS, windows.pad.top, file.in_row_stride, windows.pad.left, file.in_pixel_stride);
       AREA: chosen = factors(AREA, file.out_size.height, 32'(file.out_size.width), '0, '0);
       SYSTEM:
-      if (!is_in && !is_out) chosen = factors(SYSTEM, window_stride.height, file.in_row_stride, window_stride.width, file.in_pixel_stride);
+      if (!is_in && !is_out) chosen = factors(SYSTEM, windows.stride.height, file.in_row_stride, windows.stride.width, file.in_pixel_stride);
       else
       chosen = {SYSTEM, is_in || is_out, 1'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
                 24'(dma.runs), dma.run_stride, SIZE_BITS'(dma.run_bytes)};
       TRANSFER:
       if (!is_in && !is_out)
-        chosen = factors(TRANSFER, window_dilation.height, file.in_row_stride, window_dilation.width, file.in_pixel_stride);
+        chosen = factors(TRANSFER, windows.dilation.height, file.in_row_stride, windows.dilation.width, file.in_pixel_stride);
       else
       chosen = {TRANSFER, is_in || is_out, 1'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes), dma.plane_sram_stride,
                 24'(dma.runs), dma.run_sram_stride, SIZE_BITS'(dma.run_bytes)};
@@ -184,11 +190,11 @@ module dla_checks
                       uses.lut.extent == EXTENT_EXPONENTIALS ? SIZE_BITS'(EXPONENTIALS_BYTES) : SIZE_BITS'(TABLE_BYTES));
       OUT: chosen = view(OUT, uses.out, file.out_addr, file.out_pixel_stride, file.out_row_stride);
       WINDOW_ROWS:
-      chosen = window(WINDOW_ROWS, file.in_size.height, file.out_size.height, file.kernel.height, file.stride.height,
-                      file.dilation.height, file.pad.top);
+      chosen = window(WINDOW_ROWS, windows.in_size.height, file.out_size.height, windows.kernel.height,
+                      windows.stride.height, windows.dilation.height, windows.pad.top);
       WINDOW_COLUMNS:
-      chosen = window(WINDOW_COLUMNS, file.in_size.width, file.out_size.width, file.kernel.width, file.stride.width,
-                      file.dilation.width, file.pad.left);
+      chosen = window(WINDOW_COLUMNS, windows.in_size.width, file.out_size.width, windows.kernel.width,
+                      windows.stride.width, windows.dilation.width, windows.pad.left);
       default: chosen = factors(NOTHING, '0, '0, '0, '0);
     endcase
   end
@@ -204,7 +210,25 @@ module dla_checks
 
   // The bits of an address of the SRAM, and one more, as in the units.
   localparam logic [31:0] PLACE = (32'd2 << $clog2(SRAM_BYTES)) - 1;
+  // Of an axis of windows: how far the last window is from the first, and a window's last tap from its first
+  function automatic logic [18:0] distance(input logic [55:0] far);
+    return far[55:17] != 0 ? 19'h20000 : far[18:0];
+  endfunction
+  logic [18:0] last_window, last_tap, last_reached;
+  logic [15:0] size_outside;
+  assign last_window = distance(runs_product);
+  assign last_tap = distance(planes_product);
+  assign last_reached = last_window + last_tap - 19'(second.run_bytes);
+  assign size_outside = second.address[15:0] - 16'd1;
   always_ff @(posedge clock) begin
+    if (second.number == WINDOW_ROWS) begin
+      products.walk.span <= last_tap >= 19'hffff ? '1 : last_tap[15:0] + 16'd1;
+      products.walk.is_inside <= second.run_bytes == 0 && last_window <= 19'(size_outside);
+    end
+    if (second.number == WINDOW_COLUMNS) begin
+      products.walk.last_column <= last_reached < 19'(size_outside) ? last_reached[15:0] : size_outside;
+      if (second.run_bytes != 0 || last_window > 19'(size_outside)) products.walk.is_inside <= 1'b0;
+    end
     case (second.number)
       SYSTEM: {products.walk.row_step, products.walk.column_step} <= {planes_product[31:0] & PLACE, runs_product[31:0] & PLACE};
       TRANSFER:

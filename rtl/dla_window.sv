@@ -9,11 +9,11 @@ module dla_window
 ) (
     input logic clock,
     input logic reset,
-    // Of a window's shape it needs not the sizes that the loops count to.
+    // It needs neither the sizes that the loops count to nor where the last window lies.
     /* verilator lint_off UNUSEDSIGNAL */
     input window_t window,
-    /* verilator lint_on UNUSEDSIGNAL */
     input walk_t walk,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic step,  // to the next pixel
     input logic ends_column,  // of the output
     input logic ends_row,

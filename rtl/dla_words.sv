@@ -24,6 +24,9 @@ package dla_words;
     logic [31:0] column_step;
     logic [31:0] tap_row_step;
     logic [31:0] tap_column_step;
+    logic [15:0] last_column;  // of the input under the last window
+    logic [15:0] span;  // rows of the input under a window
+    logic is_inside;  // no first tap lies outside the input
   } walk_t;
 
   // What is multiplied once for an operation, while it is checked
@@ -43,6 +46,12 @@ package dla_words;
     extent_t dilation;
     offset_t pad;
   } window_t;
+
+  // A window of one pixel: it walks as the picture's own strides say.
+  function automatic walk_t pixel_walk(input logic [31:0] start, row_stride, pixel_stride, input logic [15:0] width);
+    pixel_walk = '{start: start, row_step: row_stride, column_step: pixel_stride, tap_row_step: '0, tap_column_step: '0,
+                   last_column: width - 16'd1, span: 16'd1, is_inside: 1'b1};
+  endfunction
 
   localparam extent_t One = '{width: 16'd1, height: 16'd1};
   // A window of one pixel, which passes over each pixel once.
