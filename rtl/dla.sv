@@ -298,6 +298,9 @@ module dla
   request_t request[UNIT_COUNT][SLOTS];
   logic [31:0] crossed_bytes[UNIT_COUNT][SLOTS];
   logic [7:0] granted[UNIT_COUNT][SLOTS];
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic [31:0] next_word[UNIT_COUNT][SLOTS];  // not every stream looks at it
+  /* verilator lint_on UNUSEDSIGNAL */
   for (genvar d = 0; d < 2; d++) begin : dma_words
     if (SRAM_BANDWIDTH == 0) begin : free
       assign {bus_room[d], crossed[d]} = '1;
@@ -332,7 +335,7 @@ module dla
   if (SRAM_BANDWIDTH == 0) begin : no_ports
     for (genvar u = 0; u < UNIT_COUNT; u++) begin : unit
       for (genvar s = 0; s < SLOTS; s++) begin : slot
-        assign granted[u][s] = '0;
+        assign {granted[u][s], next_word[u][s]} = '0;
         logic unused;
         assign unused = &{1'b0, request[u][s]};
       end
@@ -348,7 +351,8 @@ module dla
         .clock,
         .reset(restart),
         .request,
-        .granted
+        .granted,
+        .next(next_word)
     );
   end
 
@@ -428,6 +432,7 @@ module dla
       .request(request[MAC]),
       .crossed_bytes(crossed_bytes[MAC]),
       .granted(granted[MAC]),
+      .next_word(next_word[MAC]),
       .macs,
       .read(mac_read),
       .input_address(mac_input_address),

@@ -49,6 +49,9 @@ module dla_mac
     output request_t request[4],  // to the ports
     output logic [31:0] crossed_bytes[4],
     input logic [7:0] granted[4],
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic [31:0] next_word[4],  // of each stream, after those
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic [31:0] macs,  // multiply-accumulates that begin in this cycle
     output logic read,
     output logic [31:0] input_address[INPUTS],
@@ -126,7 +129,7 @@ module dla_mac
   localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
   logic [31:0] group, block_row, block_column, row, column, index, tap_row, tap_column, depth, warm_up;
   // Where the group's first filter begins, and how far into it the tap lies: sums of what follows each other in memory
-  logic [31:0] weight_group, groups_weights, weight_tap;
+  logic [31:0] weight_group, groups_weights, group_bytes, weight_tap;
   logic more, bank, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group, ends_block, may_step;
   logic signed [31:0] in_row, in_column;
   logic [31:0] tap, next_row, next_column;
@@ -227,8 +230,9 @@ module dla_mac
   always_ff @(posedge clock) begin
     if (reset || done) groups_weights <= '0;
     else if (steps && is_last && ends_column && ends_row && !depthwise)
-      groups_weights <= (groups_weights + OUTPUT_LANES * filter_bytes) & PLACE;
+      groups_weights <= (groups_weights + group_bytes) & PLACE;
   end
+  assign group_bytes = (OUTPUT_LANES * filter_bytes) & PLACE;
   assign weight_group = (operands.weight_addr + groups_weights) & PLACE;
 
   // Depthwise: which input channel each lane works on. The first lane's is kept, with how many outputs of that
@@ -484,6 +488,7 @@ module dla_mac
           .window,
           .products,
           .group_step(out_step),
+          .group_bytes,
           .block_row(rows_before + block_row),
           .step_row(rows_before + row),
           .step_out_row(row),
@@ -506,7 +511,8 @@ module dla_mac
           .written(is_written),
           .request,
           .crossed_bytes,
-          .granted
+          .granted,
+          .next_word
       );
     end
   end else begin : ideal

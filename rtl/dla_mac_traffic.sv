@@ -28,6 +28,7 @@ module dla_mac_traffic
     input products_t products,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] group_step,
+    input logic [31:0] group_bytes,  // of weights
     // The array's next step; rows count on from group to group
     input logic [31:0] block_row,
     input logic [31:0] step_row,
@@ -52,7 +53,10 @@ module dla_mac_traffic
     // To the ports
     output request_t request[4],
     output logic [31:0] crossed_bytes[4],  // of operands, with this cycle's words
-    input logic [7:0] granted[4]
+    input logic [7:0] granted[4],
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic [31:0] next_word[4]
+    /* verilator lint_on UNUSEDSIGNAL */
 );
   localparam int unsigned RESULTS = 0, WEIGHTS = 1, INPUT = 2, PARTIALS = 3;
 
@@ -65,6 +69,7 @@ module dla_mac_traffic
       .PORTS(PORTS),
       .PLACE(PLACE),
       .BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
+      .LANES(LANES),
       .BLOCK(BLOCK)
   ) weights (
       .clock,
@@ -77,6 +82,7 @@ module dla_mac_traffic
       .filter_bytes(products.filter_bytes),
       .channels(operands.out_channels),
       .group_step,
+      .group_bytes,
       .pixels(products.pixels),
       .step_bytes(step_filter + step_inputs),
       .step_tap,
@@ -85,7 +91,8 @@ module dla_mac_traffic
       .ready(weights_ready),
       .request(request[WEIGHTS]),
       .crossed_bytes(crossed_bytes[WEIGHTS]),
-      .granted(granted[WEIGHTS])
+      .granted(granted[WEIGHTS]),
+      .next_word(next_word[WEIGHTS])
   );
 
   // -------------------------------------------------------------------------------------------------------- input
@@ -166,9 +173,7 @@ module dla_mac_traffic
       .reset,
       .enable(valid && !depthwise),
       .window,
-      .base(operands.in_addr),
-      .row_stride(operands.in_row_stride),
-      .pixel_stride(operands.in_pixel_stride),
+      .walk(products.walk),
       .pixel_bytes(operands.in_channels),
       .channels(operands.out_channels),
       .group_step,
@@ -179,7 +184,8 @@ module dla_mac_traffic
       .ready(slices_ready),
       .request(slices_request),
       .crossed_bytes(slices_bytes),
-      .granted(granted[INPUT])
+      .granted(granted[INPUT]),
+      .next_word(next_word[INPUT])
   );
 
   // ------------------------------------------------------------------------------------------------- partial sums

@@ -16,7 +16,8 @@ module dla_ports
     input logic clock,
     input logic reset,
     input request_t request[UNITS][SLOTS],
-    output logic [7:0] granted[UNITS][SLOTS]  // of the words
+    output logic [7:0] granted[UNITS][SLOTS],  // of the words
+    output logic [31:0] next[UNITS][SLOTS]  // address of the word after those
 );
   localparam int unsigned UNIT_BITS = $clog2(UNITS);
   localparam int unsigned BANK_BITS = BANKS > 1 ? $clog2(BANKS) : 1;
@@ -24,7 +25,6 @@ module dla_ports
   logic [UNIT_BITS-1:0] turn, next_turn, first, u;
   logic [SLOT_BITS-1:0] slot[UNITS], next_slot[UNITS], s;
   logic [BANKS-1:0] used;
-  logic [31:0] next[UNITS][SLOTS];  // address of each stream's next word
   logic [BANK_BITS-1:0] bank[UNITS][SLOTS];  // where that lies
   logic [SLOTS-1:0] may[UNITS], chosen[UNITS];
   logic served;

@@ -34,20 +34,35 @@ module dla_vector_lane
   localparam int unsigned ALIGN = 3, RESCALE = 3;  // stages before compute, and before a result is clamped
 
   // ------------------------------------------------------------------- enter: to the scale of a sum, or otherwise
+  // Shifts of words take the same way, and are not multiplied.
   logic signed [31:0] centred, centred2, aligned, aligned2, entered, plain[ALIGN];
+  logic shifts;
+  logic signed [6:0] right;
+  assign shifts = opcode == OPCODE_OP_E32_SHIFT;
+  assign right = mode == SHIFT_LEFT ? '0 : -7'(operands.shift_amount[4:0]);
   assign centred = in - operands.in_zp;
   assign centred2 = in2 - operands.in2_zp;
   dla_rescale align (
       .clock,
-      .value(centred <<< operands.left_shift[4:0]),
-      .shift(operands.in_shift[6:0]),
+      .value(shifts ? in : centred),
+      .left(!shifts ? operands.left_shift[4:0] : mode == SHIFT_LEFT ? operands.shift_amount[4:0] : '0),
+      .shift(shifts ? right : operands.in_shift[6:0]),
+      .only_shifts(shifts),
+      .rounds(!shifts || mode != SHIFT_RIGHT),
+      .replaces(1'b0),
+      .replacement('0),
       .multiplier($signed(operands.in_mult)),
       .result(aligned)
   );
   dla_rescale align2 (
       .clock,
-      .value(centred2 <<< operands.left_shift[4:0]),
+      .value(centred2),
+      .left(operands.left_shift[4:0]),
       .shift(operands.in2_shift[6:0]),
+      .only_shifts(1'b0),
+      .rounds(1'b1),
+      .replaces(1'b0),
+      .replacement('0),
       .multiplier($signed(operands.in2_mult)),
       .result(aligned2)
   );
@@ -55,7 +70,6 @@ module dla_vector_lane
   always_comb begin
     case (opcode)
       OPCODE_OP_FILL: entered = operands.fill_value;
-      OPCODE_OP_E32_SHIFT: entered = mode == SHIFT_LEFT ? in << operands.shift_amount[4:0] : in;
       OPCODE_OP_E32_ADD: entered = in + in2;
       OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU: entered = centred;
       OPCODE_OP_E_MUL: entered = 32'($signed(centred[8:0])) * 32'($signed(centred2[8:0]));  // of bytes
@@ -87,16 +101,10 @@ module dla_vector_lane
 
   always_comb begin
     case (opcode)
-      OPCODE_OP_E32_SHIFT:
-      case (mode)
-        SHIFT_LEFT: next_value = present;
-        SHIFT_RIGHT: next_value = present >>> operands.shift_amount[4:0];
-        default: next_value = rounding_shift(present, operands.shift_amount[4:0]);
-      endcase
+      OPCODE_OP_E32_SHIFT: next_value = aligned;
       OPCODE_OP_POOL: next_value = pooled;
       OPCODE_OP_E_ADD: next_value = aligned + aligned2;
-      OPCODE_OP_E_SUB: next_value = difference;
-      OPCODE_OP_E_SQDIFF: next_value = difference * difference;
+      OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: next_value = difference;
       default: next_value = present;
     endcase
   end
@@ -104,7 +112,7 @@ module dla_vector_lane
 
   // ---------------------------------------------------------------------------------------------------- finish
   logic is_negative, from_record, is_share, divides;
-  logic signed [31:0] multiplier, rescaled, average;
+  logic signed [31:0] multiplier, square, rescaled, average;
   logic signed [6:0] shift;
   assign is_share = opcode == OPCODE_OP_SOFTMAX;
   assign is_negative = opcode == OPCODE_OP_ACT_LRELU && value < 0;
@@ -115,10 +123,21 @@ module dla_vector_lane
   always_ff @(posedge clock)
     multiplier <= from_record ? record_multiplier : is_share ? reciprocal
         : is_negative ? $signed(operands.in_mult) : $signed(operands.out_mult);
+  dla_square squared (
+      .clock,
+      .value,
+      .shift(operands.out_shift[6:0]),
+      .square
+  );
   dla_rescale rescale (
       .clock,
       .value(is_share ? $signed(looked_up) : value),
+      .left('0),
       .shift,
+      .only_shifts(1'b0),
+      .rounds(1'b1),
+      .replaces(opcode == OPCODE_OP_E_SQDIFF),
+      .replacement(square),
       .multiplier,
       .result(rescaled)
   );
