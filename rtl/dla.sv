@@ -94,6 +94,7 @@ module dla
   operand_words_t operand_words;
   operand_file_t file;
   products_t products;
+  merged_t merged;
   fault_t fault;
   logic [UNIT_COUNT-1:0] push, busy, done;
   logic [8:0] outstanding[UNIT_COUNT], remaining[UNIT_COUNT];
@@ -161,6 +162,7 @@ module dla
       .push,
       .word,
       .products,
+      .merged,
       .outstanding,
       .remaining,
       .running,
@@ -188,27 +190,31 @@ module dla
   typedef struct packed {
     logic [7:0] opcode;
     logic [FIELD_BITS-1:0] fields;
-    mac_operands_t operands;
+    mac_slot_t slot;
     products_t products;
   } mac_operation_t;
   typedef struct packed {
     logic [7:0] opcode;
     logic [FIELD_BITS-1:0] fields;
-    vector_operands_t operands;
+    vector_slot_t slot;
     walk_t walk;
   } vector_operation_t;
-  dma_operands_t dma_issued[2], dma_head[2];
+  typedef struct packed {
+    dma_slot_t slot;
+    merged_t merged;
+  } dma_operation_t;
+  dma_operation_t dma_issued[2], dma_head[2];
   mac_operation_t mac_issued, mac_head;
   vector_operation_t vector_issued, vector_head;
 
-  assign dma_issued[DMA_IN] = dma_in_operands(file);
-  assign dma_issued[DMA_OUT] = dma_out_operands(file);
-  assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], mac_operands(file), products};
-  assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_operands(file), products.walk};
+  assign dma_issued[DMA_IN] = {dma_in_slot(file, PLACE), merged};
+  assign dma_issued[DMA_OUT] = {dma_out_slot(file, PLACE), merged};
+  assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], mac_slot(file, PLACE), products};
+  assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_slot(file, PLACE), products.walk};
 
   for (genvar d = 0; d < 2; d++) begin : dma_queue
     dla_queue #(
-        .WIDTH($bits(dma_operands_t)),
+        .WIDTH($bits(dma_operation_t)),
         .DEPTH(QUEUE_DEPTH)
     ) queue (
         .clock,
@@ -278,8 +284,9 @@ module dla
         .clock,
         .reset(restart),
         .valid(busy[d]),
-        .operands(dma_head[d]),
-        .region_base(region_base[dma_head[d].region[2:0]]),
+        .operands(dma_kept(dma_head[d].slot)),
+        .merged(dma_head[d].merged),
+        .region_base(region_base[dma_head[d].slot.region]),
         .room(bus_room[d]),
         .crossed(crossed[d]),
         .wants_bus(wants_bus[d]),
@@ -425,7 +432,7 @@ module dla
       .init(mac_head.fields[INIT_BITS-1:0]),
       .wide(mac_head.fields[OUT_LOW-INIT_LOW] == OUT_INT32),
       .by_channel(mac_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
-      .operands(mac_head.operands),
+      .operands(mac_kept(mac_head.slot)),
       .products(mac_head.products),
       .done(done[MAC]),
       .waits(mac_waits),
@@ -470,7 +477,7 @@ module dla
       .opcode(vector_head.opcode),
       .mode(vector_head.fields[MODE_LOW-INIT_LOW+:MODE_BITS]),
       .by_channel(vector_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
-      .operands(vector_head.operands),
+      .operands(vector_kept(vector_head.slot)),
       .walk(vector_head.walk),
       .done(done[VECTOR]),
       .waits(vector_waits),

@@ -23,7 +23,8 @@ module dla_checks
     input logic [31:0] region_bytes[REGION_COUNT],
     output fault_t fault,
     output logic [31:0] address,
-    output products_t products
+    output products_t products,
+    output merged_t merged
 );
   // ------------------------------------------------------------------------------------------------ what is looked at
   // Operands by number: of several with the same fault the first is named. Windows are looked at in the same way.
@@ -52,7 +53,7 @@ module dla_checks
   } box_t;
 
   logic [7:0] opcode;
-  logic is_in, is_out, is_pool;
+  logic is_in, is_out, is_transfer, is_pool;
   logic [31:0] most_region_bytes;
   /* verilator lint_off UNUSEDSIGNAL */
   dma_operands_t dma;  // of its region 3 bits matter
@@ -61,6 +62,7 @@ module dla_checks
   assign opcode = word[7:0];
   assign is_in = opcode == OPCODE_OP_DMA_READ;
   assign is_out = opcode == OPCODE_OP_DMA_WRITE;
+  assign is_transfer = is_in || is_out;
   assign is_pool = opcode == OPCODE_OP_POOL;
   assign dma = is_in ? dma_in_operands(file) : dma_out_operands(file);
   assign most_region_bytes = region_bytes[dma.region[2:0]];
@@ -68,7 +70,7 @@ module dla_checks
 
   // ------------------------------------------------------------- products of the operation: three cycles for each factor
   // Channels of the input by taps are the bytes of a filter, by channels of the output those of weights; by pixels, the
-  // steps.
+  // steps. Of a transfer bytes of a run by runs and planes.
   localparam int unsigned STEP_BITS = 49;  // 2^48 are allowed
   logic [STEP_BITS-1:0] steps, multiplied, first_factor;
   logic [STEP_BITS+11:0] product, low_product, high_product;
@@ -76,12 +78,12 @@ module dla_checks
   logic [23:0] factor;
   logic [11:0] half_factor;
   logic [1:0] phase;
-  assign first_factor = sums_channels(opcode) ? STEP_BITS'(file.in_channels) : STEP_BITS'(1);
+  assign first_factor = is_transfer ? STEP_BITS'(dma.run_bytes) : sums_channels(opcode) ? STEP_BITS'(file.in_channels) : STEP_BITS'(1);
   always_comb begin
     factor = 24'd1;
     case (step[3:0])
-      4'd0, 4'd1, 4'd2: if (has_kernel(opcode)) factor = 24'(file.kernel.height);
-      4'd3, 4'd4, 4'd5: if (has_kernel(opcode)) factor = 24'(file.kernel.width);
+      4'd0, 4'd1, 4'd2: factor = is_transfer ? dma.runs[23:0] : has_kernel(opcode) ? 24'(file.kernel.height) : 24'd1;
+      4'd3, 4'd4, 4'd5: factor = is_transfer ? dma.planes[23:0] : has_kernel(opcode) ? 24'(file.kernel.width) : 24'd1;
       4'd6, 4'd7, 4'd8: factor = file.out_channels[23:0];
       4'd9, 4'd10, 4'd11: factor = 24'(file.out_size.height);
       default: factor = 24'(file.out_size.width);
@@ -168,15 +170,15 @@ module dla_checks
       PADS: chosen = factors(PADS, windows.pad.top, file.in_row_stride, windows.pad.left, file.in_pixel_stride);
       AREA: chosen = factors(AREA, file.out_size.height, 32'(file.out_size.width), '0, '0);
       SYSTEM:
-      if (!is_in && !is_out) chosen = factors(SYSTEM, windows.stride.height, file.in_row_stride, windows.stride.width, file.in_pixel_stride);
+      if (!is_transfer) chosen = factors(SYSTEM, windows.stride.height, file.in_row_stride, windows.stride.width, file.in_pixel_stride);
       else
-      chosen = {SYSTEM, is_in || is_out, 1'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
+      chosen = {SYSTEM, is_transfer, 1'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
                 24'(dma.runs), dma.run_stride, SIZE_BITS'(dma.run_bytes)};
       TRANSFER:
-      if (!is_in && !is_out)
+      if (!is_transfer)
         chosen = factors(TRANSFER, windows.dilation.height, file.in_row_stride, windows.dilation.width, file.in_pixel_stride);
       else
-      chosen = {TRANSFER, is_in || is_out, 1'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes), dma.plane_sram_stride,
+      chosen = {TRANSFER, is_transfer, 1'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes), dma.plane_sram_stride,
                 24'(dma.runs), dma.run_sram_stride, SIZE_BITS'(dma.run_bytes)};
       IN: chosen = view(IN, uses.in, file.in_addr, file.in_pixel_stride, file.in_row_stride);
       IN2: chosen = view(IN2, uses.in2, file.in2_addr, file.in2_pixel_stride, file.in2_row_stride);
@@ -238,6 +240,12 @@ module dla_checks
       default: ;
     endcase
     products.outputs_each <= 32'(dividend) & PLACE;
+    merged.runs_touch <= dma.runs == 1 || dma.run_stride == dma.run_bytes;
+    if (step == 3) begin
+      merged.planes_touch <= merged.runs_touch && (dma.planes == 1 || 49'(dma.plane_stride) == steps);
+      merged.run_bytes <= merged.runs_touch ? steps[31:0] : dma.run_bytes;
+    end
+    if (step == 6 && merged.planes_touch) merged.run_bytes <= steps[31:0];
     if (step == 6) products.filter_bytes <= steps[31:0] & PLACE;
   end
 

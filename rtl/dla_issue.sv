@@ -36,6 +36,7 @@ module dla_issue
     output logic [UNIT_COUNT-1:0] push,
     output logic [63:0] word,
     output products_t products,  // of the operation that is pushed
+    output merged_t merged,
     input logic [8:0] outstanding[UNIT_COUNT],
     input logic [8:0] remaining[UNIT_COUNT],
     // What happens in this cycle
@@ -97,7 +98,8 @@ module dla_issue
       .region_bytes,
       .fault(operand_fault),
       .address(operand_address),
-      .products
+      .products,
+      .merged
   );
 
   always_comb begin

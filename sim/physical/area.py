@@ -15,7 +15,8 @@ from pathlib import Path
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit
-from dlasim.isa.registers import REGISTER_BITS
+from dlasim.isa.kept_bits import kept_bits
+from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
 
 _POINTS = Path(__file__).parent / "area_points.csv"
@@ -37,7 +38,11 @@ FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
 _HALVES = 2  # of the accumulators: one adds up while the other's results leave
 _BYTE_BITS, _SUM_BITS = 8, 32
 _BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
-_OPCODE_AND_FIELDS = 12  # bits of a command word that a compute unit's queue keeps
+# What a queue keeps besides registers: values with the bits of an address, and bits. Of a transfer the merged run and two
+# flags; of an operation opcode and fields, how far its windows lie apart, and of MAC three products more.
+_MULTIPLIED = {
+    Unit.DMA_IN: (0, 34), Unit.DMA_OUT: (0, 34), Unit.MAC: (8, 12 + 33), Unit.VECTOR: (5, 12 + 33),
+}  # fmt: skip
 
 Parameters = Mapping[str, int]
 Terms = list[float]
@@ -160,7 +165,7 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
     beat = min(beat, config.dma_shared_bandwidth or beat)
     dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
-    widths = map(_kept_bits, UNITS)
+    widths = [_kept_bits(unit, config.sram_bytes) for unit in UNITS]
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
     return {
         "mac": _mac_area(config),
@@ -275,17 +280,19 @@ def _shared(rate: float, most: int) -> int:
     return min(math.ceil(rate), most) if rate else most
 
 
-def slot_bits() -> int:
+def slot_bits(sram_bytes: int) -> int:
     """Bits of one operation in each of the queues."""
-    return sum(map(_kept_bits, UNITS))
+    return sum(_kept_bits(unit, sram_bytes) for unit in UNITS)
 
 
 @cache
-def _kept_bits(unit: Unit) -> int:
-    """Bits of an operation in its unit's queue."""
-    registers = {name for i in INSTRUCTIONS if i.unit is unit for name in i.registers}
-    computes = unit in (Unit.MAC, Unit.VECTOR)
-    return len(registers) * REGISTER_BITS + (_OPCODE_AND_FIELDS if computes else 0)
+def _kept_bits(unit: Unit, sram_bytes: int) -> int:
+    """Bits of an operation in its unit's queue, where an address in SRAM may go beyond it by a bit."""
+    address_bits = (sram_bytes - 1).bit_length() + 1
+    names = {name for i in INSTRUCTIONS if i.unit is unit for name in i.registers}
+    registers = sum(kept_bits(BY_NAME[name], address_bits) for name in names)
+    addresses, others = _MULTIPLIED[unit]
+    return registers + addresses * address_bits + others
 
 
 @cache

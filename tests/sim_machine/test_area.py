@@ -53,17 +53,22 @@ def test_flip_flops_are_a_part_of_a_block(point: area.SynthesisPoint) -> None:
 
 
 def test_queue_keeps_what_the_rtl_keeps() -> None:
-    """By the structures of the generated package, whose registers are of 32 bits."""
-    package = (ROOT / "rtl" / "dla_isa.sv").read_text(encoding="utf-8")
+    """By the structures of the packages, where an address has all of its 32 bits."""
+    package = "".join((ROOT / "rtl" / f"dla_{name}.sv").read_text(encoding="utf-8") for name in ("isa", "words"))
+
+    def width(name: str) -> int:
+        (body,) = re.findall(rf"typedef struct packed \{{([^}}]*)\}} {name}_t;", package)
+        bits = [int(high) + 1 for high in re.findall(r"logic \[(\d+):0\] \w+;", body)]
+        return sum(bits) + len(re.findall(r"logic \w+;", body))
+
     kept = (
-        (Unit.DMA_IN, "dma", 0),
-        (Unit.DMA_OUT, "dma", 0),
-        (Unit.MAC, "mac", 12),
-        (Unit.VECTOR, "vector", 12),
+        (Unit.DMA_IN, width("dma_slot") + width("merged")),
+        (Unit.DMA_OUT, width("dma_slot") + width("merged")),
+        (Unit.MAC, width("mac_slot") + width("walk") + width("products") + 12),
+        (Unit.VECTOR, width("vector_slot") + width("walk") + 12),
     )
-    for unit, name, more in kept:
-        (body,) = re.findall(rf"typedef struct packed \{{([^}}]*)\}} {name}_operands_t;", package)
-        assert area._kept_bits(unit) == 32 * body.count(";") + more
+    for unit, bits in kept:
+        assert area._kept_bits(unit, 1 << 31) == bits
 
 
 def total(**changes: object) -> float:
