@@ -400,15 +400,16 @@ module dla
   logic mac_read, mac_finish_read, mac_write_wide, vector_read, vector_read_wide, vector_finish_read;
   logic vector_write_wide;
   logic [31:0] macs, mac_partial_address, mac_record_address;
-  logic [31:0] mac_input_address[INPUTS], mac_weight_address[PES], mac_partial[MAC_LANES], mac_bias[MAC_LANES];
-  logic [31:0] mac_multiplier[MAC_LANES], mac_shift[MAC_LANES], mac_result_address[MAC_LANES];
+  logic [31:0] mac_input_address, mac_weight_address, mac_filter_step, mac_result_address;
+  logic [$clog2(INPUTS+1)-1:0] mac_input_offset[INPUTS];
+  logic [31:0] mac_partial[MAC_LANES], mac_bias[MAC_LANES], mac_multiplier[MAC_LANES], mac_shift[MAC_LANES];
   logic [31:0] mac_result[MAC_LANES];
   logic [7:0] mac_input[INPUTS], mac_weight[PES];
   logic [MAC_LANES-1:0] mac_write;
   logic [31:0] vector_in_address, vector_in2_address, vector_record_address;
   logic [31:0] vector_in[VECTOR_LANES], vector_in2[VECTOR_LANES], vector_table_address[VECTOR_LANES];
   logic [31:0] vector_multiplier[VECTOR_LANES], vector_shift[VECTOR_LANES];
-  logic [31:0] vector_result_address[VECTOR_LANES], vector_result[VECTOR_LANES];
+  logic [31:0] vector_result_address, vector_result[VECTOR_LANES];
   logic [31:0] vector_table[VECTOR_LANES];
   logic [VECTOR_LANES-1:0] vector_write;
 
@@ -443,8 +444,10 @@ module dla
       .macs,
       .read(mac_read),
       .input_address(mac_input_address),
+      .input_offset(mac_input_offset),
       .input_data(mac_input),
       .weight_address(mac_weight_address),
+      .filter_step(mac_filter_step),
       .weight_data(mac_weight),
       .finish_read(mac_finish_read),
       .partial_address(mac_partial_address),
@@ -505,6 +508,7 @@ module dla
   dla_sram #(
       .BYTES(SRAM_BYTES),
       .INPUTS(INPUTS),
+      .INPUT_LANES(INPUT_LANES),
       .PES(PES),
       .MAC_LANES(MAC_LANES),
       .VECTOR_LANES(VECTOR_LANES),
@@ -513,8 +517,10 @@ module dla
       .clock,
       .mac_read,
       .mac_input_address,
+      .mac_input_offset,
       .mac_input,
       .mac_weight_address,
+      .mac_filter_step,
       .mac_weight,
       .mac_finish_read,
       .mac_partial_address,

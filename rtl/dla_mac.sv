@@ -30,7 +30,8 @@ module dla_mac
     // What follows from the array
     parameter int unsigned PES = INPUT_LANES * OUTPUT_LANES,
     parameter int unsigned LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES,
-    parameter int unsigned INPUTS = LANES > INPUT_LANES ? LANES : INPUT_LANES
+    parameter int unsigned INPUTS = LANES > INPUT_LANES ? LANES : INPUT_LANES,
+    parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1)
 ) (
     input logic clock,
     input logic reset,
@@ -54,9 +55,11 @@ module dla_mac
     /* verilator lint_on UNUSEDSIGNAL */
     output logic [31:0] macs,  // multiply-accumulates that begin in this cycle
     output logic read,
-    output logic [31:0] input_address[INPUTS],
+    output logic [31:0] input_address,  // of the first lane
+    output logic [OFFSET_BITS-1:0] input_offset[INPUTS],  // of each lane, from there
     input logic [7:0] input_data[INPUTS],
-    output logic [31:0] weight_address[PES],
+    output logic [31:0] weight_address,  // of the first PE
+    output logic [31:0] filter_step,  // bytes from an output lane's to the next one's
     input logic [7:0] weight_data[PES],
     output logic finish_read,
     output logic [31:0] partial_address,
@@ -67,7 +70,7 @@ module dla_mac
     input logic [31:0] shift_data[LANES],
     output logic [LANES-1:0] write,
     output logic write_wide,
-    output logic [31:0] result_address[LANES],
+    output logic [31:0] result_address,  // of the first lane; the others follow
     output logic [31:0] result[LANES]
 );
   localparam int unsigned LEAST_FILL = 4, LEAST_DRAIN = 6;
@@ -181,7 +184,7 @@ module dla_mac
     address_s.meets = meets;
     address_s.output_channel = group;
     address_s.input_channel = depth;
-    address_s.pixel = (in_place + (depthwise ? 0 : depth)) & PLACE;
+    address_s.pixel = (in_place + (depthwise ? group_channel : depth)) & PLACE;
     address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
     address_s.partial = (operands.acc_addr + acc_place + 4 * group) & PLACE;
     address_s.result = (operands.out_addr + out_place + (wide ? 4 * group : group)) & PLACE;
@@ -236,31 +239,33 @@ module dla_mac
   assign weight_group = (operands.weight_addr + groups_weights) & PLACE;
 
   // Depthwise: which input channel each lane works on. The first lane's is kept, with how many outputs of that
-  // channel came before; the others count on from there.
-  logic [31:0] group_channel, group_before, next_channel, next_before;
-  logic [31:0] fed_channel[LANES], lane_channel[LANES];
-  // An output counts as many as there are input channels: an input's outputs are over when as many have been
-  // counted as there are outputs, whose number is a multiple of the other.
+  // channel came before; the others count on from there, no further than there are lanes.
+  logic [31:0] group_channel, group_before, channel_left;
+  logic [OFFSET_BITS-1:0] fed_offset[LANES], lane_offset[LANES], each, left, next_offset;
+  function automatic logic [OFFSET_BITS-1:0] few(input logic [31:0] outputs);
+    return outputs > LANES ? '0 : OFFSET_BITS'(outputs);  // 0: more than there are lanes
+  endfunction
+  assign channel_left = products.outputs_each - group_before;
+  assign each = few(products.outputs_each);
   always_comb begin
-    next_channel = group_channel;
-    next_before = group_before;
+    next_offset = '0;
+    left = few(channel_left);
     for (int unsigned l = 0; l < LANES; l++) begin
-      fed_channel[l] = next_channel;
-      next_before = (next_before + operands.in_channels) & CHANNELS;
-      if (next_before == operands.out_channels) begin
-        next_before = '0;
-        next_channel = (next_channel + 1) & CHANNELS;
-      end
+      fed_offset[l] = next_offset;
+      if (left == 1) next_offset = next_offset + 1'b1;
+      if (left == 1) left = each;
+      else if (left != 0) left = left - 1'b1;
     end
   end
-  for (genvar l = 0; l < LANES; l++) begin : lane_channels
-    always_ff @(posedge clock) if (steps) lane_channel[l] <= fed_channel[l];
+  for (genvar l = 0; l < LANES; l++) begin : lane_offsets
+    always_ff @(posedge clock) if (steps) lane_offset[l] <= fed_offset[l];
   end
   always_ff @(posedge clock) begin
     if (reset || done) {group_channel, group_before} <= '0;
     else if (steps && is_last && ends_column && ends_row) begin
-      group_channel <= next_channel;
-      group_before <= next_before;
+      group_channel <= (group_channel + 32'(next_offset)) & PLACE;
+      group_before <= left != 0 ? (products.outputs_each - 32'(left)) & PLACE
+          : next_offset == 0 ? (group_before + LANES) & PLACE : 32'(LANES) - (channel_left & PLACE);
     end
   end
 
@@ -292,16 +297,13 @@ module dla_mac
 
   // -------------------------------------------------------------------------------------------------------- read
   assign read = read_s.valid;
+  assign input_address = read_s.pixel;
   for (genvar i = 0; i < INPUTS; i++) begin : input_ports
-    if (i < LANES)
-      assign input_address[i] = (read_s.pixel + (depthwise ? lane_channel[i] : i)) & PLACE;
-    else assign input_address[i] = (read_s.pixel + i) & PLACE;
+    if (i < LANES) assign input_offset[i] = depthwise ? lane_offset[i] : OFFSET_BITS'(i);
+    else assign input_offset[i] = OFFSET_BITS'(i);
   end
-  for (genvar p = 0; p < PES; p++) begin : weight_ports
-    localparam int unsigned OUTPUT = p / INPUT_LANES, INPUT = p % INPUT_LANES;
-    localparam int unsigned LANE = OUTPUT_LANES == 1 ? p : OUTPUT;
-    assign weight_address[p] = (read_s.weight + (depthwise ? LANE : OUTPUT * filter_bytes + INPUT)) & PLACE;
-  end
+  assign weight_address = read_s.weight;
+  assign filter_step = depthwise ? 1 : filter_bytes;
 
   // ---------------------------------------------------------------------------------------------------- multiply
   logic signed [8:0] value[INPUTS];
@@ -398,8 +400,8 @@ module dla_mac
         .result(result[l])
     );
     assign write[l] = write_s.valid && l < out_step && write_s.output_channel + l < operands.out_channels;
-    assign result_address[l] = (write_s.result + (wide ? 4 * l : l)) & PLACE;
   end
+  assign result_address = write_s.result;
   assign write_wide = wide;
   assign finish_read = leave_s.valid;
   assign partial_address = leave_s.partial;

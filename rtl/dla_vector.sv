@@ -51,7 +51,7 @@ module dla_vector
     input logic [31:0] shift_data[LANES],
     output logic [LANES-1:0] write,
     output logic write_wide,
-    output logic [31:0] result_address[LANES],
+    output logic [31:0] result_address,  // of the first lane; the others follow
     output logic [31:0] result[LANES]
 );
   localparam int unsigned LEAST_FILL = 2, LEAST_DRAIN = 8;
@@ -264,8 +264,8 @@ module dla_vector
         .result(result[l])
     );
     assign write[l] = write_s.valid && write_s.channel + l < operands.out_channels;
-    assign result_address[l] = (write_s.result + (wide_out ? 4 * l : l)) & PLACE;
   end
+  assign result_address = write_s.result;
 
   // ---------------------------------------------------------------------------------------------- the output stage
   // Every lane can rescale; a counter keeps to the rate. `behind` is the time that the stage still needs for the
