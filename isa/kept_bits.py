@@ -22,13 +22,18 @@ def lies_in_sram(register: Register) -> bool:
     return register.name.endswith(("_ADDR", "_PIXEL_STRIDE", "_ROW_STRIDE"))
 
 
+def legal_bits(register: Register) -> int:
+    """The bits of its legal values."""
+    return max(
+        field.low + max(field.highest.bit_length(), (~min(field.lowest, -1)).bit_length()) + (field.lowest < 0)
+        for field in register.fields
+    )
+
+
 def kept_bits(register: Register, address_bits: int = REGISTER_BITS) -> int:
     """How many bits of it, where an address in SRAM has so many."""
     if not is_kept(register):
         return 0
     if lies_in_sram(register):
         return address_bits
-    return sum(
-        max(field.highest.bit_length(), (field.lowest + (field.lowest < 0)).bit_length()) + (field.lowest < 0)
-        for field in register.fields
-    )
+    return legal_bits(register)

@@ -157,6 +157,23 @@ module dla_issue
     assign push[u] = acts && 32'(unit) == u;
   end
 
+  // The operand registers: the bits of legal values, as others are refused.
+  logic writes;
+  logic [OPERAND_INDEX_BITS-1:0] written;
+  logic [31:0] value;
+  assign writes = write_operand || (acts && opcode == OPCODE_CFG);
+  assign {written, value} = write_operand ? {operand_index, operand_value} : {cfg_index, 32'(cfg_value)};
+  for (genvar i = 0; i < OPERAND_COUNT; i++) begin : operand
+    localparam int unsigned BITS = OPERAND_KEPT_BITS[i];
+    logic [BITS-1:0] kept;
+    if (OPERAND_SIGNED[i]) assign words[i] = 32'($signed(kept));
+    else assign words[i] = 32'(kept);
+    always_ff @(posedge clock) begin
+      if (reset) kept <= OPERAND_RESET[i][BITS-1:0];
+      else if (writes && written == OPERAND_INDEX_BITS'(i)) kept <= value[BITS-1:0];
+    end
+  end
+
   assign fetch_index = start ? start_index : acts ? index + 1 : index;
   always_ff @(posedge clock) fetched <= fetch_data;
 
@@ -166,10 +183,7 @@ module dla_issue
       from_queue <= 1'b0;
       {index, limit, spent} <= '0;
       command <= '0;
-      words <= OPERAND_RESET;
     end else begin
-      if (write_operand) words[operand_index] <= operand_value;
-      else if (acts && opcode == OPCODE_CFG) words[cfg_index] <= cfg_value;
       if (start) begin
         running <= 1'b1;
         from_queue <= start_from_queue;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 
 from dlasim.isa import registers
@@ -26,7 +27,7 @@ from dlasim.isa.instructions import (
     ShiftMode,
     Unit,
 )
-from dlasim.isa.kept_bits import is_kept, kept_bits, lies_in_sram
+from dlasim.isa.kept_bits import is_kept, kept_bits, legal_bits, lies_in_sram
 from dlasim.isa.registers import (
     BY_NAME,
     COUNTERS,
@@ -248,6 +249,14 @@ def _operand_registers() -> Iterator[str]:
         row = ", ".join(patterns[start : start + 8])
         yield f"{sv_text.INDENT}{row}{',' if start + 8 < len(patterns) else ''}"
     yield "};"
+    yield ""
+    for name, values in (
+        ("int unsigned OPERAND_KEPT_BITS", [str(legal_bits(register)) for register in OPERANDS]),
+        ("bit OPERAND_SIGNED", [str(int(any(f.signed for f in register.fields))) for register in OPERANDS]),
+    ):
+        yield f"localparam {name}[{len(OPERANDS)}] = '{{"
+        yield from (sv_text.INDENT + line for line in textwrap.wrap(", ".join(values), sv_text.WIDTH - 4))
+        yield "};"
     yield ""
     rows = _grouped((_legal_value(register, "value"), place) for place, register in enumerate(OPERANDS))
     labelled = [([f"{INDEX_BITS}'d{place}" for place in places], legal) for legal, places in rows.items()]
