@@ -415,6 +415,7 @@ module dla_mac
     logic [1:0] blocks;  // that have accumulators
     logic [31:0] lanes, rows_before, lane_bytes;
     dla_mac_results #(
+        .LANES(LANES),
         .BLOCK(BLOCK),
         .RESULT_CYCLES(RESULT_CYCLES),
         .PLACE_BITS(PLACE_BITS),
@@ -555,6 +556,11 @@ module dla_mac
   logic [31:0] outputs_left, inputs_left;
   assign outputs_left = operands.out_channels - group;
   assign inputs_left = operands.in_channels - depth;
-  assign macs = !steps ? 0 : (outputs_left < out_step ? outputs_left : out_step)
-      * (depthwise ? 1 : inputs_left < INPUT_LANES ? inputs_left : INPUT_LANES);
+  // Few bits, for a small multiplier
+  localparam int unsigned STEP_BITS = $clog2(LANES + 1), INPUT_BITS = $clog2(INPUT_LANES + 1);
+  logic [STEP_BITS-1:0] step_outputs;
+  logic [INPUT_BITS-1:0] step_inputs;
+  assign step_outputs = STEP_BITS'(outputs_left < out_step ? outputs_left : out_step);
+  assign step_inputs = INPUT_BITS'(depthwise ? 1 : inputs_left < INPUT_LANES ? inputs_left : INPUT_LANES);
+  assign macs = !steps ? 0 : 32'(step_outputs) * 32'(step_inputs);
 endmodule

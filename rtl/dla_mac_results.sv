@@ -4,6 +4,7 @@
 module dla_mac_results
   import dla_isa::*;
 #(
+    parameter int unsigned LANES = 64,
     parameter int unsigned BLOCK = 32,
     parameter int unsigned RESULT_CYCLES = 0,
     parameter int unsigned PLACE_BITS = 6,
@@ -34,7 +35,8 @@ module dla_mac_results
   logic [63:0] needed;
 
   // ------------------------------------------------------------------------------------------- when a pixel leaves
-  assign lanes = operands.out_channels - group < group_step ? operands.out_channels - group : group_step;
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
+  assign lanes = 32'(LANE_BITS'(operands.out_channels - group < group_step ? operands.out_channels - group : group_step));
   assign needed = 64'(lanes) * 64'(RESULT_CYCLES);
   assign pending = waiting != 0 || closes;
   if (RESULT_CYCLES == 0) begin : unlimited

@@ -271,9 +271,10 @@ module dla_vector
   // Every lane can rescale; a counter keeps to the rate. `behind` is the time that the stage still needs for the
   // results of the steps before, in parts of a cycle; a step with results waits while that is a cycle or more.
   localparam logic [47:0] CYCLE = 48'd65536;
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
   logic output_ready, late_over, result_ends, is_over, written;
   logic [31:0] results;
-  assign results = operands.out_channels - channel < LANES ? operands.out_channels - channel : LANES;
+  assign results = 32'(LANE_BITS'(operands.out_channels - channel < LANES ? operands.out_channels - channel : LANES));
   assign result_ends = write_s.valid && write_s.ends;
   if (REQUANTIZATION_CYCLES == 0 && DIVISION_CYCLES == 0) begin : unlimited_results
     assign output_ready = 1'b1;

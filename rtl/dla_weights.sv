@@ -53,7 +53,8 @@ module dla_weights
   logic [31:0] group_place, record_place, chunk_place, sent_place;
   logic records_done, at_records, finished, active, is_held, chunk_done;
   assign at_records = has_records && !records_done;
-  assign lanes = channels - group < group_step ? channels - group : group_step;
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
+  assign lanes = 32'(LANE_BITS'(channels - group < group_step ? channels - group : group_step));
   assign chunk_bytes = depthwise ? lanes
       : whole ? lanes * (filter_bytes % (1 << $clog2(BANK_BYTES))) : lanes * BANK_BYTES;  // a filter then is shorter than a word
   always_comb begin
