@@ -84,7 +84,8 @@ BLOCKS = {
         fixed={"LANES": 1},
     ),
     "vector_lane": RtlBlock("dla_vector_lane"),
-    "requantizer": RtlBlock("dla_rescale"),
+    "requantizer": RtlBlock("requantizer"),
+    "square": RtlBlock("dla_square"),
     "divider": RtlBlock("dla_divider"),
     "queue": RtlBlock(
         "dla_queue", [{"WIDTH": bits, "DEPTH": depth} for bits, depth in ((64, 1), (64, 2), (64, 4), (32, 8))]

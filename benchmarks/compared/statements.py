@@ -99,7 +99,7 @@ def _of_depths() -> Iterator[tuple[str, str]]:
 
 def _of_area() -> Iterator[tuple[str, str]]:
     config = DlaConfig()
-    bits = slot_bits()
+    bits = slot_bits(config.sram_bytes)
     deep, shallow = (areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, 1))
     yield "slot_bits", f"{bits:,}"
     yield "bit_area", f"{1000 * deep / (4 * bits):.1f}"

@@ -32,6 +32,7 @@ COMPONENTS = {
 DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
 LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
 LANE_DIVISIONS = 1  # likewise
+SQUARE_REQUANTIZATIONS = 3  # that go with a square of OP_E_SQDIFF
 DMA_UNITS = 2  # in and out
 RESULT_FLIP_FLOPS = 394  # of a MAC lane's 458: those behind the accumulator, its requantizer's included
 FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
@@ -129,6 +130,7 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "accumulators": lambda sizes: [1.0, sizes["PLACES"]],
     "vector_lane": _constant,
     "requantizer": _constant,
+    "square": _constant,
     "divider": _constant,
     "queue": _queue,
     "dma_bus": _constant,
@@ -236,12 +238,14 @@ def _mac_area(config: DlaConfig) -> Area:
 
 def _vector_area(config: DlaConfig) -> Area:
     lanes, requantizer, divider = config.elements, block_area("requantizer"), block_area("divider")
-    lane = block_area("vector_lane") - LANE_REQUANTIZATIONS * requantizer - LANE_DIVISIONS * divider
+    square, rate = block_area("square"), config.vector_requantizations
+    lane = block_area("vector_lane") - LANE_REQUANTIZATIONS * requantizer - LANE_DIVISIONS * divider - square
     return (
         block_area("vector", LANES=lanes)
         + block_area("softmax", LANES=lanes)
         + lanes * lane
-        + _shared(config.vector_requantizations, LANE_REQUANTIZATIONS * lanes) * requantizer
+        + _shared(rate, LANE_REQUANTIZATIONS * lanes) * requantizer
+        + _shared(rate / SQUARE_REQUANTIZATIONS, lanes) * square
         + _shared(config.vector_divisions, LANE_DIVISIONS * lanes) * divider
         + _words_area(config, "vector_words", LINE_BUFFER_BYTES=config.line_buffer_bytes)
         + _stages(config, "vector_fill", 2 * _BYTE_BITS * lanes)
