@@ -110,13 +110,6 @@ module dla_mac
   logic [31:0] in_step, out_step, filter_bytes;
   assign depthwise = opcode == OPCODE_OP_DEPTH_CONV;
   assign matrix = opcode == OPCODE_OP_MAT_MUL;
-  assign kernel_height = 32'(window.kernel.height);
-  assign kernel_width = 32'(window.kernel.width);
-  assign out_height = 32'(operands.out_size.height);
-  assign out_width = 32'(operands.out_size.width);
-  assign in_step = depthwise ? operands.in_channels : INPUT_LANES;
-  assign out_step = depthwise ? LANES : OUTPUT_LANES;
-  assign filter_bytes = products.filter_bytes;
   window_t window;
   assign window = matrix ? each_pixel(operands.out_size) : '{
       in_size: operands.in_size,
@@ -126,6 +119,13 @@ module dla_mac
       dilation: operands.dilation,
       pad: operands.pad
   };
+  assign kernel_height = 32'(window.kernel.height);
+  assign kernel_width = 32'(window.kernel.width);
+  assign out_height = 32'(operands.out_size.height);
+  assign out_width = 32'(operands.out_size.width);
+  assign in_step = depthwise ? operands.in_channels : INPUT_LANES;
+  assign out_step = depthwise ? LANES : OUTPUT_LANES;
+  assign filter_bytes = products.filter_bytes;
 
   // ---------------------------------------------------------------------------------- address: the loops, a step
   // Registers have the bits that they can need: of a size, of channels, of an address.
@@ -133,6 +133,7 @@ module dla_mac
   logic [31:0] group, block_row, block_column, row, column, index, tap_row, tap_column, depth, warm_up;
   // Where the group's first filter begins, and how far into it the tap lies: sums of what follows each other in memory
   logic [31:0] weight_group, groups_weights, group_bytes, weight_tap;
+  logic [31:0] group_channel;  // the first lane's of a depthwise convolution
   logic more, bank, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group, ends_block, may_step;
   logic signed [31:0] in_row, in_column;
   logic [31:0] tap, next_row, next_column;
@@ -240,7 +241,7 @@ module dla_mac
 
   // Depthwise: which input channel each lane works on. The first lane's is kept, with how many outputs of that
   // channel came before; the others count on from there, no further than there are lanes.
-  logic [31:0] group_channel, group_before, channel_left;
+  logic [31:0] group_before, channel_left;
   logic [OFFSET_BITS-1:0] fed_offset[LANES], lane_offset[LANES], each, left, next_offset;
   function automatic logic [OFFSET_BITS-1:0] few(input logic [31:0] outputs);
     return outputs > LANES ? '0 : OFFSET_BITS'(outputs);  // 0: more than there are lanes

@@ -49,6 +49,13 @@ module dla_slices
   // Registers have the bits that they can need: of a size, of words of a pixel, of channels.
   localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
   logic [31:0] group, first_row, first_column, row, column, index, slice, sent;
+  // Where the next word lies, its row and its block; from slice to slice they go on by a word
+  typedef struct packed {
+    logic [31:0] place;
+    logic [31:0] row_place;
+  } at_t;
+  at_t at, first, after, block_after, slice_after;
+  logic [31:0] slice_place;
   logic [31:0] run, left, next_row, next_column, step_slice, ahead;
   logic finished, active, run_done, ends_row, ends_block, ends_slices, ends_picture;
   assign run = out_width - column < BLOCK - index ? out_width - column : BLOCK - index;
@@ -65,13 +72,6 @@ module dla_slices
   assign crossed_bytes = active ? 32'(granted) * BANK_BYTES : '0;
   assign run_done = active && 32'(granted) == left;
 
-  // Where the next word lies, its row and its block; from slice to slice they go on by a word
-  typedef struct packed {
-    logic [31:0] place;
-    logic [31:0] row_place;
-  } at_t;
-  at_t at, first, after, block_after, slice_after;
-  logic [31:0] slice_place;
   logic [31:0] next_row_place, next_place;
   assign next_row_place = ends_row ? (at.row_place + walk.row_step) & PLACE : at.row_place;
   assign next_place = ends_row ? next_row_place : (next_word - walk.start) & PLACE;

@@ -51,7 +51,7 @@ module dla_weights
   logic [31:0] group, pixel, chunk, sent, sequence_, used, step_chunk, first, bytes, count, left, stride;
   // Where the group's filters and records, the chunk, and the next word of it lie, each from the one before
   logic [31:0] group_place, record_place, chunk_place, sent_place;
-  logic records_done, at_records, finished, active, is_held, chunk_done;
+  logic records_done, at_records, finished, active, is_held, chunk_done, chunk_fits, ahead_fits;
   assign at_records = has_records && !records_done;
   localparam int unsigned LANE_BITS = $clog2(LANES + 1);
   assign lanes = 32'(LANE_BITS'(channels - group < group_step ? channels - group : group_step));
@@ -79,7 +79,6 @@ module dla_weights
 
   // What is compared with the buffer counts no further than beyond it: the pass's chunks up to this one, and those from the
   // array's to this one.
-  logic chunk_fits, ahead_fits;
   if (BUFFER_BYTES == 0) begin : all_fit
     assign {chunk_fits, ahead_fits} = '1;
   end else begin : some_fit
