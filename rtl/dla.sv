@@ -11,6 +11,7 @@ module dla
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned SRAM_BANDWIDTH = 0,  // of each port and bank; 0: no limit
     parameter int unsigned SRAM_PORTS = 4,
+    parameter int unsigned SRAM_DMA_PORTS = 0,  // of its own for each direction of the DMA
     parameter int unsigned SRAM_BANKS = 8,
     parameter int unsigned LINE_BUFFER_BYTES = 16384,  // of MAC and of VECTOR; 0: no limit
     parameter int unsigned WEIGHT_BUFFER_BYTES = 8192,
@@ -28,6 +29,7 @@ module dla
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,
     parameter int unsigned QUEUE_DEPTH = 4,
+    parameter int unsigned COMPUTE_OVERLAP = 1,
     parameter int unsigned MAC_FILL = 4,
     parameter int unsigned MAC_DRAIN = 6,
     parameter int unsigned VECTOR_FILL = 2,
@@ -36,7 +38,8 @@ module dla
     // What follows: a beat is what one transfer alone moves in a cycle.
     parameter bit LIMITED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < DMA_BANDWIDTH,
     parameter int unsigned BUS_BYTES = LIMITED ? DMA_SHARED_BANDWIDTH : DMA_BANDWIDTH,
-    parameter int unsigned PORT_BYTES = SRAM_BANDWIDTH * (SRAM_PORTS < SRAM_BANKS ? SRAM_PORTS : SRAM_BANKS),
+    parameter int unsigned DMA_WORDS = SRAM_DMA_PORTS != 0 ? 1 : SRAM_PORTS,  // of a transfer in a cycle
+    parameter int unsigned PORT_BYTES = SRAM_BANDWIDTH * (DMA_WORDS < SRAM_BANKS ? DMA_WORDS : SRAM_BANKS),
     parameter int unsigned BEAT_BYTES = PORT_BYTES != 0 && PORT_BYTES < BUS_BYTES ? PORT_BYTES : BUS_BYTES
 ) (
     input logic clock,
@@ -142,6 +145,7 @@ module dla
       .ISSUE_CYCLES(ISSUE_CYCLES),
       .CHECK_CYCLES(CHECK_CYCLES),
       .QUEUE_DEPTH(QUEUE_DEPTH),
+      .COMPUTE_OVERLAP(COMPUTE_OVERLAP),
       .FINGERPRINT(FINGERPRINT)
   ) issue (
       .clock,
@@ -317,7 +321,7 @@ module dla
     end else begin : shared
       dla_dma_words #(
           .BANK_BYTES(SRAM_BANDWIDTH),
-          .PORTS(SRAM_PORTS),
+          .PORTS(DMA_WORDS),
           .BEAT_BYTES(BEAT_BYTES)
       ) carrier (
           .clock,
@@ -351,6 +355,7 @@ module dla
     dla_ports #(
         .BANK_BYTES(SRAM_BANDWIDTH),
         .PORTS(SRAM_PORTS),
+        .OWN_PORTS(2 * SRAM_DMA_PORTS),
         .BANKS(SRAM_BANKS),
         .UNITS(UNIT_COUNT),
         .SLOTS(SLOTS)

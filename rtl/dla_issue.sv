@@ -12,6 +12,7 @@ module dla_issue
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
     parameter int unsigned QUEUE_DEPTH = 4,
+    parameter int unsigned COMPUTE_OVERLAP = 1,  // 0: MAC and VECTOR take turns
     parameter logic [31:0] FINGERPRINT = '0
 ) (
     input logic clock,
@@ -135,7 +136,10 @@ module dla_issue
     case (opcode)
       OPCODE_WAIT: held = remaining[wait_unit] > most_outstanding;
       OPCODE_IRQ, OPCODE_HALT: held = !units_idle_next;
-      default: held = is_operation && remaining[unit[1:0]] >= 9'(QUEUE_DEPTH);
+      default:
+      held = is_operation && (remaining[unit[1:0]] >= 9'(QUEUE_DEPTH)
+          || (COMPUTE_OVERLAP == 0 && unit == UNIT_MAC && remaining[UNIT_VECTOR[1:0]] != 0)
+          || (COMPUTE_OVERLAP == 0 && unit == UNIT_VECTOR && remaining[UNIT_MAC[1:0]] != 0));
     endcase
   end
 

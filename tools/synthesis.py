@@ -64,8 +64,6 @@ def _port_sizes(*sizes: tuple[int, int, int]) -> list[Parameters]:
 _PORTS = {"BANK_BYTES": 16}  # with a limit, as on the default machine
 _WORDS = {"BANK_BYTES": 16, "PORTS": 4, "LINE_BUFFER_BYTES": 16384}
 _MAC_WORDS = {"INPUT_LANES": 1, **_WORDS, "WEIGHT_BUFFER_BYTES": 8192, "BLOCK": 32}
-_SMALL_WORDS = {"BANK_BYTES": 8, "PORTS": 1, "LINE_BUFFER_BYTES": 4096}
-_LARGE_WORDS = {"BANK_BYTES": 64, "PORTS": 8, "LINE_BUFFER_BYTES": 65536}
 
 
 def _carriers(*sizes: tuple[int, int, int]) -> list[Parameters]:
@@ -119,8 +117,6 @@ BLOCKS = {
         "dla_mac_traffic",
         [
             _MAC_WORDS,
-            _MAC_WORDS | _SMALL_WORDS | {"INPUT_LANES": 4},
-            _MAC_WORDS | _LARGE_WORDS | {"INPUT_LANES": 8, "BLOCK": 8},
             _MAC_WORDS | {"LINE_BUFFER_BYTES": 0},
             _MAC_WORDS | {"WEIGHT_BUFFER_BYTES": 0},
         ],
@@ -128,7 +124,7 @@ BLOCKS = {
     ),
     "vector_words": RtlBlock(
         "dla_vector_traffic",
-        [_WORDS, _SMALL_WORDS, _LARGE_WORDS, _WORDS | {"LINE_BUFFER_BYTES": 0}],
+        [_WORDS, _WORDS | {"LINE_BUFFER_BYTES": 0}],
         watched=("crossed_bytes",),
     ),
     "dma_words": RtlBlock(

@@ -113,9 +113,8 @@ def _crossbar(sizes: Parameters) -> Terms:
 
 
 def _words(sizes: Parameters) -> Terms:
-    """Bits of an address without those within a word, and the comparisons with a buffer that has a limit."""
-    limits = [float(sizes[name] > 0) for name in _BUFFERS if name in sizes]
-    return [1.0, 32 - math.log2(sizes["BANK_BYTES"]), *limits]
+    """A comparison with each buffer that has a limit; the width of words changes little."""
+    return [1.0, *(float(sizes[name] > 0) for name in _BUFFERS if name in sizes)]
 
 
 def _dma_words(sizes: Parameters) -> Terms:

@@ -97,7 +97,7 @@ MUTATIONS = (
 
 # Mistakes in what limits a machine
 LIMIT_MUTATIONS = (
-    Mutation("number of ports", "dla_ports.sv", "p < PORTS", "p < 1"),
+    Mutation("number of ports", "dla_ports.sv", "p < 32'(OWN_PORTS) + PORTS", "p < 1"),
     Mutation("conflicts of banks", "dla_ports.sv", " && !used[bank[k][j]]", ""),
     Mutation("turns at the ports", "dla_ports.sv", "next_turn = u + 1'b1", "next_turn = '0"),
     Mutation("rows that cross again", "dla_fitting.sv",
