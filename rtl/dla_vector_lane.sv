@@ -35,16 +35,22 @@ module dla_vector_lane
 
   // ------------------------------------------------------------------- enter: to the scale of a sum, or otherwise
   // Shifts of words take the same way, and are not multiplied.
-  logic signed [31:0] centred, centred2, aligned, aligned2, entered, plain[ALIGN];
-  logic shifts;
+  logic signed [8:0] centred, centred2;  // of bytes
+  logic signed [9:0] wide_centred, magnitude;
+  logic signed [31:0] aligned, aligned2, entered, plain[ALIGN];
+  logic shifts, is_less, divides;
   logic signed [6:0] right;
+  assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
   assign shifts = opcode == OPCODE_OP_E32_SHIFT;
   assign right = mode == SHIFT_LEFT ? '0 : -7'(operands.shift_amount[4:0]);
-  assign centred = in - operands.in_zp;
-  assign centred2 = in2 - operands.in2_zp;
+  assign centred = 9'($signed(in[7:0])) - 9'($signed(operands.in_zp[7:0]));
+  assign centred2 = 9'($signed(in2[7:0])) - 9'($signed(operands.in2_zp[7:0]));
+  assign wide_centred = 10'(centred);
+  assign magnitude = centred < 0 ? -wide_centred : wide_centred;
+  assign is_less = $signed(in[7:0]) < $signed(in2[7:0]);
   dla_rescale align (
       .clock,
-      .value(shifts ? in : centred),
+      .value(shifts ? in : 32'(centred)),
       .left(!shifts ? operands.left_shift[4:0] : mode == SHIFT_LEFT ? operands.shift_amount[4:0] : '0),
       .shift(shifts ? right : operands.in_shift[6:0]),
       .only_shifts(shifts),
@@ -56,7 +62,7 @@ module dla_vector_lane
   );
   dla_rescale align2 (
       .clock,
-      .value(centred2),
+      .value(32'(centred2)),
       .left(operands.left_shift[4:0]),
       .shift(operands.in2_shift[6:0]),
       .only_shifts(1'b0),
@@ -71,11 +77,12 @@ module dla_vector_lane
     case (opcode)
       OPCODE_OP_FILL: entered = operands.fill_value;
       OPCODE_OP_E32_ADD: entered = in + in2;
-      OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU: entered = centred;
-      OPCODE_OP_E_MUL: entered = 32'($signed(centred[8:0])) * 32'($signed(centred2[8:0]));  // of bytes
-      OPCODE_OP_E_ABS: entered = centred < 0 ? -centred : centred;
-      OPCODE_OP_C_MIN: entered = in < in2 ? in : in2;
-      OPCODE_OP_C_MAX: entered = in > in2 ? in : in2;
+      OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU: entered = 32'(centred);
+      OPCODE_OP_E_MUL: entered = 32'(18'(centred) * 18'(centred2));
+      OPCODE_OP_E_ABS: entered = 32'(magnitude);
+      OPCODE_OP_C_MIN: entered = is_less ? in : in2;
+      OPCODE_OP_C_MAX: entered = is_less ? in2 : in;
+      OPCODE_OP_POOL: entered = mode == POOL_MAX || divides ? in : 32'(centred);
       default: entered = in;
     endcase
   end
@@ -85,39 +92,32 @@ module dla_vector_lane
   end
 
   // --------------------------------------------------------------------------------------------------- compute
-  logic signed [31:0] value, next_value, present, pooled, difference;
+  logic signed [31:0] value, next_value, present, pooled, total;
   assign present = plain[ALIGN-1];
-  assign difference = aligned - aligned2;
+  assign total = aligned + (opcode == OPCODE_OP_E_ADD ? aligned2 : ~aligned2) + 32'(opcode != OPCODE_OP_E_ADD);
   assign element = present[7:0];
   always_comb begin
     pooled = first ? (mode == POOL_MAX ? -128 : 0) : value;
-    if (meets)
-      case (mode)
-        POOL_MAX: pooled = larger(pooled, present);
-        POOL_AVERAGE, POOL_AVERAGE_UP: pooled = pooled + present;
-        default: pooled = pooled + present - operands.in_zp;
-      endcase
+    if (meets) pooled = mode == POOL_MAX ? larger(pooled, present) : pooled + present;
   end
 
   always_comb begin
     case (opcode)
       OPCODE_OP_E32_SHIFT: next_value = aligned;
       OPCODE_OP_POOL: next_value = pooled;
-      OPCODE_OP_E_ADD: next_value = aligned + aligned2;
-      OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: next_value = difference;
+      OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: next_value = total;
       default: next_value = present;
     endcase
   end
   always_ff @(posedge clock) if (compute) value <= next_value;
 
   // ---------------------------------------------------------------------------------------------------- finish
-  logic is_negative, from_record, is_share, divides;
+  logic is_negative, from_record, is_share;
   logic signed [31:0] multiplier, square, rescaled, average;
   logic signed [6:0] shift;
   assign is_share = opcode == OPCODE_OP_SOFTMAX;
   assign is_negative = opcode == OPCODE_OP_ACT_LRELU && value < 0;
   assign from_record = opcode == OPCODE_OP_REQUANT && by_channel;
-  assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
   assign shift = from_record ? limit_shift(record_shift) : is_share ? -7'(reciprocal_right)
       : is_negative ? operands.in_shift[6:0] : operands.out_shift[6:0];
   always_ff @(posedge clock)
