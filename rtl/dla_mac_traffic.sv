@@ -101,29 +101,32 @@ module dla_mac_traffic
   request_t pixels_request, slices_request;
   assign sliced = serves && !depthwise;
   // Depthwise: the input channels that a group of outputs reads. Of the first one `fed_before` outputs are in groups
-  // before, and each group adds to that; the divisions are of numbers of lanes.
-  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
-  logic input_ends, is_spread;  // a channel has more outputs than there are lanes
-  logic [31:0] input_group, input_left, last_before, fed_first, fed_before, fed_last, each_before, each_channels;
-  logic [LANE_BITS-1:0] of_channel;
-  logic [31:0] per_input;
-  assign per_input = depthwise ? products.outputs_each : 32'd1;
+  // before, and each group adds to that as many whole channels as have all of their outputs in it, and the rest.
+  logic input_ends, goes_on;
+  logic [31:0] input_group, input_left, fed_first, fed_before, fed_last, next_before, each_before, each_channels;
   assign input_left = operands.out_channels - input_group;
-  assign is_spread = per_input > LANES;
-  assign of_channel = is_spread ? LANE_BITS'(1) : LANE_BITS'(per_input);
-  assign each_channels = is_spread ? '0 : LANES / 32'(of_channel);
-  assign each_before = is_spread ? LANES : LANES % 32'(of_channel);
-  assign last_before = fed_before + (input_left < LANES ? input_left : LANES) - 1;
-  assign fed_last = fed_first + (is_spread ? 32'(last_before >= per_input)
-      : (last_before % (2 << LANE_BITS)) / 32'(of_channel));
+  always_comb begin
+    each_channels = '0;
+    each_before = LANES;
+    for (int unsigned outputs = 1; outputs <= LANES; outputs++) begin
+      if (products.outputs_each == outputs) begin
+        each_channels = LANES / outputs;
+        each_before = LANES % outputs;
+      end
+    end
+  end
+  assign next_before = (fed_before + each_before) & PLACE;
+  assign goes_on = next_before >= products.outputs_each;  // into the channel after those
+  always_comb begin
+    if (input_left <= LANES) fed_last = operands.in_channels - 1;
+    else if (next_before == 0) fed_last = fed_first + each_channels - 1;
+    else fed_last = fed_first + each_channels + 32'(next_before > products.outputs_each);
+  end
   always_ff @(posedge clock) begin
     if (reset) {fed_first, fed_before} <= '0;
-    else if (input_ends && fed_before + each_before >= per_input) begin
-      fed_first <= fed_first + each_channels + 1;
-      fed_before <= fed_before + each_before - per_input;
-    end else if (input_ends) begin
-      fed_first <= fed_first + each_channels;
-      fed_before <= fed_before + each_before;
+    else if (input_ends) begin
+      fed_first <= (fed_first + each_channels + 32'(goes_on)) & PLACE;
+      fed_before <= goes_on ? (next_before - products.outputs_each) & PLACE : next_before;
     end
   end
   dla_raster #(
