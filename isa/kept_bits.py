@@ -1,5 +1,5 @@
-"""The bits of an operand register that a unit's queue keeps for a waiting operation: those of legal values. Of
-addresses and distances in SRAM as many as its size needs."""
+"""The bits of an operand register that a unit's queue keeps for a waiting operation: those of legal values.
+Of addresses and distances in SRAM as many as its size needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def lies_in_sram(register: Register) -> bool:
 def legal_bits(register: Register) -> int:
     """The bits of its legal values."""
     return max(
-        field.low + max(field.highest.bit_length(), (~min(field.lowest, -1)).bit_length()) + (field.lowest < 0)
+        field.low
+        + max(field.highest.bit_length(), (~min(field.lowest, -1)).bit_length())
+        + (field.lowest < 0)
         for field in register.fields
     )
 

@@ -326,7 +326,9 @@ def _slot(kind: str, sources: dict[str, str], chosen: list[Register]) -> Iterato
     """The bits of the registers that a queue keeps, taken from the file, and as registers again."""
     names = {r.name.removeprefix("DMA_IN_").lower(): r for r in chosen}
     kept = {name: register for name, register in names.items() if is_kept(register)}
-    yield from sv_text.comment("What its queue keeps of them: the bits of legal values, of places in SRAM those of `place`.")
+    yield from sv_text.comment(
+        "What its queue keeps of them: the bits of legal values, of places in SRAM those of `place`."
+    )
     members = [(f"logic [{kept_bits(register) - 1}:0]", name) for name, register in kept.items()]
     yield from sv_text.structure(f"{kind}_slot_t", members)
     for function, prefix in sources.items():

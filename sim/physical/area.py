@@ -39,8 +39,9 @@ FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
 _HALVES = 2  # of the accumulators: one adds up while the other's results leave
 _BYTE_BITS, _SUM_BITS = 8, 32
 _BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
-# What a queue keeps besides registers: values with the bits of an address, and bits. Of a transfer the merged run and two
-# flags; of an operation opcode and fields, how far its windows lie apart, and of MAC three products more.
+# What a queue keeps besides registers: values with the bits of an address, and bits. Of a transfer the merged
+# run and two flags; of an operation opcode and fields, how far its windows lie apart, and of MAC three
+# products more.
 _MULTIPLIED = {
     Unit.DMA_IN: (0, 34), Unit.DMA_OUT: (0, 34), Unit.MAC: (8, 12 + 33), Unit.VECTOR: (5, 12 + 33),
 }  # fmt: skip

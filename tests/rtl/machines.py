@@ -88,7 +88,14 @@ MUTANT_LIMITS = {
 
 def machine(name: str) -> DlaConfig:
     """One of them by name."""
-    limited = LIMITED | OWN_PORTS | LARGE_LIMITED | RESULTS_ALONE | ODD_LIMITED | {"mutant with limits": MUTANT_LIMITS}
+    limited = (
+        LIMITED
+        | OWN_PORTS
+        | LARGE_LIMITED
+        | RESULTS_ALONE
+        | ODD_LIMITED
+        | {"mutant with limits": MUTANT_LIMITS}
+    )
     described = (MACHINES | LARGE | limited | {"mutant": MUTANT})[name]
     limits = {} if name in limited else IDEAL
     return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits, **described)

@@ -54,7 +54,9 @@ def test_flip_flops_are_a_part_of_a_block(point: area.SynthesisPoint) -> None:
 
 def test_queue_keeps_what_the_rtl_keeps() -> None:
     """By the structures of the packages, where an address has all of its 32 bits."""
-    package = "".join((ROOT / "rtl" / f"dla_{name}.sv").read_text(encoding="utf-8") for name in ("isa", "words"))
+    package = "".join(
+        (ROOT / "rtl" / f"dla_{name}.sv").read_text(encoding="utf-8") for name in ("isa", "words")
+    )
 
     def width(name: str) -> int:
         (body,) = re.findall(rf"typedef struct packed \{{([^}}]*)\}} {name}_t;", package)
