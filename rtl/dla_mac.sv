@@ -374,7 +374,8 @@ module dla_mac
     end else begin : without_tree
       assign sum = 32'(product[OWN]);
     end
-    dla_mac_lane tail (
+    logic signed [31:0] newest;
+    dla_mac_lane adder (
         .clock,
         .tree(tree_s.valid),
         .accumulate(accumulate_s.valid),
@@ -382,10 +383,15 @@ module dla_mac
         .accumulate_again,
         .growing(growing[l]),
         .added(added[l]),
+        .newest,
+        .sum
+    );
+    dla_mac_result tail (
+        .clock,
         .start(start_s.valid),
         .start_again,
+        .newest,
         .complete(complete[l]),
-        .sum,
         .init,
         .wide,
         .by_channel,

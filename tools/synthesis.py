@@ -76,6 +76,7 @@ UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_ma
 BLOCKS = {
     "pe": RtlBlock("dla_mac_pe"),
     "mac_lane": RtlBlock("dla_mac_lane"),
+    "mac_result": RtlBlock("dla_mac_result"),
     "accumulators": RtlBlock(
         "dla_accumulators",
         [{"PLACES": 8, "PLACE_BITS": 3}, {"PLACES": 64, "PLACE_BITS": 6}],
@@ -101,7 +102,7 @@ BLOCKS = {
     "softmax": RtlBlock("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": RtlBlock(
         "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)),
-        ("dla_mac_lane", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic", "dla_accumulators"),
+        ("dla_mac_lane", "dla_mac_result", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic", "dla_accumulators"),
         fixed=_PORTS | {"RESULT_CYCLES": 16384},
     ),
     "mac_results": RtlBlock("dla_mac_results", [{"RESULT_CYCLES": 16384}]),

@@ -34,7 +34,6 @@ LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
 LANE_DIVISIONS = 1  # likewise
 SQUARE_REQUANTIZATIONS = 3  # that go with a square of OP_E_SQDIFF
 DMA_UNITS = 2  # in and out
-RESULT_FLIP_FLOPS = 394  # of a MAC lane's 458: those behind the accumulator, its requantizer's included
 FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
 _HALVES = 2  # of the accumulators: one adds up while the other's results leave
 _BYTE_BITS, _SUM_BITS = 8, 32
@@ -127,6 +126,7 @@ def _dma_words(sizes: Parameters) -> Terms:
 _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "pe": _constant,
     "mac_lane": _constant,
+    "mac_result": _constant,
     "accumulators": lambda sizes: [1.0, sizes["PLACES"]],
     "vector_lane": _constant,
     "requantizer": _constant,
@@ -188,10 +188,8 @@ def mac_lanes(config: DlaConfig) -> int:
 
 
 def flip_flops_behind_sums(config: DlaConfig) -> float:
-    """Those of a machine that a result passes once; its lanes share requantizers."""
-    lanes, requantizer = mac_lanes(config), block_area("requantizer").flip_flops
-    shared = _shared(config.mac_results, lanes)
-    return lanes * (RESULT_FLIP_FLOPS - requantizer) + shared * requantizer
+    """Those of a machine that a result passes once, which its lanes share."""
+    return _shared(config.mac_results, mac_lanes(config)) * block_area("mac_result").flip_flops
 
 
 def accumulator_words(config: DlaConfig) -> int:
@@ -213,17 +211,16 @@ def _accumulators_area(config: DlaConfig) -> Area:
 
 
 def _mac_area(config: DlaConfig) -> Area:
-    """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer. An array for
+    """Each lane of the RTL leads its sums to results; a machine with an output stage shares fewer ways. An array for
     several pixels at a time, which the RTL has not, counts as one with as many times the output lanes."""
     inputs, outputs = config.lanes
     lanes, pixels = mac_lanes(config), math.prod(config.pixel_tile)
-    requantizers = _shared(config.mac_results, lanes)
-    lane = block_area("mac_lane") - block_area("requantizer")
+    results = _shared(config.mac_results, lanes)
     return (
         block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * pixels)
         + config.pes * block_area("pe")
-        + lanes * lane
-        + requantizers * block_area("requantizer")
+        + lanes * block_area("mac_lane")
+        + results * block_area("mac_result")
         + (block_area("mac_results") if _results_may_wait(config) else Area())
         + _words_area(
             config,
@@ -232,7 +229,7 @@ def _mac_area(config: DlaConfig) -> Area:
             WEIGHT_BUFFER_BYTES=config.weight_buffer_bytes,
         )
         + _stages(config, "mac_fill", _BYTE_BITS * (inputs * pixels + inputs * outputs))
-        + _stages(config, "mac_drain", _SUM_BITS * requantizers)
+        + _stages(config, "mac_drain", _SUM_BITS * results)
     )
 
 

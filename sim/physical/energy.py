@@ -103,7 +103,7 @@ class EnergyModel:
         """Picojoules of the flip-flops of each operation's unit while it runs. Registers behind an
         accumulator have a clock only where a result passes, and of a lane's accumulators only one has it."""
         unit = plan.costs.unit[: plan.operations]
-        passed = area.RESULT_FLIP_FLOPS * np.where(unit == Unit.MAC, requantizations, 0)
+        passed = area.block_area("mac_result").flip_flops * np.where(unit == Unit.MAC, requantizations, 0)
         clocked = self._flip_flops()[unit] * (plan.timeline.end - plan.timeline.start)
         energies: NDArray[np.float64] = self._pj("flip_flop_clock_pj") * (clocked + passed)
         return energies

@@ -56,7 +56,7 @@ MUTATIONS = (
     Mutation("drain", "dla_mac.sv",
              "cool_down == DRAIN - LEAST_DRAIN", "cool_down == DRAIN - LEAST_DRAIN + 1"),
     Mutation("accumulator's start", "dla_mac_lane.sv", "accumulate_first ? 0 : accumulator", "accumulator"),
-    Mutation("clamp", "dla_mac_lane.sv", "clamp(rounded, lowest, highest)", "rounded"),
+    Mutation("clamp", "dla_mac_result.sv", "clamp(rounded, lowest, highest)", "rounded"),
     Mutation("weight's sign", "dla_mac_pe.sv",
              "17'(value) * 17'(weight)", "17'(value) * 17'($unsigned(weight))"),
     Mutation("weight's zero point", "dla_mac.sv", " - operands.weight_zp", ""),
