@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dlasim.quantization.quantizing import quantize
     from dlasim.quantization.torch_export import from_torch
     from dlasim.result import RunResult
+    from dlasim.session import Session
     from dlasim.sim.configuration.config import DlaConfig
     from dlasim.sweeps.evaluation.explorer import Explorer, MachineResult
     from dlasim.sweeps.results.sweep_result import SweepResult
@@ -30,6 +31,7 @@ __all__ = [
     "MachineResult",
     "RunError",
     "RunResult",
+    "Session",
     "SweepResult",
     "compile",
     "confirm",
@@ -54,6 +56,7 @@ _MODULES = {
     "MachineResult": "dlasim.sweeps.evaluation.explorer",
     "RunError": "dlasim.errors",
     "RunResult": "dlasim.result",
+    "Session": "dlasim.session",
     "SweepResult": "dlasim.sweeps.results.sweep_result",
     "from_torch": "dlasim.quantization.torch_export",
     "quantize": "dlasim.quantization.quantizing",

@@ -30,7 +30,7 @@ from dlasim.loading import (
     open_located,
     split_choices,
 )
-from dlasim.result import RunResult
+from dlasim.result import RunResult, complete
 from dlasim.sim.execution.executor import Executor, make_executor
 from dlasim.sim.execution.runner import Simulation
 
@@ -58,13 +58,16 @@ def model(
     alpha: float | None = None,
     resolution: int | None = None,
     classes: int | None = None,
+    layers: int | None = None,
+    context: int | None = None,
     seed: int = 0,
     on_operator: Callable[[str], None] | None = None,
 ) -> Path:
     """Write a built-in network as an int8 .tflite file; returns its path, by default NAME.tflite.
 
-    The weights are random. `alpha` and `resolution` are the width and the image size of a MobileNet. Building
-    a large network takes seconds; `on_operator` is called with the name of each operator.
+    The weights are random. `alpha` and `resolution` are the width and the image size of a MobileNet, `layers`
+    and `context` the depth of a language model and the tokens that it remembers. Building a large network
+    takes seconds; `on_operator` is called with the name of each operator.
 
     >>> import dlasim
     >>> dlasim.model("mnist", "digits.tflite").name
@@ -73,7 +76,10 @@ def model(
     from dlasim.sweeps.definition.models import topology_file
     from dlasim.system.fileio import atomic_write, read_file
 
-    given = {"alpha": alpha, "resolution": resolution, "classes": classes, "seed": seed or None}
+    given = {
+        "alpha": alpha, "resolution": resolution, "classes": classes, "layers": layers, "context": context,
+        "seed": seed or None,
+    }  # fmt: skip
     chosen = {key: value for key, value in given.items() if value is not None}
     made = topology_file(name, chosen, on_operator)
     target = Path(f"{name}.tflite" if path is None else path)
@@ -239,21 +245,7 @@ def run(
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
     last = inferences[-1]
     figures = report(loaded.program, loaded.config, last, seconds)
-    return _result(RunResult(last.outputs, cast("Report", figures), last, loaded), warnings)
-
-
-def _result(result: RunResult, warnings: list[str]) -> RunResult:
-    """Add all warnings to the result and its report."""
-    from dlasim.sim.execution.unwritten import unwritten_outputs
-
-    result.unwritten = unwritten_outputs(result.loaded.program, result.inference)
-    lowered = result.loaded.lowered
-    result.report["left_out"] = list(lowered.network.left_out) if lowered else []
-    result.report["warnings"] = warnings + [str(output) for output in result.unwritten]
-    missing = {output.name: output.missing_bytes for output in result.unwritten}
-    for output in result.report["outputs"]:
-        output["unwritten_bytes"] = missing.get(output["name"], 0)
-    return result
+    return complete(RunResult(last.outputs, cast("Report", figures), last, loaded), warnings)
 
 
 def _run_on_board(
@@ -271,7 +263,7 @@ def _run_on_board(
     chosen = on_board.host_options(inferences=max(repeat, 1), **host_options)
     done, figures = on_board.run_loaded(loaded, executor, arrays, chosen)
     result = RunResult(done.inference.outputs, cast("Report", figures), done.inference, loaded, done)
-    return _result(result, warnings + on_board.rtl_warnings(done.rtl))
+    return complete(result, warnings + on_board.rtl_warnings(done.rtl))
 
 
 def inspect(model: str | Path) -> dict[str, Any]:

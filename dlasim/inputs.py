@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,9 +82,16 @@ def _fit(tensor: TensorDescriptor, item: Given, input_range: InputRange) -> NDAr
         return array
     if array.dtype.kind == "f" and dtype.kind == "f":
         return _convert(array, tensor, origin)
+    if array.dtype.kind in "iu" and dtype.kind in "iu" and not tensor.scale and _fits(array, dtype):
+        return array.astype(dtype)  # such as positions and numbers of tokens
     if array.dtype.kind == "f" and _takes_floats(tensor):
         return _quantize(array, tensor, origin)
     raise _mismatch(tensor, origin, array)
+
+
+def _fits(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    limits = np.iinfo(dtype)
+    return not array.size or bool(limits.min <= array.min() and array.max() <= limits.max)
 
 
 def _takes_floats(tensor: TensorDescriptor) -> bool:
@@ -143,6 +151,15 @@ def load_npy(path: str | Path) -> NDArray[Any]:
     if array.dtype.kind not in "iufb":
         raise InputError(f"{path}: expected numbers, got an array of {array.dtype}")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a `.npz` file by name; that of a `.npy` file has no name."""
+    try:
+        found = np.load(io.BytesIO(read_file(path)), allow_pickle=False)
+        return {"": found} if isinstance(found, np.ndarray) else {name: found[name] for name in found.files}
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile):
+        raise InputError(f"{path} is not a .npz or .npy file of numbers") from None
 
 
 def save_npy(array: NDArray[Any]) -> bytes:

@@ -160,3 +160,17 @@ class RunResult:
             for name, text in self._headline().items()
         )
         return f"<table>{rows}</table>{html_table(self.layers)}"
+
+
+def complete(result: RunResult, warnings: list[str]) -> RunResult:
+    """Add all warnings to the result and its report."""
+    from dlasim.sim.execution.unwritten import unwritten_outputs
+
+    result.unwritten = unwritten_outputs(result.loaded.program, result.inference)
+    lowered = result.loaded.lowered
+    result.report["left_out"] = list(lowered.network.left_out) if lowered else []
+    result.report["warnings"] = warnings + [str(output) for output in result.unwritten]
+    missing = {output.name: output.missing_bytes for output in result.unwritten}
+    for output in result.report["outputs"]:
+        output["unwritten_bytes"] = missing.get(output["name"], 0)
+    return result

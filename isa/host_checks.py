@@ -334,7 +334,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "recurrent_sums.elements == 4 * output.elements", "recurrent_sums must have four for each output"
         ),
         Rule("cell.elements == output.elements", "cell must have the output's elements"),
-        _new_state("cell"),
+        Rule("new_cell.elements == output.elements", "new_cell must have the output's elements"),
         Rule("table.elements == 256", "table must have 256 elements"),
         Rule(
             "first_row + (output.shape[0] - 1) * row_step < input_sums.shape[0]",
@@ -467,6 +467,18 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "output.elements == indices.elements // indices.back[0] "
             "* product(input, indices.back[0], input.rank)",
             "output must have an entry for each index",
+        ),
+    ),
+    "UPDATE_SLICE": (
+        *_same_type("input", "update"),
+        *_not_empty("update"),
+        _SAME_ELEMENTS,
+        Rule("input.rank > 0 and update.rank == input.rank", "input and update must have as many dimensions"),
+        Rule("start.elements == input.rank", "start must have a word for each dimension"),
+        Rule(
+            "update.shape[k] <= input.shape[k]",
+            "update must not be larger than the input",
+            _ALL_DIMENSIONS,
         ),
     ),
     "DECODE_BOXES": (

@@ -263,6 +263,7 @@ def _function(values: type[enum.IntEnum]) -> Attribute:
     return Attribute("function", "what to compute", values=values, least=min(values), greatest=max(values))
 
 
+_SEGMENTS = "[256]: 65536 / (1 + exp(-k / 24)), and in the 10 bits above 16 the difference to the next"
 _INT16_IN = HostOperand("input", ("int16",), "NHWC")
 _INT16_OUT = HostOperand("output", ("int16",), "the result")
 _WIDE_RECORDS = HostOperand(
@@ -797,24 +798,24 @@ HOST_OPERATORS = (
         46,
         "One step of a long short-term memory. limit16 limits to int16. For gate g of each unit, v is "
         "limit16(limit16(requant(its input sum, input of g)) + limit16(requant(its recurrent sum, recurrent "
-        "of g))). Gates 0 (input), 1 (forget) and 3 (output) are logistic(3 * v), gate 2 (candidate) is "
+        "of g))). Gates 0 (input), 1 (forget) and 2 (output) are logistic(3 * v), gate 3 (candidate) is "
         "tanh(3 * v). The new cell is limit16(limit16(requant(forget * cell, forget)) + "
         "limit16(requant(input * candidate, update))), limited to -cell_clip and cell_clip. The result is "
         "requant(output * tanh((tanh_factor * new cell) >> tanh_shift, rounded half up), output) + "
         "output_zero_point, limited to int8. Both functions are linear between the entries of the table. "
-        "For a = |x| and n bits, t_n = (table[k] << n) + (a & (2^n - 1)) * (table[k + 1] - table[k]) with "
-        "k = a >> n; from k = 255 on t_9 is 0x7FFF << 10 and t_8 is 0xFFFF << 8. logistic(x) is "
-        "(t_9 + 512) >> 10, below 0 (2^25 - t_9 + 511) >> 10. tanh(x) is (t_8 - 2^23 + 128) >> 8, below 0 "
-        "(2^23 - t_8 + 127) >> 8.",
+        "For a = |x| and n bits, t_n = (low << n) + (a & (2^n - 1)) * high, with low the low 16 bits of "
+        "table[k], high the 10 bits above, and k = a >> n; from k = 255 on, t_9 is 0x7FFF << 10, "
+        "t_8 is 0xFFFF << 8. logistic(x) is (t_9 + 512) >> 10, below 0 (2^25 - t_9 + 511) >> 10. tanh(x) is "
+        "(t_8 - 2^23 + 128) >> 8, below 0 (2^23 - t_8 + 127) >> 8.",
         (
             HostOperand("input_sums", _INT32, "[rows, 4 * units]: of all steps, gate by gate"),
             HostOperand("recurrent_sums", _INT32, "[batch, 4 * units]: of the last output, gate by gate"),
-            HostOperand("cell", ("int16",), "[batch, units]"),
-            HostOperand("table", _INT32, "[256]: 65536 / (1 + exp(-k / 24))"),
+            HostOperand("cell", _INT32, "[batch, units]: of 16 bits"),
+            HostOperand("table", _INT32, _SEGMENTS),
         ),
         (
             HostOperand("output", _INT8, "[batch, units]"),
-            HostOperand("new_cell", ("int16",), "the tensor that is also the input cell"),
+            HostOperand("new_cell", _INT32, "[batch, units]"),
         ),
         (
             Attribute("first_row", "row of input_sums of the first batch", least=0),
@@ -931,7 +932,7 @@ HOST_OPERATORS = (
         "The functions of LSTM_CELL: function((factor * x >> shift, rounded half up)).",
         (
             HostOperand("input", ("int16",), "any shape"),
-            HostOperand("table", _INT32, "[256]: 65536 / (1 + exp(-k / 24))"),
+            HostOperand("table", _INT32, _SEGMENTS),
         ),
         (HostOperand("output", ("int16",), "scale 1/32768"),),
         (
@@ -1057,6 +1058,19 @@ HOST_OPERATORS = (
         ),
         (HostOperand("output", ("int8", "float32"), "the input's type"),),
         firmware="resize_float",
+    ),
+    HostOperator(
+        "UPDATE_SLICE",
+        62,
+        "The input, and over it update, from the index start on, which is moved inside where update would "
+        "stand out. The output may have the input's bytes: then only those of update are written.",
+        (
+            HostOperand("input", _ANY, "any shape"),
+            HostOperand("update", _ANY, "the input's type and rank, no dimension larger"),
+            HostOperand("start", _INDEX, "[rank]: where its first element goes"),
+        ),
+        (HostOperand("output", _ANY, "the input's type and shape"),),
+        firmware="update_slice",
     ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}

@@ -18,6 +18,7 @@ TABLE_BYTES = 256
 INT8_BYTES = 1
 INT32_BYTES = 4
 EXPONENTIALS_BYTES = 256 * INT32_BYTES
+SEGMENTS_BYTES = 256 * INT32_BYTES
 SOFTMAX_PASSES = 3  # over a row: its greatest element, the sum, the results
 
 
@@ -73,6 +74,13 @@ class ShiftMode(enum.IntEnum):
     RIGHT_ROUND = 2
 
 
+class SigmoidMode(enum.IntEnum):
+    """Which function OP_E16_SIGMOID computes."""
+
+    LOGISTIC = 0
+    TANH = 1
+
+
 class Extent(enum.Enum):
     """Which bytes an operand covers; each in terms of the geometry registers."""
 
@@ -85,12 +93,23 @@ class Extent(enum.Enum):
     RECORDS = "OUT_CHANNELS records"
     TABLE = "256 bytes"
     EXPONENTIALS = "256 elements"
+    SEGMENTS = "256 words: a value in 16 bits, and above it the difference to the next one in 10 bits"
     TRANSFER = "PLANES x RUNS x RUN_BYTES"
 
     @property
     def is_view(self) -> bool:
         """Whether it is laid out by pixel and row strides."""
         return self in (Extent.INPUT, Extent.OUTPUT, Extent.ROWS_OF_INPUT)
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of a table that an operation looks up; 0 of what is none."""
+        sizes = {
+            Extent.TABLE: TABLE_BYTES,
+            Extent.EXPONENTIALS: EXPONENTIALS_BYTES,
+            Extent.SEGMENTS: SEGMENTS_BYTES,
+        }
+        return sizes.get(self, 0)
 
 
 class Channels(enum.Enum):
@@ -202,6 +221,11 @@ class Instruction:
         return any(operand.extent is Extent.EXPONENTIALS for operand in self.operands)
 
     @property
+    def table_bytes(self) -> int:
+        """Bytes of the table that it looks up, if any."""
+        return sum(operand.extent.table_bytes for operand in self.operands)
+
+    @property
     def pads_window(self) -> bool:
         """Whether taps of the window outside the input read PAD_VALUE, rather than being left out."""
         return "PAD_VALUE" in self.parameters
@@ -286,6 +310,17 @@ three steps of Newton's method, and out has scale 1/256 and zero point -128. The
 table. No other instruction looks up 32 bits, sums over channels in the VECTOR unit, or multiplies by a
 number that depends on the data."""
 
+_SIGMOID = """\
+    x   = (in * IN_MULT + half) >> SHIFT_AMOUNT     with half = (2^SHIFT_AMOUNT) / 2, rounded down
+    k   = |x| >> n                                  with n = 9 (logistic) or 8 (tanh)
+    t   = (value[k] << n) + (|x| modulo 2^n) * difference[k]
+    out = x >= 0 ? (t + 512) >> 10       : (2^25 - t + 511) >> 10          (logistic)
+    out = x >= 0 ? (t - 2^23 + 128) >> 8 : (2^23 - t + 127) >> 8           (tanh)
+where only the low 16 bits of in (signed) and of IN_MULT (unsigned) count, and the sum wraps at 32 bits. From
+k = 255 on, t is 65534 << n (logistic) or 65535 << n (tanh). Entry k of the table holds value[k] in its low 16
+bits, difference[k] in the 10 bits above. This is how TensorFlow Lite computes LOGISTIC and TANH of int16, and
+both functions in an LSTM, where value[k] is 65536 / (1 + exp(-k / 24)); out has 15 fractional bits."""
+
 _DMA_FIELDS = (
     "{0}_RUN_BYTES contiguous bytes, {0}_RUNS times at the run strides, {0}_PLANES times at the plane strides"
 )
@@ -369,6 +404,44 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         operands=(_OUT8,),
         parameters=(*_SIZES, "FILL_VALUE"),
         errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_E16_ADD",
+        0x18,
+        Unit.VECTOR,
+        "element-wise sum with rescaling and limits of 16 bits",
+        "    a   = limit16(requant(in, IN_MULT, IN_SHIFT))\n"
+        "    b   = limit16(requant(in2, IN2_MULT, IN2_SHIFT))\n"
+        "    out = clamp(limit16(a + b), -LIMIT, LIMIT)\n"
+        "with limit16(v) = clamp(v, -32768, 32767). All elements are int32.",
+        operands=(_IN32, _IN2_32, _OUT32),
+        parameters=(*_SIZES, "IN_MULT", "IN_SHIFT", "IN2_MULT", "IN2_SHIFT", "LIMIT"),
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_E16_MUL",
+        0x19,
+        Unit.VECTOR,
+        "element-wise product of 16-bit numbers",
+        "    out = in * in2     (of the low 16 bits of each, as signed numbers)\nAll elements are int32.",
+        operands=(_IN32, _IN2_32, _OUT32),
+        parameters=_SIZES,
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_E16_SIGMOID",
+        0x1A,
+        Unit.VECTOR,
+        "logistic function or tanh of 16-bit numbers",
+        _SIGMOID,
+        fields=(Field("mode", 8, 2, "the function", names=_names(SigmoidMode)),),
+        operands=(
+            _IN32,
+            Operand("LUT_ADDR", Extent.SEGMENTS, element_bytes=INT32_BYTES),
+            _OUT32,
+        ),
+        parameters=(*_SIZES, "IN_MULT", "SHIFT_AMOUNT"),
+        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_CONV",

@@ -295,7 +295,11 @@ _address(
     "PARAM_ADDR",
     "SRAM address of the per-channel records {i32 bias, i32 multiplier, i32 shift}; a multiple of 4",
 )
-_address("views", "LUT_ADDR", "SRAM address of a 256-byte table, indexed by q + 128")
+_address(
+    "views",
+    "LUT_ADDR",
+    "SRAM address of the table: of 256 bytes, indexed by q + 128, or of 256 words, a multiple of 4",
+)
 _pair("geometry", "IN_SIZE", "size of the input in pixels", "height", "width", 1)
 _count("geometry", "IN_CHANNELS", "channels of the input")
 _pair("geometry", "OUT_SIZE", "size of the output in pixels", "height", "width", 1)
@@ -320,10 +324,10 @@ _int8("quantization", "ACT_MAX", "largest output value", 127)
 _multiplier(
     "quantization",
     "IN_MULT",
-    "multiplier of the input (E_ADD, E_SUB, E_SQDIFF), of negative values (ACT_LRELU)",
+    "multiplier of the input (E_ADD, E_SUB, E_SQDIFF, E16_ADD, E16_SIGMOID), of negative values (ACT_LRELU)",
 )
 _shift("quantization", "IN_SHIFT", "its shift")
-_multiplier("quantization", "IN2_MULT", "multiplier of the second input (E_ADD, E_SUB, E_SQDIFF)")
+_multiplier("quantization", "IN2_MULT", "multiplier of the second input (E_ADD, E_SUB, E_SQDIFF, E16_ADD)")
 _shift("quantization", "IN2_SHIFT", "its shift")
 _multiplier("quantization", "OUT_MULT", "multiplier of the output")
 _shift(
@@ -340,11 +344,17 @@ _operand(
 _operand(
     "quantization",
     "SHIFT_AMOUNT",
-    "number of bits by which E32_SHIFT shifts",
+    "number of bits by which E32_SHIFT and E16_SIGMOID shift",
     *_number("bits", maximum=31, default=0),
 )
 _int8("quantization", "FILL_VALUE", "byte that FILL writes")
 _int8("quantization", "WEIGHT_ZP", "zero point of the weights or of the matrix")
+_operand(
+    "quantization",
+    "LIMIT",
+    "greatest magnitude of a result of E16_ADD",
+    *_number("limit", maximum=1 << 15, default=1 << 15),
+)
 
 _OPERANDS = tuple(
     Register(name, OPERAND_BASE + REGISTER_BYTES * i, _RW, doc, fields, group)

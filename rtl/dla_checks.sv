@@ -189,7 +189,7 @@ module dla_checks
       PARAM: chosen = linear(PARAM, uses.param, file.param_addr, SIZE_BITS'(file.out_channels) * SIZE_BITS'(RECORD_BYTES));
       LUT:
       chosen = linear(LUT, uses.lut, file.lut_addr,
-                      uses.lut.extent == EXTENT_EXPONENTIALS ? SIZE_BITS'(EXPONENTIALS_BYTES) : SIZE_BITS'(TABLE_BYTES));
+                      uses.lut.wide ? SIZE_BITS'(EXPONENTIALS_BYTES) : SIZE_BITS'(TABLE_BYTES));
       OUT: chosen = view(OUT, uses.out, file.out_addr, file.out_pixel_stride, file.out_row_stride);
       WINDOW_ROWS:
       chosen = window(WINDOW_ROWS, windows.in_size.height, file.out_size.height, windows.kernel.height,

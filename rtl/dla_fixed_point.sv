@@ -17,22 +17,22 @@ package dla_fixed_point;
     return !sum[48] && sum[46] ? 32'sh7fffffff : sum[46:15];
   endfunction
 
-  // value / 2^exponent, rounded to nearest, halves away from zero; or down.
+  // value / 2^exponent, rounded to nearest, halves away from zero.
   function automatic logic signed [31:0] rounding_shift(input logic signed [31:0] value,
-                                                        input logic [4:0] exponent, input logic rounds = 1'b1);
+                                                        input logic [4:0] exponent);
     logic signed [32:0] wide;  // with the bit below the result
     logic [31:0] below;  // that bit
     wide = $signed({value, 1'b0}) >>> exponent;
     below = (32'd1 << exponent) - 1;
-    return wide[32:1] + 32'(rounds && wide[0] && (value >= 0 || ($unsigned(value) & (below >> 1)) != 0));
+    return wide[32:1] + 32'(wide[0] && (value >= 0 || ($unsigned(value) & (below >> 1)) != 0));
   endfunction
 
   // Second half of requant: the shift to the right.
   function automatic logic signed [31:0] descale(input logic signed [31:0] value,
-                                                 input logic signed [6:0] shift, input logic rounds = 1'b1);
+                                                 input logic signed [6:0] shift);
     logic signed [6:0] right;
     right = -shift;
-    return shift < 0 ? rounding_shift(value, right[4:0], rounds) : value;
+    return shift < 0 ? rounding_shift(value, right[4:0]) : value;
   endfunction
 
   /* verilator lint_on UNUSEDSIGNAL */
@@ -42,6 +42,11 @@ package dla_fixed_point;
     logic signed [31:0] raised;
     raised = value < lowest ? lowest : value;
     return raised > highest ? highest : raised;
+  endfunction
+
+  // Limited to int16.
+  function automatic logic signed [31:0] limit16(input logic signed [31:0] value);
+    return value[31:15] == '0 || value[31:15] == '1 ? value : {{17{value[31]}}, {15{!value[31]}}};
   endfunction
 
   function automatic logic signed [31:0] larger(input logic signed [31:0] a, b);

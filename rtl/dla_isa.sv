@@ -50,6 +50,8 @@ package dla_isa;
   localparam logic [1:0] SHIFT_LEFT = 2'h0;
   localparam logic [1:0] SHIFT_RIGHT = 2'h1;
   localparam logic [1:0] SHIFT_RIGHT_ROUND = 2'h2;
+  localparam logic [0:0] SIGMOID_LOGISTIC = 1'h0;
+  localparam logic [0:0] SIGMOID_TANH = 1'h1;
   localparam logic [2:0] REGION_CONSTANTS = 3'h0;
   localparam logic [2:0] REGION_ARENA = 3'h1;
   localparam logic [2:0] REGION_INPUTS = 3'h2;
@@ -64,6 +66,9 @@ package dla_isa;
   localparam logic [7:0] OPCODE_OP_DMA_READ = 8'h10;
   localparam logic [7:0] OPCODE_OP_DMA_WRITE = 8'h11;
   localparam logic [7:0] OPCODE_OP_FILL = 8'h12;
+  localparam logic [7:0] OPCODE_OP_E16_ADD = 8'h18;
+  localparam logic [7:0] OPCODE_OP_E16_MUL = 8'h19;
+  localparam logic [7:0] OPCODE_OP_E16_SIGMOID = 8'h1a;
   localparam logic [7:0] OPCODE_OP_CONV = 8'h20;
   localparam logic [7:0] OPCODE_OP_CONV_RELU = 8'h21;
   localparam logic [7:0] OPCODE_OP_DEPTH_CONV = 8'h22;
@@ -95,24 +100,24 @@ package dla_isa;
   localparam int unsigned WAIT_UNIT_BITS = 2;
   localparam int unsigned WAIT_MAX_OUTSTANDING_LOW = 16;
   localparam int unsigned WAIT_MAX_OUTSTANDING_BITS = 8;
+  localparam int unsigned MODE_LOW = 8;
+  localparam int unsigned MODE_BITS = 2;
   localparam int unsigned INIT_LOW = 8;
   localparam int unsigned INIT_BITS = 2;
   localparam int unsigned OUT_LOW = 10;
   localparam int unsigned OUT_BITS = 1;
   localparam int unsigned QUANT_LOW = 11;
   localparam int unsigned QUANT_BITS = 1;
-  localparam int unsigned MODE_LOW = 8;
-  localparam int unsigned MODE_BITS = 2;
 
   function automatic unit_t unit_of(input logic [7:0] opcode);
     case (opcode)
       OPCODE_OP_DMA_READ: return UNIT_DMA_IN;
       OPCODE_OP_DMA_WRITE: return UNIT_DMA_OUT;
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL: return UNIT_MAC;
-      OPCODE_OP_FILL, OPCODE_OP_REQUANT, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_POOL,
-        OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_ACT_LUT, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB,
-        OPCODE_OP_E_MUL, OPCODE_OP_E_ABS, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_SOFTMAX,
-        OPCODE_OP_E_SQDIFF: return UNIT_VECTOR;
+      OPCODE_OP_FILL, OPCODE_OP_E16_ADD, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID, OPCODE_OP_REQUANT,
+        OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_POOL, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU,
+        OPCODE_OP_ACT_LUT, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_MUL, OPCODE_OP_E_ABS,
+        OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_SOFTMAX, OPCODE_OP_E_SQDIFF: return UNIT_VECTOR;
       default: return UNIT_ISSUE;
     endcase
   endfunction
@@ -128,6 +133,9 @@ package dla_isa;
       OPCODE_OP_DMA_READ: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_DMA_WRITE: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_FILL: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_E16_ADD: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_E16_MUL: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_E16_SIGMOID: return (word & 64'hfffffffffffffc00) == '0 && word[9:8] <= 2'h1;
       OPCODE_OP_CONV: return (word & 64'hfffffffffffff000) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_CONV_RELU: return (word & 64'hfffffffffffff400) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_DEPTH_CONV: return (word & 64'hfffffffffffff000) == '0 && word[9:8] <= 2'h2;
@@ -255,7 +263,7 @@ package dla_isa;
   // ADDRESS_OPERANDS + 4 i, which CFG calls FIRST_REGISTER + i.
   localparam logic [11:0] ADDRESS_OPERANDS = 12'h400;
   localparam logic [9:0] FIRST_REGISTER = 10'h100;
-  localparam int unsigned OPERAND_COUNT = 60;
+  localparam int unsigned OPERAND_COUNT = 61;
   localparam int unsigned OPERAND_INDEX_BITS = 6;
   localparam int unsigned OPERAND_REQUIRE_CONFIG = 0;
 
@@ -267,8 +275,9 @@ package dla_isa;
     logic [15:0] left;
     logic [15:0] top;
   } offset_t;
-  typedef logic [59:0][31:0] operand_words_t;
+  typedef logic [60:0][31:0] operand_words_t;
   typedef struct packed {
+    logic [31:0] limit;
     logic signed [31:0] weight_zp;
     logic signed [31:0] fill_value;
     logic [31:0] shift_amount;
@@ -332,24 +341,24 @@ package dla_isa;
   } operand_file_t;
 
   localparam operand_words_t OPERAND_RESET = {
-    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h40000000, 32'h00000001, 32'h40000000,
-    32'h00000001, 32'h40000000, 32'h0000007f, 32'hffffff80, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00000000, 32'h00010001, 32'h00010001, 32'h00010001, 32'h00000001, 32'h00010001, 32'h00000001, 32'h00010001,
+    32'h00008000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h40000000, 32'h00000001,
+    32'h40000000, 32'h00000001, 32'h40000000, 32'h0000007f, 32'hffffff80, 32'h00000000, 32'h00000000, 32'h00000000,
+    32'h00000000, 32'h00000000, 32'h00010001, 32'h00010001, 32'h00010001, 32'h00000001, 32'h00010001, 32'h00000001,
+    32'h00010001, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
     32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000001, 32'h00000000, 32'h00000000,
-    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000001,
-    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000
+    32'h00000000, 32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000001, 32'h00000000,
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001,
+    32'h00000001, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000
   };
 
-  localparam int unsigned OPERAND_KEPT_BITS[60] = '{
+  localparam int unsigned OPERAND_KEPT_BITS[61] = '{
     32, 3, 31, 31, 31, 24, 31, 31, 24, 31, 31, 3, 31, 31, 31, 24, 31, 31, 24, 31, 31, 31, 31, 31, 31, 31, 31,
     31, 31, 31, 31, 31, 31, 31, 31, 31, 32, 24, 32, 24, 32, 32, 32, 32, 8, 8, 8, 8, 8, 8, 31, 6, 31, 6, 31, 6,
-    5, 5, 8, 8
+    5, 5, 8, 8, 16
   };
-  localparam bit OPERAND_SIGNED[60] = '{
+  localparam bit OPERAND_SIGNED[61] = '{
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0
   };
 
   function automatic logic is_legal_operand(input logic [5:0] index, input logic [31:0] value);
@@ -367,6 +376,7 @@ package dla_isa;
         32'h000000ff;
       6'd51, 6'd53, 6'd55: return (value[31:0] - 32'hffffffe1) <= 32'h0000003e;
       6'd56, 6'd57: return value[31:0] <= 32'h0000001f;
+      6'd60: return value[31:0] <= 32'h00008000;
       default: return 1'b0;
     endcase
   endfunction
@@ -526,6 +536,7 @@ package dla_isa;
     logic [31:0] left_shift;
     logic [31:0] shift_amount;
     logic signed [31:0] fill_value;
+    logic [31:0] limit;
   } vector_operands_t;
 
   // What its queue keeps of them: the bits of legal values, of places in SRAM those of `place`.
@@ -561,6 +572,7 @@ package dla_isa;
     logic [4:0] left_shift;
     logic [4:0] shift_amount;
     logic [7:0] fill_value;
+    logic [15:0] limit;
   } vector_slot_t;
   function automatic vector_slot_t vector_slot(input operand_file_t file, input logic [31:0] place);
     vector_slot_t kept;
@@ -595,6 +607,7 @@ package dla_isa;
     kept.left_shift = file.left_shift[4:0];
     kept.shift_amount = file.shift_amount[4:0];
     kept.fill_value = file.fill_value[7:0];
+    kept.limit = file.limit[15:0];
     return kept;
   endfunction
   function automatic vector_operands_t vector_kept(input vector_slot_t kept);
@@ -632,6 +645,7 @@ package dla_isa;
     read.left_shift = 32'(kept.left_shift);
     read.shift_amount = 32'(kept.shift_amount);
     read.fill_value = 32'($signed(kept.fill_value));
+    read.limit = 32'(kept.limit);
     return read;
   endfunction
 
@@ -744,7 +758,8 @@ package dla_isa;
     EXTENT_MATRIX = 4'd5,
     EXTENT_RECORDS = 4'd6,
     EXTENT_TABLE = 4'd7,
-    EXTENT_EXPONENTIALS = 4'd8
+    EXTENT_EXPONENTIALS = 4'd8,
+    EXTENT_SEGMENTS = 4'd9
   } extent_kind_t;
   // An SRAM operand: whether the operation has it, what it covers, whether its elements have 4 bytes, and
   // whether it must not overlap itself.
@@ -770,6 +785,21 @@ package dla_isa;
     case (word[7:0])
       OPCODE_OP_FILL: begin
         uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+      end
+      OPCODE_OP_E16_ADD: begin
+        uses.in = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 1'b1, 1'b1, EXTENT_OUTPUT};
+      end
+      OPCODE_OP_E16_MUL: begin
+        uses.in = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 1'b1, 1'b1, EXTENT_OUTPUT};
+      end
+      OPCODE_OP_E16_SIGMOID: begin
+        uses.in = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
+        uses.lut = {1'b1, 1'b1, 1'b0, EXTENT_SEGMENTS};
+        uses.out = {1'b1, 1'b1, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_CONV: begin
         uses.in = {1'b1, 1'b0, 1'b1, EXTENT_INPUT};

@@ -34,8 +34,6 @@ module dla_mac_result
       .value(started),
       .left('0),
       .shift(shift_started),
-      .only_shifts(1'b0),
-      .rounds(1'b1),
       .replaces(1'b0),
       .replacement('0),
       .multiplier(multiplier_shifted),

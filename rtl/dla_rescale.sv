@@ -2,7 +2,7 @@
 // the multiplier, and the products added and rounded; the shift to the right is for the stage that takes the result.
 // A value enters in each cycle, its multiplier a cycle after it, and its result stands three cycles after it.
 //
-// A value may be shifted without being multiplied, and another one may take its place in front of the multiplier.
+// Another value may take its place in front of the multiplier.
 
 module dla_rescale
   import dla_fixed_point::*;
@@ -11,14 +11,12 @@ module dla_rescale
     input logic signed [31:0] value,
     input logic [4:0] left,  // by which it is shifted in any case
     input logic signed [6:0] shift,  // of the value; -31 to 31
-    input logic only_shifts,
-    input logic rounds,  // otherwise a shift to the right rounds down
     input logic replaces,
     input logic signed [31:0] replacement,  // a cycle after the value
     input logic signed [31:0] multiplier,  // a cycle after it
     output logic signed [31:0] result
 );
-  logic signed [31:0] shifted, factor, kept, scaled;
+  logic signed [31:0] shifted, factor, scaled;
   logic [5:0] amount;
   logic signed [6:0] shift_multiplied, shift_added, shift_scaled;
   logic signed [47:0] high;
@@ -30,17 +28,16 @@ module dla_rescale
   assign amount = 6'(left) + (shift > 0 ? 6'(shift[4:0]) : '0);
   assign factor = replaces ? replacement : shifted;
   assign low_product = 49'(factor) * 49'($signed({1'b0, multiplier[15:0]}));
-  assign result = descale(scaled, shift_scaled, rounds);
+  assign result = descale(scaled, shift_scaled);
   always_ff @(posedge clock) begin
     shifted <= value <<< amount;
     shift_multiplied <= shift;
 
     high <= 48'(factor) * 48'($signed(multiplier[31:16]));
     low <= low_product[48:16];
-    kept <= shifted;
     shift_added <= shift_multiplied;
 
-    scaled <= only_shifts ? kept : high_half(high, low);
+    scaled <= high_half(high, low);
     shift_scaled <= shift_added;
   end
 endmodule

@@ -90,8 +90,6 @@ module dla_softmax
       .value(left_factor),
       .left('0),
       .shift('0),
-      .only_shifts(1'b0),
-      .rounds(1'b1),
       .replaces(1'b0),
       .replacement('0),
       .multiplier(right_factor),

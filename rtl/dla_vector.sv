@@ -79,12 +79,14 @@ module dla_vector
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
-  logic pool, softmax, wide_in, wide_out;
+  logic pool, softmax, sigmoid, wide_in, wide_out;
   logic [31:0] kernel_height, kernel_width, out_height, out_width;
   assign pool = opcode == OPCODE_OP_POOL;
   assign softmax = opcode == OPCODE_OP_SOFTMAX;
   assign wide_in = opcode == OPCODE_OP_REQUANT || wide_out;
-  assign wide_out = opcode == OPCODE_OP_E32_SHIFT || opcode == OPCODE_OP_E32_ADD;
+  assign sigmoid = opcode == OPCODE_OP_E16_SIGMOID;
+  assign wide_out = opcode == OPCODE_OP_E32_SHIFT || opcode == OPCODE_OP_E32_ADD || opcode == OPCODE_OP_E16_ADD
+      || opcode == OPCODE_OP_E16_MUL || sigmoid;
   assign kernel_height = pool ? 32'(operands.kernel.height) : 1;
   assign kernel_width = pool ? 32'(operands.kernel.width) : 1;
   assign out_height = 32'(operands.out_size.height);
@@ -240,7 +242,8 @@ module dla_vector
   );
   for (genvar l = 0; l < LANES; l++) begin : lane
     assign used[l] = compute_s.channel + l < operands.out_channels;
-    assign table_address[l] = PLACE & (operands.lut_addr + (softmax ? (greatest - 32'($signed(element[l]))) << 2 : 32'($signed(element[l])) + 128));
+    assign table_address[l] = PLACE & (operands.lut_addr + (softmax ? (greatest - 32'($signed(element[l]))) << 2
+        : sigmoid ? 32'(element[l]) << 2 : 32'($signed(element[l])) + 128));
     dla_vector_lane #(
         .COUNT_BITS(COUNT_BITS)
     ) arithmetic (
@@ -285,6 +288,7 @@ module dla_vector
     always_comb begin
       case (opcode)
         OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: each = 48'(3 * REQUANTIZATION_CYCLES);
+        OPCODE_OP_E16_ADD: each = 48'(2 * REQUANTIZATION_CYCLES);
         OPCODE_OP_REQUANT, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_E_MUL, OPCODE_OP_E_ABS,
         OPCODE_OP_SOFTMAX:
         each = 48'(REQUANTIZATION_CYCLES);

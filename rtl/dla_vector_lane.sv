@@ -19,7 +19,7 @@ module dla_vector_lane
     /* verilator lint_on UNUSEDSIGNAL */
     input logic signed [31:0] in,  // in enter
     input logic signed [31:0] in2,
-    output logic [7:0] element,  // in compute: that of the first input
+    output logic [7:0] element,  // in compute: that of the first input; of OP_E16_SIGMOID the table's entry
     input logic first,  // in compute: the first tap
     input logic meets,  // in compute: the tap meets the input
     input logic [COUNT_BITS-1:0] pixels,  // in finish: taps of the window that met the input
@@ -31,30 +31,28 @@ module dla_vector_lane
     output logic [31:0] result
 );
   /* verilator no_inline_module */  // compiled once for all lanes
-  localparam int unsigned ALIGN = 3, RESCALE = 3;  // stages before compute, and before a result is clamped
+  localparam int unsigned RESCALE = 3;  // stages before a result is clamped; as many before compute
+  localparam logic [23:0] LAST_ENTRY = 24'd255;  // of a table
 
   // ------------------------------------------------------------------- enter: to the scale of a sum, or otherwise
-  // Shifts of words take the same way, and are not multiplied.
   logic signed [8:0] centred, centred2;  // of bytes
   logic signed [9:0] wide_centred, magnitude;
-  logic signed [31:0] aligned, aligned2, entered, plain[ALIGN];
-  logic shifts, is_less, divides;
-  logic signed [6:0] right;
-  assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
-  assign shifts = opcode == OPCODE_OP_E32_SHIFT;
-  assign right = mode == SHIFT_LEFT ? '0 : -7'(operands.shift_amount[4:0]);
+  logic signed [31:0] aligned, aligned2, entered, plain, present;
+  logic is_sum16, is_sigmoid, is_tanh, is_less, divides;
+  assign is_sum16 = opcode == OPCODE_OP_E16_ADD;
+  assign is_sigmoid = opcode == OPCODE_OP_E16_SIGMOID;
+  assign is_tanh = mode[0] == SIGMOID_TANH;
   assign centred = 9'($signed(in[7:0])) - 9'($signed(operands.in_zp[7:0]));
   assign centred2 = 9'($signed(in2[7:0])) - 9'($signed(operands.in2_zp[7:0]));
   assign wide_centred = 10'(centred);
   assign magnitude = centred < 0 ? -wide_centred : wide_centred;
   assign is_less = $signed(in[7:0]) < $signed(in2[7:0]);
+  assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
   dla_rescale align (
       .clock,
-      .value(shifts ? in : 32'(centred)),
-      .left(!shifts ? operands.left_shift[4:0] : mode == SHIFT_LEFT ? operands.shift_amount[4:0] : '0),
-      .shift(shifts ? right : operands.in_shift[6:0]),
-      .only_shifts(shifts),
-      .rounds(!shifts || mode != SHIFT_RIGHT),
+      .value(is_sum16 ? in : 32'(centred)),
+      .left(is_sum16 ? '0 : operands.left_shift[4:0]),
+      .shift(operands.in_shift[6:0]),
       .replaces(1'b0),
       .replacement('0),
       .multiplier($signed(operands.in_mult)),
@@ -62,23 +60,30 @@ module dla_vector_lane
   );
   dla_rescale align2 (
       .clock,
-      .value(32'(centred2)),
-      .left(operands.left_shift[4:0]),
+      .value(is_sum16 ? in2 : 32'(centred2)),
+      .left(is_sum16 ? '0 : operands.left_shift[4:0]),
       .shift(operands.in2_shift[6:0]),
-      .only_shifts(1'b0),
-      .rounds(1'b1),
       .replaces(1'b0),
       .replacement('0),
       .multiplier($signed(operands.in2_mult)),
       .result(aligned2)
   );
 
+  // One multiplier: of bytes, of 16-bit numbers, or of one with the factor of OP_E16_SIGMOID, which has no sign
+  logic signed [16:0] left_factor, right_factor;
+  logic signed [31:0] product;
+  assign left_factor = opcode == OPCODE_OP_E_MUL ? 17'(centred) : 17'($signed(in[15:0]));
+  assign right_factor = opcode == OPCODE_OP_E_MUL ? 17'(centred2)
+      : is_sigmoid ? $signed({1'b0, operands.in_mult[15:0]}) : 17'($signed(in2[15:0]));
+  assign product = 32'(left_factor) * 32'(right_factor);
+
   always_comb begin
     case (opcode)
       OPCODE_OP_FILL: entered = operands.fill_value;
+      OPCODE_OP_E32_SHIFT: entered = mode == SHIFT_LEFT ? in << operands.shift_amount[4:0] : in;
       OPCODE_OP_E32_ADD: entered = in + in2;
       OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU: entered = 32'(centred);
-      OPCODE_OP_E_MUL: entered = 32'(18'(centred) * 18'(centred2));
+      OPCODE_OP_E_MUL, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID: entered = product;
       OPCODE_OP_E_ABS: entered = 32'(magnitude);
       OPCODE_OP_C_MIN: entered = is_less ? in : in2;
       OPCODE_OP_C_MAX: entered = is_less ? in2 : in;
@@ -86,16 +91,27 @@ module dla_vector_lane
       default: entered = in;
     endcase
   end
+  // Shifts to the right, with half of what is lost; of OP_E16_SIGMOID the place in the table, without its sign
+  logic signed [32:0] half, raised, unshifted, place;
+  logic rounds, shifts, minus;
+  assign rounds = opcode == OPCODE_OP_E32_SHIFT && mode == SHIFT_RIGHT_ROUND;
+  assign shifts = is_sigmoid || rounds || (opcode == OPCODE_OP_E32_SHIFT && mode == SHIFT_RIGHT);
+  assign half = rounds || is_sigmoid ? $signed((33'd1 << operands.shift_amount[4:0]) >> 1) : '0;
+  assign unshifted = is_sigmoid ? 33'($signed(raised[31:0])) : raised;
+  assign place = shifts ? unshifted >>> operands.shift_amount[4:0] : unshifted;
   always_ff @(posedge clock) begin
-    plain[0] <= entered;
-    for (int unsigned stage = 1; stage < ALIGN; stage++) plain[stage] <= plain[stage-1];
+    plain <= entered;
+    raised <= 33'(plain) + half - 33'(rounds && plain < 0 && operands.shift_amount[4:0] != 0);
+    present <= is_sigmoid && place < 0 ? 32'(-place) : place[31:0];
+    minus <= place < 0;
   end
 
   // --------------------------------------------------------------------------------------------------- compute
-  logic signed [31:0] value, next_value, present, pooled, total;
-  assign present = plain[ALIGN-1];
+  logic signed [31:0] value, next_value, pooled, total;
   assign total = aligned + (opcode == OPCODE_OP_E_ADD ? aligned2 : ~aligned2) + 32'(opcode != OPCODE_OP_E_ADD);
-  assign element = present[7:0];
+  logic [23:0] entry;  // with the bits that lie beyond the table
+  assign entry = is_tanh ? present[31:8] : {1'b0, present[31:9]};
+  assign element = !is_sigmoid ? present[7:0] : entry > LAST_ENTRY ? LAST_ENTRY[7:0] : entry[7:0];
   always_comb begin
     pooled = first ? (mode == POOL_MAX ? -128 : 0) : value;
     if (meets) pooled = mode == POOL_MAX ? larger(pooled, present) : pooled + present;
@@ -103,13 +119,18 @@ module dla_vector_lane
 
   always_comb begin
     case (opcode)
-      OPCODE_OP_E32_SHIFT: next_value = aligned;
       OPCODE_OP_POOL: next_value = pooled;
       OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: next_value = total;
+      OPCODE_OP_E16_ADD:
+      next_value = clamp(limit16(aligned) + limit16(aligned2), -$signed({15'd0, operands.limit[16:0]}), operands.limit[15] ? 32'sd32767 : $signed({16'd0, operands.limit[15:0]}));
       default: next_value = present;
     endcase
   end
-  always_ff @(posedge clock) if (compute) value <= next_value;
+  logic value_minus, is_beyond;  // of OP_E16_SIGMOID: beyond the table
+  always_ff @(posedge clock) begin
+    if (compute) value <= next_value;
+    if (compute) {value_minus, is_beyond} <= {minus, entry >= LAST_ENTRY};
+  end
 
   // ---------------------------------------------------------------------------------------------------- finish
   logic is_negative, from_record, is_share;
@@ -134,8 +155,6 @@ module dla_vector_lane
       .value(is_share ? $signed(looked_up) : value),
       .left('0),
       .shift,
-      .only_shifts(1'b0),
-      .rounds(1'b1),
       .replaces(opcode == OPCODE_OP_E_SQDIFF),
       .replacement(square),
       .multiplier,
@@ -160,14 +179,30 @@ module dla_vector_lane
   assign highest = is_share ? 32'sd127 : operands.act_max;
   always_comb begin
     case (opcode)
-      OPCODE_OP_FILL, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_ACT_LUT:
+      OPCODE_OP_FILL, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_ACT_LUT,
+      OPCODE_OP_E16_ADD, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID:
       is_free = 1'b1;
       default: is_free = 1'b0;
     endcase
   end
+  // OP_E16_SIGMOID: between the entries of the table; the next stage rounds that and gives it the sign
+  logic [31:0] between, between_first, between_rest;
+  logic kept_minus;
+  assign between_first = !is_beyond ? 32'(looked_up[15:0]) : is_tanh ? 32'd65535 : 32'd65534;
+  assign between_rest = is_beyond ? '0 : 32'(looked_up[25:16]);
+  assign between = is_tanh ? (between_first << 8) + 32'(value[7:0]) * between_rest
+      : (between_first << 9) + 32'(value[8:0]) * between_rest;
+  function automatic logic signed [31:0] rounded_sigmoid(input logic signed [31:0] found, input logic is_minus, tanh_);
+    logic signed [31:0] sum;
+    if (tanh_) sum = is_minus ? 32'sd8388608 + 32'sd127 - found : found - 32'sd8388608 + 32'sd128;
+    else sum = is_minus ? 32'sd33554432 + 32'sd511 - found : found + 32'sd512;
+    return tanh_ ? sum >>> 8 : sum >>> 10;
+  endfunction
   always_ff @(posedge clock) begin
-    kept[0] <= opcode == OPCODE_OP_ACT_LUT ? 32'($signed(looked_up[7:0])) : value;
-    for (int unsigned stage = 1; stage < RESCALE; stage++) kept[stage] <= kept[stage-1];
+    kept[0] <= opcode == OPCODE_OP_ACT_LUT ? 32'($signed(looked_up[7:0])) : is_sigmoid ? $signed(between) : value;
+    kept_minus <= value_minus;
+    kept[1] <= is_sigmoid ? rounded_sigmoid(kept[0], kept_minus, is_tanh) : kept[0];
+    kept[2] <= kept[1];
     unclamped <= is_free || skips ? kept[RESCALE-1] : rescaled + (is_share ? -32'sd128 : operands.out_zp);
   end
   assign result = is_free ? unclamped

@@ -28,8 +28,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Start": ("tutorial", "gallery", "examples", "glossary"),
     "How to": (
         *(f"how-to/{name}" for name in (
-            "get-an-int8-network", "offload-from-tvm", "feed-inputs", "describe-a-machine",
-            "compare-machines", "explore-a-run", "choose-a-machine",
+            "get-an-int8-network", "offload-from-tvm", "feed-inputs", "run-a-language-model",
+            "describe-a-machine", "compare-machines", "explore-a-run", "choose-a-machine",
             "find-the-least-energy", "look-at-a-timeline",
             "weights-in-flash",
             "place-operators", "use-the-api", "reproduce-the-paper", "write-a-program",

@@ -11,17 +11,22 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import api_page
-import port_page
-import report_types_module
+from generators import (
+    api_page,
+    board_files,
+    c_headers,
+    choices_module,
+    command_page,
+    figures_page,
+    graph_page,
+    operators_page,
+    pages,
+    parameters_page,
+    port_page,
+    report_types_module,
+    sv_package,
+)
 
-from dlasim.cli import choices_module, manual
-from dlasim.compiler_shim.dlag import graph_page
-from dlasim.compiler_shim.forms import operators_page
-from dlasim.isa.documents import c_entry, pages, sv_package
-from dlasim.sim.configuration import parameters_page
-from dlasim.sim.reports import figures_page
-from dlasim.vp.devices import board_files
 from dlasim.vp.programs import launch
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,14 +34,14 @@ SHOWN_LINES = 20
 
 FILES: dict[str, Callable[[], str]] = {
     **{f"docs/{name}": render for name, render in pages.PAGES.items()},
-    **{f"firmware/include/{name}": render for name, render in c_entry.HEADERS.items()},
+    **{f"firmware/include/{name}": render for name, render in c_headers.HEADERS.items()},
     "firmware/include/dlasim_board.h": board_files.c_header,
     "firmware/include/dlasim_launch.h": launch.c_header,
     "firmware/board.ld": board_files.linker_script,
     f"rtl/{sv_package.FILE_NAME}": sv_package.render,
     "docs/operators.md": operators_page.page,
     "docs/graph-format.md": graph_page.page,
-    "docs/cli.md": manual.page,
+    "docs/cli.md": command_page.page,
     "dlasim/choices.py": choices_module.module,
     "sim/reports/report_types.py": report_types_module.module,
     "docs/api.md": api_page.page,

@@ -229,13 +229,20 @@ def _recurrent() -> Iterator[Single]:
         given = (((rows, depth), "int8"), weights, records)
         yield Single("MATRIX_SUMS", given, ((rows, channels), "int32"), {})
     for batch, units in ((1, 1), (1, 4), (1, 20), (2, 16), (1, 64), (5, 7), (1, 250)):
-        sums, cell = ((batch, 4 * units), "int32"), ((batch, units), "int16")
+        sums, cell = ((batch, 4 * units), "int32"), ((batch, units), "int32")
         given = (sums, sums, cell, ((256,), "int32"))
         words = {
             "row_step": 1, "cell_clip": 32767, "tanh_factor": 3, "output_shift": -22, "forget_shift": -15,
             "update_shift": -16, "input_shift": [-16] * 4, "recurrent_shift": [-16] * 4,
         }  # fmt: skip
-        yield Single("LSTM_CELL", given, ((batch, units), "int8"), words, more_outputs=(2,), sums=2)
+        yield Single(
+            "LSTM_CELL",
+            given,
+            ((batch, units), "int8"),
+            words,
+            more_outputs=(((batch, units), "int32"),),
+            sums=2,
+        )
     for rows, length, most in (
         (1, 10, 1),
         (1, 10, 5),
@@ -320,6 +327,7 @@ def _runs(length: int) -> Iterator[Single]:
     yield _int8("STRIDED_COPY", twice, shape, size=size, stride=(0, 0, 0, 0, 1, 96))
     yield _int8("GATHER", shape, shape, ((96,), "int32"), axis=1)
     yield _int8("GATHER_ND", (96, length), (96, length), ((96, 1), "int32"))
+    yield _int8("UPDATE_SLICE", shape, shape, ((1, 48, 1, length), "int8"), ((4,), "int32"))
     yield _int8("PAD", shape, (1, 98, 2, length), before=[0, 1, 1, 0, 0, 0])
     larger, rows = (1, 16, 12, length), (((16,), "int32"), ((12,), "int32"))
     yield _int8("RESIZE_NEAREST", (1, 8, 12, length), larger, *rows)

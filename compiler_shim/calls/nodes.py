@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.calls.views import Layout, View, composed, dense, image_layout
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
-from dlasim.isa.instructions import BY_MNEMONIC, EXPONENTIALS_BYTES, TABLE_BYTES
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import HostCall
 
 Shape = tuple[int, int, int]  # height, width, channels
@@ -58,7 +58,7 @@ class DlaNode:
     weights: int | None = None  # value: [OC][KH][KW][IC], depthwise [KH][KW][OC], matrix [OC][IC]
     matrix: int | None = None  # value that stands for weights though the network computes it: [OC][IC]
     records: int | None = None  # value: int32 [OC][3]
-    table: int | None = None  # value: [256], int8, or int32 for softmax
+    table: int | None = None  # value: [256], int8, or int32 for softmax and sigmoid
     is_channel_by_channel: bool = False  # a depthwise convolution by OP_CONV, one channel at a time
     in_element_bytes: int = 1
     out_element_bytes: int = 1
@@ -87,9 +87,7 @@ class DlaNode:
     @property
     def table_bytes(self) -> int:
         """Bytes of its table."""
-        if self.table is None:
-            return 0
-        return EXPONENTIALS_BYTES if BY_MNEMONIC[self.mnemonic].normalizes_rows else TABLE_BYTES
+        return 0 if self.table is None else BY_MNEMONIC[self.mnemonic].table_bytes
 
     @property
     def weight_bytes_per_channel(self) -> int:

@@ -77,6 +77,16 @@ class GraphBuilder:
         """State that an operator keeps between inferences, as SVDF's; it begins as its zero point."""
         return self._add(Tensor(name, tuple(shape), dtype, _quantization(name, scale, zero_point, 0)))
 
+    def assign(self, variable: int, value: int) -> None:
+        """Let a variable have this value from here on, and in the next inference."""
+        for number in (variable, value):
+            _require(0 <= number < len(self._tensors), f"assign: there is no tensor {number}")
+        old, new = self._tensors[variable], self._tensors[value]
+        same = (old.shape, old.dtype, old.quantization) == (new.shape, new.dtype, new.quantization)
+        _require(same, f"assign: {label(new.name)} must have shape, type and scale of {label(old.name)}")
+        where = f"operator {len(self._operators)}"
+        self._operators.append(Operator("RESHAPE", (value,), (variable,), {"new_shape": old.shape}, where))
+
     def operator(
         self,
         kind: str,

@@ -16,7 +16,7 @@ from dlasim.compiler_shim.operators.table import OPERATORS
 _MAX_LENGTH = 48
 # Names of a hostile file are as long as it likes.
 _MAX_READ = 4096  # characters of a name that a file may make as long as it likes
-_MAX_WORDS = 8  # parts of a path that are looked at
+_MAX_WORDS = 8  # the last parts of a path, which alone are looked at
 # Names that say nothing: of the function that a converter made, or of a tensor that has none.
 _NAMELESS = re.compile(r"(Stateful)?PartitionedCall|Identity|tensor|main|", re.IGNORECASE)
 _NUMBER = re.compile(r"[:_.\d]*(_int8)?[:_.\d]*$")

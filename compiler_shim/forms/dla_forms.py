@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 
 from dlasim.compiler_shim.calls import copies
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value, with_layouts
-from dlasim.compiler_shim.forms import products, reductions, rules, translate
+from dlasim.compiler_shim.forms import products, reductions, rules, translate, wide_arithmetic
 from dlasim.compiler_shim.forms.arg_max import arg_max
 from dlasim.compiler_shim.forms.bilinear import resize_bilinear
+from dlasim.compiler_shim.forms.filter_memory import svdf
+from dlasim.compiler_shim.forms.lstm_cell import lstm_cell
 from dlasim.compiler_shim.forms.prelu import prelu
 from dlasim.compiler_shim.forms.rules import Candidate, Rule
 from dlasim.compiler_shim.operators.bound import KernelCall
@@ -55,6 +57,34 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     ),
     "MATRIX_SUMS": DlaForm(
         LayerKind.FC, ("OP_MAT_MUL",), translate.matrix_sums, (rules.rule_constant_weights,)
+    ),
+    "LSTM_CELL": DlaForm(
+        LayerKind.ELTWISE,
+        ("OP_E16_ADD", "OP_E16_MUL", "OP_E16_SIGMOID", "OP_REQUANT"),
+        lstm_cell,
+        activation_count=3,
+    ),
+    "SVDF": DlaForm(
+        LayerKind.FC,
+        (
+            "OP_MAT_MUL",
+            "OP_ACT_LUT",
+            "OP_DEPTH_CONV",
+            "OP_E16_ADD",
+            "OP_E16_MUL",
+            "OP_E32_SHIFT",
+            "OP_E32_ADD",
+            "OP_POOL",
+            "OP_REQUANT",
+        ),
+        svdf,
+        (rules.rule_filter_memory,),
+    ),
+    "RESCALE": DlaForm(
+        LayerKind.OTHER,
+        ("OP_E16_ADD", "OP_E32_SHIFT", "OP_POOL", "OP_REQUANT"),
+        wide_arithmetic.rescale,
+        (rules.rule_widths,),
     ),
     "BATCH_MATMUL": DlaForm(LayerKind.FC, ("OP_MAT_MUL",), products.batch_matmul, activation_count=2),
     "AVERAGE_POOL_2D": DlaForm(
@@ -166,6 +196,7 @@ def dla_form(
         1 if form is None else form.activation_count,
         form is not None,
         add,
+        host.outputs[1:],
     )
     for rule in (*_FIRST_RULES, *(form.rules if form else ()), _LAST_RULE):
         reason = rule(candidate)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.files.layer_names import Namer, layer_names
 from dlasim.compiler_shim.forms.dla_forms import dla_form, layer_kind
+from dlasim.compiler_shim.forms.in_place import find_updates
 from dlasim.compiler_shim.network.float_tables import find_float_tables
 from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.operators.bound import KernelCall
@@ -85,6 +86,8 @@ class _Partitioner:
     def run(self) -> UnplacedNetwork:
         """Operator by operator; one InputError names all that dlasim cannot run."""
         refusals = []
+        for number, variable in find_updates(self._graph, self._variables).items():
+            self._values[number] = replace(self._values[number], alias=variable)
         for operator, name in zip(self._graph.operators, layer_names(self._graph, self._names), strict=True):
             if has_trait(operator.kind, Trait.VIEW) and self._alias(operator):
                 continue
@@ -109,6 +112,8 @@ class _Partitioner:
     def _alias(self, operator: Operator) -> bool:
         """Reshapes are views of the same bytes; those of constants and variables or to outputs are copied."""
         source, target = operator.inputs[0], operator.outputs[0]
+        if self._resolve_alias(source) == self._resolve_alias(target):
+            return True  # of a variable that is updated in place
         if self._values[source].data is not None or target in self._graph.outputs:
             return False
         if not self._variables.isdisjoint((source, target)):

@@ -15,6 +15,7 @@ from dlasim.compiler_shim.network.graph import label
 from dlasim.dataclass import dataclass
 from dlasim.isa.host_ops import BinaryFunction, ReduceFunction
 from dlasim.isa.registers import MAX_EXTENT
+from dlasim.sim.arithmetic.numerics import quantize_multiplier
 
 MAX_PARTS = 256  # operations that one operator may become: images, groups, or strips that are moved
 
@@ -36,6 +37,7 @@ class Candidate:
     activation_count: int  # inputs that are not weights, records or tables
     has_instruction: bool
     add: Callable[[Value], int]  # gives a new value its number
+    more_outputs: tuple[int, ...] = ()  # by number, behind the first
 
     @property
     def operands(self) -> tuple[Value, ...]:
@@ -44,6 +46,12 @@ class Candidate:
 
 
 _INT32_RESULTS = ("MATRIX_SUMS", "ARG_MAX")
+_OTHER_TYPES = {
+    "LUT": ("int8", "uint8"),
+    "LSTM_CELL": ("int8", "int32"),
+    "RESCALE": ("int8", "int16", "int32"),
+    "SVDF": ("int8", "int16"),
+}
 Rule = Callable[[Candidate], str | None]
 
 
@@ -59,13 +67,33 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8; those of a lookup table may be uint8. Sums of an LSTM and the results of
-    ARG_MAX are int32."""
-    taken = ("int8", "uint8") if candidate.name == "LUT" else ("int8",)
+    """Inputs and outputs are int8; those of a lookup table may be uint8. Sums and cells of an LSTM and the
+    results of ARG_MAX are int32, the state of SVDF is int16."""
+    taken = _OTHER_TYPES.get(candidate.name, ("int8",))
     for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:
         if value.dtype not in taken:
             return f"{value.dtype}: runs on the CPU"
     return None
+
+
+def rule_widths(candidate: Candidate) -> str | None:
+    """A change from int16 or int32 has zero points of 0, except that of int8; to int32 it keeps the scale."""
+    at, (source, target) = candidate.attributes, (candidate.inputs[0].dtype, candidate.outputs[0].dtype)
+    if (source, target) == ("int32", "int32"):
+        return "from int32 to int32: runs on the CPU"
+    if at.input_zero_point or (at.output_zero_point and target != "int8"):
+        return "a zero point other than 0"
+    if target == "int32" and (at.output_multiplier, at.output_shift) != quantize_multiplier(1.0):
+        return "a change of scale to int32"
+    return None
+
+
+def rule_filter_memory(candidate: Candidate) -> str | None:
+    """A state of int16 in SVDF has a zero point of 0, and all weights are constant."""
+    if candidate.attributes.state_zero_point and candidate.outputs[1].dtype == "int16":
+        return f"its state has zero point {candidate.attributes.state_zero_point}, not 0"
+    computed = [value for value in candidate.inputs[1:4] if value.data is None]
+    return f"weights {label(computed[0].name)} are computed" if computed else None
 
 
 def rule_batch(candidate: Candidate) -> str | None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.files.constant_budget import ConstantBudget
+from dlasim.compiler_shim.files.half_bytes import unpack_int4
 from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, label
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES, EXTERNAL, HALF_BYTES, OTHER_TYPES
 from dlasim.compiler_shim.onnx.protobuf_wire import Message
@@ -68,7 +69,7 @@ class OnnxTensorReader:
         return np.frombuffer(raw, stored.newbyteorder("<")).reshape(shape).astype(dtype)
 
     def _halves(self, tensor: Message, dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> Array:
-        """Numbers of 4 bits, the first of two in the low half of a byte."""
+        """Numbers of 4 bits."""
         count = math.prod(shape)
         raw = self._raw(tensor, -(-count // 2), where)
         if raw is None:
@@ -77,11 +78,8 @@ class OnnxTensorReader:
             raise InputError(
                 f"{where}: {count} numbers of 4 bits must have half as many bytes (got {len(raw)})"
             )
-        pairs = np.frombuffer(raw, np.uint8)
-        numbers = np.stack([pairs & 15, pairs >> 4], axis=1).ravel()[:count].reshape(shape)
-        if dtype == np.uint8:
-            return numbers
-        return ((numbers ^ 8).astype(np.int8) - 8).astype(np.int8)
+        numbers = unpack_int4(np.frombuffer(raw, np.uint8), count).reshape(shape)
+        return numbers.view(np.uint8) & 15 if dtype == np.uint8 else numbers
 
     def _raw(self, tensor: Message, size_bytes: int, where: str) -> Any:
         if tensor.get("data_location", 0) == EXTERNAL:

@@ -49,6 +49,8 @@ class Trait(enum.Flag):
     """A PAD before it can become part of it, and so can dilation as Keras writes it."""
     STEPWISE = enum.auto()
     """Becomes many calls; each runs on the DLA or on the CPU for itself."""
+    UPDATES = enum.auto()
+    """Its output is its first input with some elements replaced: their bytes may be the same."""
 
 
 CLASSES: Mapping[str, tuple[str, ...]] = {

@@ -153,7 +153,7 @@ ROWS = (
         elementwise.same_shape,
         elementwise.quantize,
         ("LUT", "QUANTIZE", "QUANTIZE_TABLE", "RESCALE"),
-        dla=("OP_ACT_LUT",),
+        dla=("OP_ACT_LUT", "OP_E16_ADD", "OP_E32_SHIFT", "OP_POOL", "OP_REQUANT"),
         options=Options("QuantizeOptions"),
         traits=Trait.FOLDS | Trait.CONVERTS,
     ),

@@ -14,9 +14,10 @@ from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shap
 from dlasim.compiler_shim.operators.strided import copy_call
 from dlasim.sim.arithmetic.interpolation import SIGMOID_TABLE, sigmoid_scale
 
-_INPUT_WEIGHTS = (1, 2, 3, 4)  # of the gates for input, forgetting, cell and output
-_RECURRENT_WEIGHTS = (5, 6, 7, 8)
-_BIASES = (12, 13, 14, 15)
+# Of the gates for input, forgetting, output and cell: those of one function are neighbours.
+_INPUT_WEIGHTS = (1, 2, 4, 3)
+_RECURRENT_WEIGHTS = (5, 6, 8, 7)
+_BIASES = (12, 13, 15, 14)
 _OUTPUT_STATE, _CELL_STATE = 18, 19
 STATES = (_OUTPUT_STATE, _CELL_STATE)
 _VARIANTS = {"a peephole": (9, 10, 11), "a projection": (16, 17), "layer normalization": (20, 21, 22, 23)}
@@ -63,7 +64,9 @@ def lstm(op: BoundOperator) -> list[KernelCall]:
     calls = [_product(op, op.input_numbers[0], 0, _weights(op, "inputs", _INPUT_WEIGHTS, _BIASES), sums)]
     weights = _weights(op, "recurrent", _RECURRENT_WEIGHTS)
     last: int | Tensor = op.input_numbers[_OUTPUT_STATE]
-    cell, table = op.input_numbers[_CELL_STATE], op.new_constant("sigmoid", SIGMOID_TABLE)
+    cell = Tensor(f"{op.output().name}/cell", (batch, units), "int32")
+    calls.append(_resized(op, op.input_numbers[_CELL_STATE], cell))
+    table = op.new_constant("sigmoid", SIGMOID_TABLE)
     outputs = []
     for step in range(steps):
         recurrent = _sums(op, f"step_{step}", (batch, 4 * units))
@@ -73,10 +76,23 @@ def lstm(op: BoundOperator) -> list[KernelCall]:
         rows = (
             {"first_row": step * batch, "row_step": 1} if in_steps else {"first_row": step, "row_step": steps}
         )
-        calls.append(op.call("LSTM_CELL", (sums, recurrent, cell, table), (last, cell), **rows, **of_cell))
+        new_cell = Tensor(f"{op.output().name}/cell_{step}", (batch, units), "int32")
+        inputs = sums, recurrent, cell, table
+        calls.append(op.call("LSTM_CELL", inputs, (last, new_cell), **rows, **of_cell))
+        cell = new_cell
+    calls.append(_resized(op, cell, op.input_numbers[_CELL_STATE]))
     calls.append(copy_call(op, last, dense((batch, units)), op.input_numbers[_OUTPUT_STATE]))
     calls.append(op.call("CONCATENATION", outputs, axis=0 if in_steps else 1))
     return calls
+
+
+def _resized(op: BoundOperator, source: int | Tensor, target: int | Tensor) -> KernelCall:
+    """Numbers of 16 bits from int16 to int32, or back."""
+    multiplier, shift = op.multiplier(1.0)
+    return op.call(
+        "RESCALE", (source,), (target,), input_zero_point=0, output_zero_point=0,
+        output_multiplier=multiplier, output_shift=shift,
+    )  # fmt: skip
 
 
 def _extents(op: BoundOperator) -> tuple[int, int, int]:

@@ -116,6 +116,11 @@ def embedding_lookup(op: BoundOperator) -> list[KernelCall]:
     return [op.call("GATHER", op.input_numbers[::-1], axis=0, batch_dims=0)]
 
 
+def update_slice(op: BoundOperator) -> list[KernelCall]:
+    """DYNAMIC_UPDATE_SLICE."""
+    return [op.call("UPDATE_SLICE", op.input_numbers)]
+
+
 def gather_nd(op: BoundOperator) -> list[KernelCall]:
     """GATHER_ND."""
     op.types(op.input(1), "int32", "int64")
@@ -276,6 +281,18 @@ def gather_nd_shape(op: BoundOperator) -> list[Shape]:
     )
     _check_indices(op, shape[:depth])
     return [indices[:-1] + shape[depth:]]
+
+
+def update_slice_shape(op: BoundOperator) -> list[Shape]:
+    """DYNAMIC_UPDATE_SLICE: that of its first input."""
+    shape, update, start = op.shape(0), op.shape(1), op.shape(2)
+    op.require(bool(shape), "a scalar has no part to update")
+    parts = zip(update, shape, strict=False)
+    fits = len(update) == len(shape) and all(0 < part <= size for part, size in parts)
+    op.require(fits, f"an update of shape {list(update)} is no part of shape {list(shape)}")
+    fits = start == (len(shape),)
+    op.require(fits, f"its start must have {len(shape)} numbers (got shape {list(start)})")
+    return [shape]
 
 
 def _check_indices(op: BoundOperator, limits: Sequence[int]) -> None:

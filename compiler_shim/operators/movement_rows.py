@@ -61,6 +61,15 @@ ROWS = (
         version=3,
     ),
     OperatorDefinition(
+        "DYNAMIC_UPDATE_SLICE",
+        "x x i -> x",
+        movement.update_slice_shape,
+        movement.update_slice,
+        ("UPDATE_SLICE",),
+        options=Options("DynamicUpdateSliceOptions"),
+        traits=Trait.UPDATES,
+    ),
+    OperatorDefinition(
         "EXPAND_DIMS",
         "x i -> x",
         strided.expand_dims_shape,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.files.constant_budget import ConstantBudget
+from dlasim.compiler_shim.files.half_bytes import unpack_int4
 from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, Graph, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.fields import enum_names
 from dlasim.compiler_shim.tflite.decoding import Values
@@ -16,6 +17,7 @@ from dlasim.errors import InputError, printable
 
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 _DTYPES = frozenset((*_INTEGERS, "bool", "float16", "float32", "float64", "complex64", "complex128"))
+_INT4 = "int4"  # in the file; here it is int8
 _MAX_TENSOR_BYTES = (1 << 31) - 1
 
 
@@ -42,12 +44,15 @@ class TensorReader:
             raise InputError(f"{where}: its data is stored sparse; only dense tensors are supported")
         dtype = _dtype(values["type"], where)
         shape = self._shape(index, values, where)
+        unpacked = "int8" if dtype == _INT4 else dtype
         sizes = filter(None, shape)  # a 0 among them makes no shape that NumPy takes of the others
-        if math.prod(sizes) * np.dtype(dtype).itemsize > _MAX_TENSOR_BYTES:
+        if math.prod(sizes) * np.dtype(unpacked).itemsize > _MAX_TENSOR_BYTES:
             raise InputError(f"{where}: shape {list(shape)} of {dtype} is larger than 2 GiB")
-        quantization = _quantization(values["quantization"], shape, dtype, where)
+        quantization = _quantization(values["quantization"], shape, unpacked, where)
         data = self._data(index, values, shape, dtype, where)
-        return Tensor(name, shape, dtype, quantization, data)
+        if dtype == _INT4 and data is None:
+            raise InputError(f"{where}: tensors of type int4 are supported as constants only")
+        return Tensor(name, shape, unpacked, quantization, data)
 
     def check_inputs(self, graph: Graph) -> None:
         """Rejects inputs with dynamic dimensions other than the batch, the first one."""
@@ -81,7 +86,8 @@ class TensorReader:
         raw = np.asarray(self._buffers[number]["data"], dtype=np.uint8)
         if values["is_variable"]:
             self.variables.add(index)
-        expected_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+        elements = math.prod(shape)
+        expected_bytes = -(-elements // 2) if dtype == _INT4 else elements * np.dtype(dtype).itemsize
         # A tensor without elements (the shape of a scalar, say) is known although its buffer is empty.
         if raw.size == 0 < expected_bytes:
             return None
@@ -91,14 +97,16 @@ class TensorReader:
             raise InputError(
                 f"{where}: {dtype}{list(shape)} takes {expected_bytes} bytes, but its buffer has {raw.size}"
             )
-        self._budget.spend(expected_bytes, where)
+        self._budget.spend(max(elements, expected_bytes), where)
+        if dtype == _INT4:
+            return unpack_int4(raw, elements).reshape(shape)
         data = raw.view(np.dtype(dtype).newbyteorder("<")).reshape(shape)
         return data if data.flags.aligned else data.copy()
 
 
 def _dtype(number: int, where: str) -> str:
     dtype = enum_names("TensorType").get(number, f"number {number}")
-    if dtype not in _DTYPES:
+    if dtype not in _DTYPES and dtype != _INT4:
         raise InputError(f"{where}: tensors of type {dtype} are not supported")
     return dtype
 

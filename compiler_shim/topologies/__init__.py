@@ -9,7 +9,8 @@ from dlasim.errors import InputError, unknown
 
 _MIN_RESOLUTION, _MAX_RESOLUTION = 32, 512
 _MIN_ALPHA, _MAX_ALPHA = 0.1, 2.0
-_MAX_CLASSES = 10_000
+_MAX_CLASSES = 1 << 16
+_LAYERS, _MAX_LAYERS, _CONTEXT, _MAX_CONTEXT = 2, 30, 256, 4096
 
 
 def topology_names() -> tuple[str, ...]:
@@ -25,15 +26,20 @@ def build_topology(
     alpha: float | None = None,
     resolution: int | None = None,
     classes: int | None = None,
+    layers: int | None = None,
+    context: int | None = None,
     on_operator: Callable[[str], None] | None = None,
 ) -> Graph:
     """The network of this name; the same arguments give the same network on every machine.
 
-    `alpha` scales the channels of the MobileNets, `resolution` is the height and width of an image; what a
-    network does not have must be left out. `on_operator` is called with the name of each operator.
+    `alpha` scales the channels of the MobileNets, `resolution` is the height and width of an image; a
+    language model has so many `layers` and remembers so many tokens, its `context`, of as many as there are
+    classes. What a network does not
+    have must be left out. `on_operator` is called with the name of each operator.
     """
     from dlasim.compiler_shim.topologies.builder import NetworkBuilder
     from dlasim.compiler_shim.topologies.calibration import calibration_inputs
+    from dlasim.compiler_shim.topologies.language_builder import LanguageBuilder
     from dlasim.compiler_shim.topologies.networks import TOPOLOGIES
 
     topology = TOPOLOGIES.get(name)
@@ -42,11 +48,18 @@ def build_topology(
     _check("alpha", alpha, topology.scalable, _MIN_ALPHA, _MAX_ALPHA, name)
     _check("resolution", resolution, topology.resizable, _MIN_RESOLUTION, _MAX_RESOLUTION, name)
     _check("classes", classes, topology.classes > 0, 2, _MAX_CLASSES, name)
+    _check("layers", layers, topology.speaks, 1, _MAX_LAYERS, name)
+    _check("context", context, topology.speaks, 2, _MAX_CONTEXT, name)
     _check("seed", seed, True, 0, (1 << 63) - 1, name)
     shape = (resolution, resolution, 3) if resolution is not None else topology.input_shape
     # Pictures have bytes centred on zero; so may spectrograms and features.
     quantization = Quantization((1 / 128,), (0,))
-    build = NetworkBuilder(_full_name(name, alpha, resolution, classes), seed, on_operator)
+    full_name = _full_name(name, alpha, resolution, classes, layers, context)
+    if topology.speaks:
+        model = LanguageBuilder(full_name, seed, on_operator)
+        tokens = classes or topology.classes
+        return model.finish(topology.layers(model, tokens, layers or _LAYERS, context or _CONTEXT))
+    build = NetworkBuilder(full_name, seed, on_operator)
     samples = calibration_inputs(shape, seed)
     source: object
     if topology.takes_bytes:
@@ -66,9 +79,9 @@ def _check(what: str, value: float | None, applies: bool, lowest: float, highest
         raise InputError(f"{what} must be from {lowest} to {highest} (got {value})")
 
 
-def _full_name(name: str, alpha: float | None, resolution: int | None, classes: int | None) -> str:
+def _full_name(name: str, alpha: float | None, *numbers: int | None) -> str:
     parts = [name]
     if alpha is not None:
         parts.append(f"{alpha:g}")
-    parts += [str(number) for number in (resolution, classes) if number is not None]
+    parts += [str(number) for number in numbers if number is not None]
     return "_".join(parts)

@@ -249,12 +249,12 @@ class NetworkBuilder:
         options: dict[str, Option] = {"new_shape": (1, values.shape[1])}
         return self._same_scale("RESHAPE", name, (source.index, shape), values, source, options)
 
-    def softmax(self, name: str, source: Activation) -> Activation:
+    def softmax(self, name: str, source: Activation, beta: float = 1.0) -> Activation:
         """SOFTMAX over the last dimension, in the scale that TensorFlow prescribes."""
-        exponentials = np.exp(source.real - source.real.max(axis=-1, keepdims=True))
+        exponentials = np.exp(beta * (source.real - source.real.max(axis=-1, keepdims=True)))
         real = exponentials / exponentials.sum(axis=-1, keepdims=True)
         return self._quantized(
-            "SOFTMAX", name, (source.index,), real, Quantization((1 / 256,), (-128,)), {"beta": 1.0}
+            "SOFTMAX", name, (source.index,), real, Quantization((1 / 256,), (-128,)), {"beta": beta}
         )
 
     def classify(self, features: Activation, classes: int) -> Activation:

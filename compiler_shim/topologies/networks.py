@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
+from dlasim.compiler_shim.topologies.decoder import language_model
 from dlasim.compiler_shim.topologies.normalization import ACTIVATED, LINEAR, RESIDUAL
 from dlasim.compiler_shim.topologies.transformers import (
     keyword_transformer,
@@ -14,7 +14,7 @@ from dlasim.compiler_shim.topologies.transformers import (
 )
 from dlasim.dataclass import dataclass
 
-Layers = Callable[[NetworkBuilder, Any, int, float], Activation]
+Layers = Callable[..., Activation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,8 @@ class Topology:
     """A network: what it is, the shape of its input, its usual number of classes and its layers.
 
     `scalable` networks take a width multiplier (alpha), `resizable` ones an input resolution. Where
-    `takes_bytes` the input is plain uint8, and the layers take its number.
+    `takes_bytes` the input is plain uint8, and the layers take its number. One that `speaks` is a language
+    model: it has no image, and takes numbers of layers and of tokens that it remembers.
     """
 
     summary: str
@@ -32,6 +33,7 @@ class Topology:
     scalable: bool = False
     resizable: bool = False
     takes_bytes: bool = False
+    speaks: bool = False
 
 
 def mobilenet_v1(build: NetworkBuilder, image: Activation, classes: int, alpha: float) -> Activation:
@@ -155,5 +157,8 @@ TOPOLOGIES: Mapping[str, Topology] = {
     "mobilenet_v2": Topology("MobileNetV2", (224, 224, 3), 1000, mobilenet_v2, True, True),
     "resnet50": Topology("ResNet-50", (224, 224, 3), 1000, resnet50, resizable=True),
     "resnet8": Topology("MLPerf Tiny image classification, ResNet-8", (32, 32, 3), 10, resnet8),
+    "smollm2": Topology(
+        "language model of SmolLM2-135M's shape, token by token", (1,), 49_152, language_model, speaks=True
+    ),
     "vit": Topology("small vision transformer", (32, 32, 3), 10, vision_transformer),
 }

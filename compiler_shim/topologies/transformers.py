@@ -108,7 +108,12 @@ def _gelu(real: FloatArray) -> FloatArray:
 def _normalize(build: NetworkBuilder, name: str, source: Activation) -> Activation:
     """LayerNormalization as PyTorch's exporters write it: the square of a difference is a product."""
     centred = build.subtract(f"{name}/centred", source, build.mean_channels(f"{name}/mean", source))
-    squares = build.multiply(f"{name}/squares", centred, centred)
+    return _scale(build, name, unit_squares(build, name, centred))
+
+
+def unit_squares(build: NetworkBuilder, name: str, source: Activation) -> Activation:
+    """Divided by the root of the mean of the squares, along the channels."""
+    squares = build.multiply(f"{name}/squares", source, source)
     variance = build.mean_channels(f"{name}/variance", squares)
     epsilon = build.constant(f"{name}/epsilon", np.array(_MIN_VARIANCE))
     variance = build.add(f"{name}/add_epsilon", variance, epsilon)
@@ -116,7 +121,7 @@ def _normalize(build: NetworkBuilder, name: str, source: Activation) -> Activati
     inverse = build.unary(
         "RSQRT", f"{name}/rsqrt", variance, lambda real: 1 / np.sqrt(np.maximum(real, 4 * step))
     )
-    return _scale(build, name, build.multiply(f"{name}/normalized", centred, inverse))
+    return build.multiply(f"{name}/normalized", source, inverse)
 
 
 def _scale(build: NetworkBuilder, name: str, source: Activation) -> Activation:

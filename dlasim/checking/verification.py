@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
-from math import isfinite, prod
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dlasim.checking.inexact import are_near
 from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, PlacedNetwork, Value, alias_chain, whole_view
-from dlasim.compiler_shim.calls.views import View, dense_layout
+from dlasim.compiler_shim.calls.views import View, dense, dense_layout
 from dlasim.compiler_shim.files.input_file import AnyInput
 from dlasim.dataclass import dataclass
 from dlasim.sim.execution.executor import make_executor
@@ -124,13 +124,15 @@ class Shadow:
     def _add(self, values: Sequence[Value], output: int, node: DlaNode) -> None:
         """A value that a node writes, and those of which it is a part."""
         chain = alias_chain(values, output)
-        size, dtype = prod(values[chain[-1]].shape), np.int8 if node.out_element_bytes == 1 else np.int32
+        size, dtype = values[chain[-1]].size_bytes, np.int8 if node.out_element_bytes == 1 else np.int32
+        size //= node.out_element_bytes  # of int16 tensors, nodes write the bytes
         whole = self._roots.setdefault(chain[-1], (np.zeros(size, dtype), np.zeros(size, bool)))
         layout = node.layout(len(node.inputs)) or dense_layout(node.out_shape)
         image = View(layout.offset, node.out_shape, (layout.line, layout.pixel, 1))
         self._images[output] = _part(whole[0], image), _part(whole[1], image)
         for value in chain:
-            view = whole_view(values, value)
+            in_bytes = np.dtype(values[value].dtype).itemsize > node.out_element_bytes
+            view = dense((size,)) if in_bytes else whole_view(values, value)
             assert view is not None
             self.values[value], self.written[value] = _part(whole[0], view), _part(whole[1], view)
 
@@ -321,9 +323,11 @@ def _filled(tensor: Any, end: str | None) -> NDArray[Any]:
 
 
 def _host_values(lowered: Lowered, host: dict[int, NDArray[Any]]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """What host calls wrote, and the variables that they updated in place with it."""
     numbers = {number: value for value, number in lowered.descriptors.items()}
     for number, array in host.items():
-        yield numbers[number], array
+        for value in alias_chain(lowered.network.values, numbers[number]):
+            yield value, array
 
 
 def _compare(
@@ -344,7 +348,7 @@ def _compare(
         name, layer = lowered.network.values[value].name, layers[value]
         want = expected[value]
         if value in shadow.values:
-            missing = np.argwhere(~shadow.written[value].reshape(want.shape))
+            missing = np.argwhere(~shadow.written[value].reshape(*want.shape, -1).all(-1))
             if len(missing):
                 index = tuple(int(i) for i in missing[0])
                 return Mismatch(layer, name, pattern, index, None, None, len(missing), want.size)
@@ -372,9 +376,10 @@ def _layers(lowered: Lowered) -> dict[int, str]:
     layers: dict[int, str] = {}
     for node in lowered.network.nodes:
         if isinstance(node, HostNode):
-            layer, values = node.call.layer, node.call.outputs
+            layer, written = node.call.layer, node.call.outputs
         else:
-            layer, values = node.layer, tuple(alias_chain(lowered.network.values, node.output))
+            layer, written = node.layer, (node.output,)
+        values = [number for value in written for number in alias_chain(lowered.network.values, value)]
         info = lowered.network.layers[layer]
         layers |= dict.fromkeys(values, f"{info.name} ({info.operator})")
     return layers

@@ -26,7 +26,8 @@ def _of_part(part: str) -> tuple[str, ...]:
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Most used": _MOST_USED,
     "Inputs and results": (
-        "--normalize", "--seed", "--dequantize", "--top", "--labels", "--trace", "--json", "--list",
+        "--normalize", "--seed", "--steps", "--carry", "--dequantize", "--top", "--labels", "--trace",
+        "--json", "--list",
     ),
     "Machine": ("--config", *_of_part("Machine"), "--set"),
     **{part: _of_part(part) for part in ("MAC and VECTOR", "SRAM", "DMA", "Issue of instructions")},

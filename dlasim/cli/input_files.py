@@ -8,7 +8,7 @@ from typing import Any
 
 def input_files(given: Mapping[str, Any]) -> Iterator[str]:
     """Every such file; outputs must not overwrite one of them."""
-    for name in ("config_file", "labels"):
+    for name in ("config_file", "labels", "steps"):
         if given.get(name):
             yield given[name]
     yield from given.get("inputs", ())

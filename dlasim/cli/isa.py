@@ -8,6 +8,7 @@ from dlasim.cli.option_types import Choice
 from dlasim.cli.terminal import say
 
 _FORMATS = ("text", "markdown", "json", "c")
+_HEADERS = ("dla_isa.h", "dla_registers.h", "dla_program.h", "dla_host_ops.h", "dla_host_checks.h")
 _EPILOG = """\b
 Examples:
   dlasim isa                        one line for each item
@@ -48,12 +49,10 @@ def _text(names: tuple[str, ...]) -> str:
 
 
 def _markdown(names: tuple[str, ...]) -> str:
-    from dlasim.isa.documents import markdown, pages
+    from dlasim.isa.documents import markdown
     from dlasim.isa.documents.catalogue import find_all
     from dlasim.isa.documents.sheets import sheet
 
-    if not names:
-        return "\n".join(render() for render in pages.PAGES.values())
     return "\n".join(markdown.render(sheet(entry)) for entry in find_all(names))
 
 
@@ -67,9 +66,16 @@ def _json(names: tuple[str, ...]) -> str:
 
 
 def _c(names: tuple[str, ...]) -> str:
-    from dlasim.isa.documents import c_entry
-    from dlasim.isa.documents.catalogue import find_all
+    """The firmware's headers, or of these the blocks that define what is named."""
+    from importlib.resources import files
 
+    from dlasim.isa.documents.catalogue import c_definition, find_all
+
+    folder = files("dlasim.firmware").joinpath("include")
+    headers = [folder.joinpath(name).read_text(encoding="utf-8") for name in _HEADERS]
     if not names:
-        return "\n".join(render() for render in c_entry.HEADERS.values())
-    return "\n".join(line for entry in find_all(names) for line in c_entry.lines(entry)) + "\n"
+        return "\n".join(headers)
+    blocks = [block for header in headers for block in header.split("\n\n")]
+    definitions = [c_definition(entry) for entry in find_all(names)]
+    found = (block for start in definitions for block in blocks if start in block)
+    return "\n\n".join(dict.fromkeys(found)) + "\n"

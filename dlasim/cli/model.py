@@ -36,7 +36,11 @@ Examples:
     metavar="N",
     help="Image height and width of a MobileNet.  [default: 224]",
 )
-@click.option("--classes", type=Number(int), metavar="N", help="Number of classes of a classifier.")
+@click.option("--classes", type=Number(int), metavar="N", help="Classes of a classifier, or a vocabulary.")
+@click.option("--layers", type=Number(int), metavar="N", help="Layers of a language model.  [default: 2]")
+@click.option(
+    "--context", type=Number(int), metavar="N", help="Tokens that a language model remembers.  [default: 256]"
+)
 @click.option("--seed", type=Number(int), metavar="N", default=0, help="Seed of the weights.")
 @click.option("--list", "list_only", is_flag=True, help="List the built-in networks.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list, or what was written, as JSON.")
@@ -46,6 +50,8 @@ def command(
     alpha: float | None,
     resolution: int | None,
     classes: int | None,
+    layers: int | None,
+    context: int | None,
     seed: int,
     list_only: bool,
     as_json: bool,
@@ -76,6 +82,8 @@ def command(
         alpha=alpha,
         resolution=resolution,
         classes=classes,
+        layers=layers,
+        context=context,
         seed=seed,
         on_operator=lambda operator: line.show(f"{name}: measuring the range of {operator}"),
     )
@@ -111,5 +119,10 @@ def _show_list(as_json: bool) -> None:
 
 def _options(topology: Topology) -> list[str]:
     """The options that apply to a network, apart from --classes and --seed."""
-    flags = (("--alpha", topology.scalable), ("--resolution", topology.resizable))
+    flags = (
+        ("--alpha", topology.scalable),
+        ("--resolution", topology.resizable),
+        ("--layers", topology.speaks),
+        ("--context", topology.speaks),
+    )
     return [flag for flag, there in flags if there]

@@ -34,6 +34,7 @@ Examples:
   dlasim run model.tflite --preset paper --fusion none --tiling output-channel --timing-only
   dlasim run program.bin --report report.json --trace trace.json
   dlasim run model.tflite --timing-only --html page.html
+  dlasim run decoder.tflite --steps prompt.npz --carry new_cache=cache --output results
   dlasim run model.tflite --host riscv --cpu five_stage
   dlasim run application.elf --gdb 1234
 """
@@ -56,6 +57,18 @@ Examples:
     metavar="LOW,HIGH",
     help="Map the lowest and highest value of a picture or sound to LOW and HIGH; imagenet: use ImageNet's "
     "means and deviations; auto: the range of the input's type.  [default: auto]",
+)
+@click.option(
+    "--steps",
+    metavar="FILE",
+    help="Run step by step with what FILE holds along its first dimension: .npz, an array for each input by "
+    "name, or .npy for a model with one input. The model's variables last from step to step.",
+)
+@click.option(
+    "--carry",
+    multiple=True,
+    metavar="OUTPUT=INPUT",
+    help="With --steps: let an output be this input of the next step, such as a cache. Repeatable.",
 )
 @click.option("-o", "--output", metavar="DIR", help="Write the outputs to DIR/output_0.npy and so on.")
 @click.option("--dequantize", is_flag=True, help="Write outputs as real numbers (float32).")
@@ -118,6 +131,10 @@ def command(file: str, **given: Any) -> None:
     machine |= options
     _check_combinations(given)
     labels = outputs.read_labels(given["labels"]) if given["labels"] else []
+    if given["steps"]:
+        from dlasim.cli import run_steps
+
+        return run_steps.run(opened, base, machine, sources, given, host)
     result = api.run(
         opened,
         base,
@@ -148,6 +165,8 @@ def _check_combinations(given: dict[str, Any]) -> None:
         raise click.UsageError(
             "--timing-only computes no tensors and cannot be combined with --input, --output or --top"
         )
+    if given["carry"] and not given["steps"]:
+        raise click.UsageError("--carry needs --steps")
     if given["assume_int8"] and not given["timing_only"]:
         raise click.UsageError("--assume-int8 needs --timing-only: the outputs would mean nothing")
     for name, needed in (("dequantize", "output"), ("labels", "top"), ("normalize", "inputs")):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, printable
+from dlasim.inputs import load_arrays
 from dlasim.system.fileio import read_file
 
 Array = NDArray[Any]
@@ -89,12 +88,7 @@ def quantize(
 def read_samples(given: str | Path | Samples) -> Samples:
     """The calibration set, checked: as many samples of each input."""
     if isinstance(given, str | Path):
-        content = io.BytesIO(read_file(given))
-        try:
-            found = np.load(content, allow_pickle=False)
-        except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise InputError(f"{given} is not a .npz or .npy file: {printable(str(error))[:100]}") from None
-        given = {"": found} if isinstance(found, np.ndarray) else _arrays(found, given)
+        given = load_arrays(given)
     if not given or any(array.ndim < 1 or array.dtype.kind not in "iufb" for array in given.values()):
         raise InputError("the calibration set must have an array of numbers for each input")
     counts = {len(array) for array in given.values()}
@@ -103,13 +97,6 @@ def read_samples(given: str | Path | Samples) -> Samples:
             f"the calibration set must have as many samples of each input (got {sorted(counts)})"
         )
     return given
-
-
-def _arrays(found: Any, path: str | Path) -> Samples:
-    try:
-        return {name: found[name] for name in found.files}
-    except (ValueError, OSError, KeyError, BadZipFile) as error:
-        raise InputError(f"{path}: {printable(str(error))[:100]}") from None
 
 
 def read_labels(given: str | Path | Array, count: int) -> Array:

@@ -137,41 +137,44 @@ static const char *dla_conv_2d_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_rank(c, 1) == INT64_C(4)))
+    if (!(dla_host_rank(c, 1) == 4))
         return "weights must have 4 dimensions";
-    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+    if (!(dla_host_elements(c, 1) > 0))
         return "weights must not be empty";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "records must have 2 dimensions";
-    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3)))
+    if (!(dla_host_shape(c, 2, 1) == 3))
         return "records must have three columns";
-    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 1, 0) == dla_host_shape(c, c->inputs + 0, 3)))
         return "weights must have a filter for each output channel";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 2, 0) == dla_host_shape(c, c->inputs + 0, 3)))
         return "records must have a row for each output channel";
-    if (!((int64_t)((uint32_t)dla_host_shape(c, 0, INT64_C(3)) % (uint32_t)dla_host_shape(c, 1, INT64_C(3))) == INT64_C(0)))
+    if (!((int64_t)((uint32_t)dla_host_shape(c, 0, 3) % (uint32_t)dla_host_shape(c, 1, 3)) == 0))
         return "input channels must be a multiple of the weights' depth";
-    if (!((int64_t)((uint32_t)dla_host_shape(c, c->inputs + 0, INT64_C(3)) % (uint32_t)(int64_t)((uint32_t)dla_host_shape(c, 0, INT64_C(3)) / (uint32_t)dla_host_shape(c, 1, INT64_C(3)))) == INT64_C(0)))
+    if (!((int64_t)((uint32_t)dla_host_shape(c, c->inputs + 0, 3) %
+            (uint32_t)(int64_t)((uint32_t)dla_host_shape(c, 0, 3) / (uint32_t)dla_host_shape(c, 1, 3))) == 0))
         return "output channels must be a multiple of the groups";
-    if (!((((dla_host_shape(c, 1, INT64_C(1)) - INT64_C(1)) * (int64_t)w[4]) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!((((dla_host_shape(c, 1, 1) - 1) * (int64_t)w[4]) + 1) <= 1073741824))
         return "a window must be at most 2^30 rows large";
-    if (!((int64_t)w[2] < (((dla_host_shape(c, 1, INT64_C(1)) - INT64_C(1)) * (int64_t)w[4]) + INT64_C(1))))
+    if (!((int64_t)w[2] < (((dla_host_shape(c, 1, 1) - 1) * (int64_t)w[4]) + 1)))
         return "pad_top must be less than the rows of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(1)) - INT64_C(1)) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0, INT64_C(1))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 1) - 1) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0,
+            1)))
         return "the last window must begin inside the image: output has too many rows";
-    if (!((((dla_host_shape(c, 1, INT64_C(2)) - INT64_C(1)) * (int64_t)w[5]) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!((((dla_host_shape(c, 1, 2) - 1) * (int64_t)w[5]) + 1) <= 1073741824))
         return "a window must be at most 2^30 columns large";
-    if (!((int64_t)w[3] < (((dla_host_shape(c, 1, INT64_C(2)) - INT64_C(1)) * (int64_t)w[5]) + INT64_C(1))))
+    if (!((int64_t)w[3] < (((dla_host_shape(c, 1, 2) - 1) * (int64_t)w[5]) + 1)))
         return "pad_left must be less than the columns of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(2)) - INT64_C(1)) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0, INT64_C(2))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 2) - 1) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0,
+            2)))
         return "the last window must begin inside the image: output has too many columns";
     if (!((int64_t)w[8] <= (int64_t)w[9]))
         return "clamp_min must not be greater than clamp_max";
@@ -204,41 +207,43 @@ static const char *dla_depthwise_conv_2d_broken_rule(const struct dla_host_argum
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_rank(c, 1) == INT64_C(4)))
+    if (!(dla_host_rank(c, 1) == 4))
         return "weights must have 4 dimensions";
-    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+    if (!(dla_host_elements(c, 1) > 0))
         return "weights must not be empty";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "records must have 2 dimensions";
-    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3)))
+    if (!(dla_host_shape(c, 2, 1) == 3))
         return "records must have three columns";
-    if (!(dla_host_shape(c, 1, INT64_C(0)) == INT64_C(1)))
+    if (!(dla_host_shape(c, 1, 0) == 1))
         return "the first dimension of weights must be 1";
-    if (!(dla_host_shape(c, 1, INT64_C(3)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 1, 3) == dla_host_shape(c, c->inputs + 0, 3)))
         return "weights must have a filter for each output channel";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 2, 0) == dla_host_shape(c, c->inputs + 0, 3)))
         return "records must have a row for each output channel";
-    if (!((int64_t)((uint32_t)dla_host_shape(c, c->inputs + 0, INT64_C(3)) % (uint32_t)dla_host_shape(c, 0, INT64_C(3))) == INT64_C(0)))
+    if (!((int64_t)((uint32_t)dla_host_shape(c, c->inputs + 0, 3) % (uint32_t)dla_host_shape(c, 0, 3)) == 0))
         return "output channels must be a multiple of input channels";
-    if (!((((dla_host_shape(c, 1, INT64_C(1)) - INT64_C(1)) * (int64_t)w[4]) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!((((dla_host_shape(c, 1, 1) - 1) * (int64_t)w[4]) + 1) <= 1073741824))
         return "a window must be at most 2^30 rows large";
-    if (!((int64_t)w[2] < (((dla_host_shape(c, 1, INT64_C(1)) - INT64_C(1)) * (int64_t)w[4]) + INT64_C(1))))
+    if (!((int64_t)w[2] < (((dla_host_shape(c, 1, 1) - 1) * (int64_t)w[4]) + 1)))
         return "pad_top must be less than the rows of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(1)) - INT64_C(1)) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0, INT64_C(1))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 1) - 1) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0,
+            1)))
         return "the last window must begin inside the image: output has too many rows";
-    if (!((((dla_host_shape(c, 1, INT64_C(2)) - INT64_C(1)) * (int64_t)w[5]) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!((((dla_host_shape(c, 1, 2) - 1) * (int64_t)w[5]) + 1) <= 1073741824))
         return "a window must be at most 2^30 columns large";
-    if (!((int64_t)w[3] < (((dla_host_shape(c, 1, INT64_C(2)) - INT64_C(1)) * (int64_t)w[5]) + INT64_C(1))))
+    if (!((int64_t)w[3] < (((dla_host_shape(c, 1, 2) - 1) * (int64_t)w[5]) + 1)))
         return "pad_left must be less than the columns of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(2)) - INT64_C(1)) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0, INT64_C(2))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 2) - 1) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0,
+            2)))
         return "the last window must begin inside the image: output has too many columns";
     if (!((int64_t)w[8] <= (int64_t)w[9]))
         return "clamp_min must not be greater than clamp_max";
@@ -265,19 +270,20 @@ static const char *dla_fully_connected_broken_rule(const struct dla_host_argumen
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+    if (!(dla_host_rank(c, 1) == 2))
         return "weights must have 2 dimensions";
-    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+    if (!(dla_host_elements(c, 1) > 0))
         return "weights must not be empty";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "records must have 2 dimensions";
-    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3)))
+    if (!(dla_host_shape(c, 2, 1) == 3))
         return "records must have three columns";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, 1, INT64_C(0))))
+    if (!(dla_host_shape(c, 2, 0) == dla_host_shape(c, 1, 0)))
         return "records must have a row for each row of weights";
-    if (!((int64_t)((uint32_t)dla_host_elements(c, 0) % (uint32_t)dla_host_shape(c, 1, INT64_C(1))) == INT64_C(0)))
+    if (!((int64_t)((uint32_t)dla_host_elements(c, 0) % (uint32_t)dla_host_shape(c, 1, 1)) == 0))
         return "input must be whole rows as deep as the weights";
-    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) / (uint32_t)dla_host_shape(c, 1, INT64_C(1))) * dla_host_shape(c, 1, INT64_C(0)))))
+    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) /
+            (uint32_t)dla_host_shape(c, 1, 1)) * dla_host_shape(c, 1, 0))))
         return "output must have a row of as many channels as weights has rows for each row of the input";
     if (!((int64_t)w[2] <= (int64_t)w[3]))
         return "clamp_min must not be greater than clamp_max";
@@ -308,27 +314,27 @@ static const char *dla_transpose_conv_broken_rule(const struct dla_host_argument
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_rank(c, 1) == INT64_C(4)))
+    if (!(dla_host_rank(c, 1) == 4))
         return "weights must have 4 dimensions";
-    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+    if (!(dla_host_elements(c, 1) > 0))
         return "weights must not be empty";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "records must have 2 dimensions";
-    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3)))
+    if (!(dla_host_shape(c, 2, 1) == 3))
         return "records must have three columns";
-    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 1, 0) == dla_host_shape(c, c->inputs + 0, 3)))
         return "weights must have a filter for each output channel";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 2, 0) == dla_host_shape(c, c->inputs + 0, 3)))
         return "records must have a row for each output channel";
-    if (!(dla_host_shape(c, 1, INT64_C(3)) == dla_host_shape(c, 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 1, 3) == dla_host_shape(c, 0, 3)))
         return "weights must be as deep as the input";
     if (!((int64_t)w[6] <= (int64_t)w[7]))
         return "clamp_min must not be greater than clamp_max";
@@ -347,7 +353,7 @@ static const char *dla_lut_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_elements(c, 1) == INT64_C(256)))
+    if (!(dla_host_elements(c, 1) == 256))
         return "table must have 256 elements";
     if (!(dla_host_type(c, 1) == dla_host_type(c, c->inputs + 0)))
         return "table must have the output's type";
@@ -380,7 +386,9 @@ static const char *dla_add_broken_rule(const struct dla_host_arguments *c)
     (void)w;
     (void)c;
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[9] <= (int64_t)w[10]))
         return "clamp_min must not be greater than clamp_max";
@@ -413,7 +421,9 @@ static const char *dla_sub_broken_rule(const struct dla_host_arguments *c)
     (void)w;
     (void)c;
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[9] <= (int64_t)w[10]))
         return "clamp_min must not be greater than clamp_max";
@@ -442,7 +452,9 @@ static const char *dla_mul_broken_rule(const struct dla_host_arguments *c)
     (void)w;
     (void)c;
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[5] <= (int64_t)w[6]))
         return "clamp_min must not be greater than clamp_max";
@@ -471,7 +483,9 @@ static const char *dla_prelu_broken_rule(const struct dla_host_arguments *c)
     (void)w;
     (void)c;
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input and alpha must broadcast to the output's shape";
     return NULL;
 }
@@ -498,27 +512,29 @@ static const char *dla_average_pool_2d_broken_rule(const struct dla_host_argumen
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_shape(c, 0, INT64_C(3)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 0, 3) == dla_host_shape(c, c->inputs + 0, 3)))
         return "input and output must have the same channels";
-    if (!(((((int64_t)w[4] - INT64_C(1)) * INT64_C(1)) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!(((((int64_t)w[4] - 1) * 1) + 1) <= 1073741824))
         return "a window must be at most 2^30 rows large";
-    if (!((int64_t)w[2] < ((((int64_t)w[4] - INT64_C(1)) * INT64_C(1)) + INT64_C(1))))
+    if (!((int64_t)w[2] < ((((int64_t)w[4] - 1) * 1) + 1)))
         return "pad_top must be less than the rows of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(1)) - INT64_C(1)) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0, INT64_C(1))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 1) - 1) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0,
+            1)))
         return "the last window must begin inside the image: output has too many rows";
-    if (!(((((int64_t)w[5] - INT64_C(1)) * INT64_C(1)) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!(((((int64_t)w[5] - 1) * 1) + 1) <= 1073741824))
         return "a window must be at most 2^30 columns large";
-    if (!((int64_t)w[3] < ((((int64_t)w[5] - INT64_C(1)) * INT64_C(1)) + INT64_C(1))))
+    if (!((int64_t)w[3] < ((((int64_t)w[5] - 1) * 1) + 1)))
         return "pad_left must be less than the columns of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(2)) - INT64_C(1)) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0, INT64_C(2))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 2) - 1) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0,
+            2)))
         return "the last window must begin inside the image: output has too many columns";
     if (!((int64_t)w[6] <= (int64_t)w[7]))
         return "clamp_min must not be greater than clamp_max";
@@ -546,27 +562,29 @@ static const char *dla_max_pool_2d_broken_rule(const struct dla_host_arguments *
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_shape(c, 0, INT64_C(3)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 0, 3) == dla_host_shape(c, c->inputs + 0, 3)))
         return "input and output must have the same channels";
-    if (!(((((int64_t)w[4] - INT64_C(1)) * INT64_C(1)) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!(((((int64_t)w[4] - 1) * 1) + 1) <= 1073741824))
         return "a window must be at most 2^30 rows large";
-    if (!((int64_t)w[2] < ((((int64_t)w[4] - INT64_C(1)) * INT64_C(1)) + INT64_C(1))))
+    if (!((int64_t)w[2] < ((((int64_t)w[4] - 1) * 1) + 1)))
         return "pad_top must be less than the rows of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(1)) - INT64_C(1)) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0, INT64_C(1))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 1) - 1) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0,
+            1)))
         return "the last window must begin inside the image: output has too many rows";
-    if (!(((((int64_t)w[5] - INT64_C(1)) * INT64_C(1)) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!(((((int64_t)w[5] - 1) * 1) + 1) <= 1073741824))
         return "a window must be at most 2^30 columns large";
-    if (!((int64_t)w[3] < ((((int64_t)w[5] - INT64_C(1)) * INT64_C(1)) + INT64_C(1))))
+    if (!((int64_t)w[3] < ((((int64_t)w[5] - 1) * 1) + 1)))
         return "pad_left must be less than the columns of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(2)) - INT64_C(1)) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0, INT64_C(2))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 2) - 1) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0,
+            2)))
         return "the last window must begin inside the image: output has too many columns";
     if (!((int64_t)w[6] <= (int64_t)w[7]))
         return "clamp_min must not be greater than clamp_max";
@@ -591,7 +609,7 @@ static const char *dla_mean_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
     if (!(dla_host_elements(c, c->inputs + 0) == dla_host_kept(c, 0, (int64_t)w[0])))
         return "output must have the dimensions that are not reduced";
@@ -610,11 +628,11 @@ static const char *dla_softmax_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_rank(c, 0) > INT64_C(0)))
+    if (!(dla_host_rank(c, 0) > 0))
         return "input must have a dimension";
-    if (!(dla_host_rank(c, 1) == INT64_C(1)))
+    if (!(dla_host_rank(c, 1) == 1))
         return "table must have 1 dimension";
-    if (!(dla_host_elements(c, 1) == INT64_C(256)))
+    if (!(dla_host_elements(c, 1) == 256))
         return "table must have 256 elements";
     return NULL;
 }
@@ -641,7 +659,11 @@ static const char *dla_pad_broken_rule(const struct dla_host_arguments *c)
     for (int64_t k = 0; k < 6; k++)
         if (!(((int64_t)w[0 + k] + dla_host_shape(c, 0, k)) <= dla_host_shape(c, c->inputs + 0, k)))
             return "the input must lie inside the output";
-    if (!(((dla_host_type(c, c->inputs + 0) != 0) || (((int64_t)w[6] >= (-INT64_C(128))) && ((int64_t)w[6] <= INT64_C(127)))) && ((dla_host_type(c, c->inputs + 0) != 5) || (((int64_t)w[6] >= INT64_C(0)) && ((int64_t)w[6] <= INT64_C(255)))) && ((dla_host_type(c, c->inputs + 0) != 6) || (((int64_t)w[6] >= (-INT64_C(32768))) && ((int64_t)w[6] <= INT64_C(32767)))) && ((dla_host_type(c, c->inputs + 0) != 3) || (((int64_t)w[6] >= INT64_C(0)) && ((int64_t)w[6] <= INT64_C(1))))))
+    if (!(((dla_host_type(c, c->inputs + 0) != 0) || (((int64_t)w[6] >= (-128)) && ((int64_t)w[6] <= 127))) &&
+            ((dla_host_type(c, c->inputs + 0) != 5) || (((int64_t)w[6] >= 0) && ((int64_t)w[6] <= 255))) &&
+            ((dla_host_type(c, c->inputs + 0) != 6) || (((int64_t)w[6] >= (-32768)) && ((int64_t)w[6] <=
+            32767))) && ((dla_host_type(c, c->inputs + 0) != 3) || (((int64_t)w[6] >= 0) && ((int64_t)w[6] <=
+            1)))))
         return "value must fit the output's type";
     return NULL;
 }
@@ -666,7 +688,8 @@ static const char *dla_concatenation_broken_rule(const struct dla_host_arguments
     if (!((int64_t)w[0] < dla_host_rank(c, c->inputs + 0)))
         return "axis must be a dimension of the output";
     for (uint32_t each = 0; each < c->inputs; each++)
-        if (!((int64_t)((uint32_t)dla_host_elements(c, each) % (uint32_t)dla_host_product(c, c->inputs + 0, INT64_C(0), (int64_t)w[0])) == INT64_C(0)))
+        if (!((int64_t)((uint32_t)dla_host_elements(c, each) % (uint32_t)dla_host_product(c, c->inputs + 0, 0,
+                (int64_t)w[0])) == 0))
             return "each input must divide into as many parts as there are positions before axis";
     if (!(dla_host_total(c) == dla_host_elements(c, c->inputs + 0)))
         return "the inputs together must have the output's elements";
@@ -693,9 +716,17 @@ static const char *dla_strided_copy_broken_rule(const struct dla_host_arguments 
         return "input must have the output's type";
     if (!(dla_host_volume(w + 1, 6) == dla_host_elements(c, c->inputs + 0)))
         return "the product of size must be the output's elements";
-    if (!((((((((int64_t)w[0] + (((int64_t)w[7] < INT64_C(0)) ? (((int64_t)w[1] - INT64_C(1)) * (int64_t)w[7]) : INT64_C(0))) + (((int64_t)w[8] < INT64_C(0)) ? (((int64_t)w[2] - INT64_C(1)) * (int64_t)w[8]) : INT64_C(0))) + (((int64_t)w[9] < INT64_C(0)) ? (((int64_t)w[3] - INT64_C(1)) * (int64_t)w[9]) : INT64_C(0))) + (((int64_t)w[10] < INT64_C(0)) ? (((int64_t)w[4] - INT64_C(1)) * (int64_t)w[10]) : INT64_C(0))) + (((int64_t)w[11] < INT64_C(0)) ? (((int64_t)w[5] - INT64_C(1)) * (int64_t)w[11]) : INT64_C(0))) + (((int64_t)w[12] < INT64_C(0)) ? (((int64_t)w[6] - INT64_C(1)) * (int64_t)w[12]) : INT64_C(0))) >= INT64_C(0)))
+    if (!((((((((int64_t)w[0] + (((int64_t)w[7] < 0) ? (((int64_t)w[1] - 1) * (int64_t)w[7]) : 0)) +
+            (((int64_t)w[8] < 0) ? (((int64_t)w[2] - 1) * (int64_t)w[8]) : 0)) + (((int64_t)w[9] < 0) ?
+            (((int64_t)w[3] - 1) * (int64_t)w[9]) : 0)) + (((int64_t)w[10] < 0) ? (((int64_t)w[4] - 1) *
+            (int64_t)w[10]) : 0)) + (((int64_t)w[11] < 0) ? (((int64_t)w[5] - 1) * (int64_t)w[11]) : 0)) +
+            (((int64_t)w[12] < 0) ? (((int64_t)w[6] - 1) * (int64_t)w[12]) : 0)) >= 0))
         return "the first element read must lie inside the input";
-    if (!((((((((int64_t)w[0] + (((int64_t)w[7] > INT64_C(0)) ? (((int64_t)w[1] - INT64_C(1)) * (int64_t)w[7]) : INT64_C(0))) + (((int64_t)w[8] > INT64_C(0)) ? (((int64_t)w[2] - INT64_C(1)) * (int64_t)w[8]) : INT64_C(0))) + (((int64_t)w[9] > INT64_C(0)) ? (((int64_t)w[3] - INT64_C(1)) * (int64_t)w[9]) : INT64_C(0))) + (((int64_t)w[10] > INT64_C(0)) ? (((int64_t)w[4] - INT64_C(1)) * (int64_t)w[10]) : INT64_C(0))) + (((int64_t)w[11] > INT64_C(0)) ? (((int64_t)w[5] - INT64_C(1)) * (int64_t)w[11]) : INT64_C(0))) + (((int64_t)w[12] > INT64_C(0)) ? (((int64_t)w[6] - INT64_C(1)) * (int64_t)w[12]) : INT64_C(0))) < dla_host_elements(c, 0)))
+    if (!((((((((int64_t)w[0] + (((int64_t)w[7] > 0) ? (((int64_t)w[1] - 1) * (int64_t)w[7]) : 0)) +
+            (((int64_t)w[8] > 0) ? (((int64_t)w[2] - 1) * (int64_t)w[8]) : 0)) + (((int64_t)w[9] > 0) ?
+            (((int64_t)w[3] - 1) * (int64_t)w[9]) : 0)) + (((int64_t)w[10] > 0) ? (((int64_t)w[4] - 1) *
+            (int64_t)w[10]) : 0)) + (((int64_t)w[11] > 0) ? (((int64_t)w[5] - 1) * (int64_t)w[11]) : 0)) +
+            (((int64_t)w[12] > 0) ? (((int64_t)w[6] - 1) * (int64_t)w[12]) : 0)) < dla_host_elements(c, 0)))
         return "the last element read must lie inside the input";
     return NULL;
 }
@@ -713,23 +744,23 @@ static const char *dla_resize_nearest_broken_rule(const struct dla_host_argument
     (void)c;
     if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
         return "input must have the output's type";
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_shape(c, 0, INT64_C(3)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 0, 3) == dla_host_shape(c, c->inputs + 0, 3)))
         return "input and output must have the same channels";
-    if (!(dla_host_rank(c, 1) == INT64_C(1)))
+    if (!(dla_host_rank(c, 1) == 1))
         return "rows must have 1 dimension";
-    if (!(dla_host_rank(c, 2) == INT64_C(1)))
+    if (!(dla_host_rank(c, 2) == 1))
         return "columns must have 1 dimension";
-    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(1))))
+    if (!(dla_host_shape(c, 1, 0) == dla_host_shape(c, c->inputs + 0, 1)))
         return "rows must have an entry for each output row";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(2))))
+    if (!(dla_host_shape(c, 2, 0) == dla_host_shape(c, c->inputs + 0, 2)))
         return "columns must have an entry for each output column";
     return NULL;
 }
@@ -745,23 +776,23 @@ static const struct dla_host_types dla_resize_bilinear_outputs[] = {
 static const char *dla_resize_bilinear_broken_rule(const struct dla_host_arguments *c)
 {
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_shape(c, 0, INT64_C(3)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 0, 3) == dla_host_shape(c, c->inputs + 0, 3)))
         return "input and output must have the same channels";
-    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+    if (!(dla_host_rank(c, 1) == 2))
         return "rows must have 2 dimensions";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "columns must have 2 dimensions";
-    if (!((dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(1))) && (dla_host_shape(c, 1, INT64_C(1)) == INT64_C(3))))
+    if (!((dla_host_shape(c, 1, 0) == dla_host_shape(c, c->inputs + 0, 1)) && (dla_host_shape(c, 1, 1) == 3)))
         return "rows must have three words for each output row";
-    if (!((dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(2))) && (dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3))))
+    if (!((dla_host_shape(c, 2, 0) == dla_host_shape(c, c->inputs + 0, 2)) && (dla_host_shape(c, 2, 1) == 3)))
         return "columns must have three words for each output column";
     return NULL;
 }
@@ -842,13 +873,17 @@ static const char *dla_binary_broken_rule(const struct dla_host_arguments *c)
     if (!(dla_host_type(c, 1) == dla_host_type(c, c->inputs + 0)))
         return "input2 must have the output's type";
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input1 and input2 must broadcast to the output's shape";
-    if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 3)) || ((int64_t)w[0] == INT64_C(5)) || ((int64_t)w[0] == INT64_C(6))))
+    if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 3)) || ((int64_t)w[0]
+            == 5) || ((int64_t)w[0] == 6)))
         return "int8 and bool have MAXIMUM and MINIMUM only";
-    if (!((dla_host_type(c, c->inputs + 0) == 1) || ((int64_t)w[0] != INT64_C(9))))
+    if (!((dla_host_type(c, c->inputs + 0) == 1) || ((int64_t)w[0] != 9)))
         return "POW is of int32 only";
-    if (!((dla_host_type(c, c->inputs + 0) != 1) || ((int64_t)w[0] == INT64_C(5)) || ((int64_t)w[0] == INT64_C(6)) || ((int64_t)w[1] <= (int64_t)w[2])))
+    if (!((dla_host_type(c, c->inputs + 0) != 1) || ((int64_t)w[0] == 5) || ((int64_t)w[0] == 6) ||
+            ((int64_t)w[1] <= (int64_t)w[2])))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
 }
@@ -871,7 +906,7 @@ static const char *dla_unary_broken_rule(const struct dla_host_arguments *c)
         return "input must have the output's type";
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(((int64_t)w[0] <= INT64_C(1)) || ((int64_t)w[0] == INT64_C(3)) || (dla_host_type(c, c->inputs + 0) == 2)))
+    if (!(((int64_t)w[0] <= 1) || ((int64_t)w[0] == 3) || (dla_host_type(c, c->inputs + 0) == 2)))
         return "int32 has ABS, NEG and SQUARE only";
     return NULL;
 }
@@ -890,11 +925,12 @@ static const char *dla_arg_max_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
     if (!((int64_t)w[0] < dla_host_rank(c, 0)))
         return "axis must be a dimension of the input";
-    if (!((dla_host_elements(c, c->inputs + 0) * dla_host_shape(c, 0, (int64_t)w[0])) == dla_host_elements(c, 0)))
+    if (!((dla_host_elements(c, c->inputs + 0) * dla_host_shape(c, 0, (int64_t)w[0])) == dla_host_elements(c,
+            0)))
         return "output must have the input's elements without the axis";
     return NULL;
 }
@@ -917,15 +953,18 @@ static const char *dla_gather_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
         return "input must have the output's type";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
     if (!((int64_t)w[0] < dla_host_rank(c, 0)))
         return "axis must be a dimension of the input";
     if (!((int64_t)w[1] <= (int64_t)w[0]))
         return "batch_dims must not be greater than axis";
-    if (!((int64_t)((uint32_t)dla_host_elements(c, 1) % (uint32_t)dla_host_product(c, 0, INT64_C(0), (int64_t)w[1])) == INT64_C(0)))
+    if (!((int64_t)((uint32_t)dla_host_elements(c, 1) % (uint32_t)dla_host_product(c, 0, 0, (int64_t)w[1])) ==
+            0))
         return "indices must divide into as many parts as there are batches";
-    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) / (uint32_t)dla_host_shape(c, 0, (int64_t)w[0])) * (int64_t)((uint32_t)dla_host_elements(c, 1) / (uint32_t)dla_host_product(c, 0, INT64_C(0), (int64_t)w[1])))))
+    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) /
+            (uint32_t)dla_host_shape(c, 0, (int64_t)w[0])) * (int64_t)((uint32_t)dla_host_elements(c, 1) /
+            (uint32_t)dla_host_product(c, 0, 0, (int64_t)w[1])))))
         return "output must have an entry for each index";
     return NULL;
 }
@@ -942,13 +981,15 @@ static const char *dla_gather_nd_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
         return "input must have the output's type";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_rank(c, 1) > INT64_C(0)))
+    if (!(dla_host_rank(c, 1) > 0))
         return "indices must have a dimension";
-    if (!((dla_host_back(c, 1, INT64_C(0)) > INT64_C(0)) && (dla_host_back(c, 1, INT64_C(0)) <= dla_host_rank(c, 0))))
+    if (!((dla_host_back(c, 1, 0) > 0) && (dla_host_back(c, 1, 0) <= dla_host_rank(c, 0))))
         return "an index must have at least one and at most as many words as the input has dimensions";
-    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 1) / (uint32_t)dla_host_back(c, 1, INT64_C(0))) * dla_host_product(c, 0, dla_host_back(c, 1, INT64_C(0)), dla_host_rank(c, 0)))))
+    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 1) /
+            (uint32_t)dla_host_back(c, 1, 0)) * dla_host_product(c, 0, dla_host_back(c, 1, 0),
+            dla_host_rank(c, 0)))))
         return "output must have an entry for each index";
     return NULL;
 }
@@ -979,29 +1020,30 @@ static const char *dla_svdf_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(2)))
+    if (!(dla_host_rank(c, 0) == 2))
         return "input must have 2 dimensions";
-    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+    if (!(dla_host_rank(c, 1) == 2))
         return "feature_weights must have 2 dimensions";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "time_weights must have 2 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_elements(c, 2) > INT64_C(0)))
+    if (!(dla_host_elements(c, 2) > 0))
         return "time_weights must not be empty";
-    if (!(dla_host_shape(c, 1, INT64_C(1)) == dla_host_shape(c, 0, INT64_C(1))))
+    if (!(dla_host_shape(c, 1, 1) == dla_host_shape(c, 0, 1)))
         return "feature_weights must be as deep as the input";
-    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, 2, INT64_C(0))))
+    if (!(dla_host_shape(c, 1, 0) == dla_host_shape(c, 2, 0)))
         return "feature_weights and time_weights must have the same filters";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == (dla_host_elements(c, 3) * (int64_t)w[0])))
+    if (!(dla_host_shape(c, 2, 0) == (dla_host_elements(c, 3) * (int64_t)w[0])))
         return "bias must have a word for each `rank` filters";
-    if (!(dla_host_elements(c, 4) == (dla_host_shape(c, 0, INT64_C(0)) * dla_host_elements(c, 2))))
+    if (!(dla_host_elements(c, 4) == (dla_host_shape(c, 0, 0) * dla_host_elements(c, 2))))
         return "state must have the elements of time_weights for each batch";
     if (!(dla_host_type(c, 2) == dla_host_type(c, 4)))
         return "time_weights must have the state's type";
-    if (!((dla_host_type(c, c->inputs + 1) == dla_host_type(c, 4)) && (dla_host_elements(c, c->inputs + 1) == dla_host_elements(c, 4))))
+    if (!((dla_host_type(c, c->inputs + 1) == dla_host_type(c, 4)) && (dla_host_elements(c, c->inputs + 1) ==
+            dla_host_elements(c, 4))))
         return "new_state must be like state";
-    if (!(dla_host_elements(c, c->inputs + 0) == (dla_host_shape(c, 0, INT64_C(0)) * dla_host_elements(c, 3))))
+    if (!(dla_host_elements(c, c->inputs + 0) == (dla_host_shape(c, 0, 0) * dla_host_elements(c, 3))))
         return "output must have a unit for each bias";
     return NULL;
 }
@@ -1032,7 +1074,9 @@ static const char *dla_squared_difference_broken_rule(const struct dla_host_argu
     (void)w;
     (void)c;
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[9] <= (int64_t)w[10]))
         return "clamp_min must not be greater than clamp_max";
@@ -1060,14 +1104,19 @@ static const char *dla_batch_matmul_broken_rule(const struct dla_host_arguments 
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!((dla_host_rank(c, 0) >= INT64_C(2)) && (dla_host_rank(c, 1) >= INT64_C(2)) && (dla_host_rank(c, c->inputs + 0) >= INT64_C(2))))
+    if (!((dla_host_rank(c, 0) >= 2) && (dla_host_rank(c, 1) >= 2) && (dla_host_rank(c, c->inputs + 0) >= 2)))
         return "both inputs and the output must have two dimensions at least";
-    if (!((((int64_t)w[5] == INT64_C(1)) ? dla_host_back(c, 0, INT64_C(1)) : dla_host_back(c, 0, INT64_C(0))) == (((int64_t)w[6] == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 1, INT64_C(1)))))
+    if (!((((int64_t)w[5] == 1) ? dla_host_back(c, 0, 1) : dla_host_back(c, 0, 0)) == (((int64_t)w[6] == 1) ?
+            dla_host_back(c, 1, 0) : dla_host_back(c, 1, 1))))
         return "the rows of input1 must be as long as the columns of input2";
-    if (!((dla_host_back(c, c->inputs + 0, INT64_C(1)) == (((int64_t)w[5] == INT64_C(1)) ? dla_host_back(c, 0, INT64_C(0)) : dla_host_back(c, 0, INT64_C(1)))) && (dla_host_back(c, c->inputs + 0, INT64_C(0)) == (((int64_t)w[6] == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 1, INT64_C(0))))))
+    if (!((dla_host_back(c, c->inputs + 0, 1) == (((int64_t)w[5] == 1) ? dla_host_back(c, 0, 0) :
+            dla_host_back(c, 0, 1))) && (dla_host_back(c, c->inputs + 0, 0) == (((int64_t)w[6] == 1) ?
+            dla_host_back(c, 1, 1) : dla_host_back(c, 1, 0)))))
         return "the output must have input1's rows and input2's columns";
     for (int64_t k = 2; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input1 and input2 must broadcast to the output's shape";
     return NULL;
 }
@@ -1091,13 +1140,13 @@ static const char *dla_requant_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+    if (!(dla_host_rank(c, 1) == 2))
         return "records must have 2 dimensions";
-    if (!(dla_host_shape(c, 1, INT64_C(1)) == INT64_C(3)))
+    if (!(dla_host_shape(c, 1, 1) == 3))
         return "records must have three columns";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_back(c, 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 1, 0) == dla_host_back(c, 0, 0)))
         return "records must have a row for each channel";
     if (!((int64_t)w[1] <= (int64_t)w[2]))
         return "clamp_min must not be greater than clamp_max";
@@ -1121,13 +1170,15 @@ static const char *dla_reduce_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
         return "input must have the output's type";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
     if (!(dla_host_elements(c, c->inputs + 0) == dla_host_kept(c, 0, (int64_t)w[1])))
         return "output must have the dimensions that are not reduced";
-    if (!((((int64_t)w[0] >= INT64_C(4)) && (dla_host_type(c, c->inputs + 0) == 3)) || (((int64_t)w[0] < INT64_C(4)) && (dla_host_type(c, c->inputs + 0) != 3))))
+    if (!((((int64_t)w[0] >= 4) && (dla_host_type(c, c->inputs + 0) == 3)) || (((int64_t)w[0] < 4) &&
+            (dla_host_type(c, c->inputs + 0) != 3))))
         return "ANY and ALL are for bool, and bool has no others";
-    if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 6)) || ((int64_t)w[0] == INT64_C(2)) || ((int64_t)w[0] == INT64_C(3))))
+    if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 6)) || ((int64_t)w[0]
+            == 2) || ((int64_t)w[0] == 3)))
         return "int8 and int16 have MAX and MIN only";
     return NULL;
 }
@@ -1173,13 +1224,14 @@ static const char *dla_top_k_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_type(c, c->inputs + 0) == dla_host_type(c, 0)))
         return "values must have the input's type";
-    if (!((dla_host_rank(c, 0) > INT64_C(0)) && (dla_host_rank(c, c->inputs + 0) > INT64_C(0))))
+    if (!((dla_host_rank(c, 0) > 0) && (dla_host_rank(c, c->inputs + 0) > 0)))
         return "input and values must have a dimension";
     if (!(dla_host_elements(c, c->inputs + 0) == dla_host_elements(c, c->inputs + 1)))
         return "values and indices must have the same elements";
-    if (!(dla_host_back(c, c->inputs + 0, INT64_C(0)) <= dla_host_back(c, 0, INT64_C(0))))
+    if (!(dla_host_back(c, c->inputs + 0, 0) <= dla_host_back(c, 0, 0)))
         return "a row of values must not be longer than one of the input";
-    if (!((dla_host_elements(c, c->inputs + 0) * dla_host_back(c, 0, INT64_C(0))) == (dla_host_elements(c, 0) * dla_host_back(c, c->inputs + 0, INT64_C(0)))))
+    if (!((dla_host_elements(c, c->inputs + 0) * dla_host_back(c, 0, 0)) == (dla_host_elements(c, 0) *
+            dla_host_back(c, c->inputs + 0, 0))))
         return "values must have the input's rows";
     return NULL;
 }
@@ -1201,7 +1253,7 @@ static const char *dla_l2_normalization_broken_rule(const struct dla_host_argume
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_rank(c, 0) > INT64_C(0)))
+    if (!(dla_host_rank(c, 0) > 0))
         return "input must have a dimension";
     return NULL;
 }
@@ -1230,9 +1282,11 @@ static const char *dla_compare_broken_rule(const struct dla_host_arguments *c)
     if (!(dla_host_type(c, 0) == dla_host_type(c, 1)))
         return "both inputs must have one type";
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input1 and input2 must broadcast to the output's shape";
-    if (!((dla_host_type(c, 0) != 3) || ((int64_t)w[0] <= INT64_C(1))))
+    if (!((dla_host_type(c, 0) != 3) || ((int64_t)w[0] <= 1)))
         return "bool has EQUAL and NOT_EQUAL only";
     return NULL;
 }
@@ -1253,16 +1307,21 @@ static const char *dla_select_broken_rule(const struct dla_host_arguments *c)
     if (!(dla_host_type(c, 2) == dla_host_type(c, c->inputs + 0)))
         return "input2 must have the output's type";
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, 0, k) == INT64_C(1)) || (dla_host_back(c, 0, k) == dla_host_back(c, c->inputs + 0, k))))
+        if (!((dla_host_back(c, 0, k) == 1) || (dla_host_back(c, 0, k) == dla_host_back(c, c->inputs + 0,
+                k))))
             return "condition must broadcast to the output's shape";
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k))))
+        if (!((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0,
+                k))))
             return "input1 must broadcast to the output's shape";
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, 2, k) == INT64_C(1)) || (dla_host_back(c, 2, k) == dla_host_back(c, c->inputs + 0, k))))
+        if (!((dla_host_back(c, 2, k) == 1) || (dla_host_back(c, 2, k) == dla_host_back(c, c->inputs + 0,
+                k))))
             return "input2 must broadcast to the output's shape";
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == dla_host_back(c, 0, k)) || (dla_host_back(c, c->inputs + 0, k) == dla_host_back(c, 1, k)) || (dla_host_back(c, c->inputs + 0, k) == dla_host_back(c, 2, k))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == dla_host_back(c, 0, k)) || (dla_host_back(c, c->inputs +
+                0, k) == dla_host_back(c, 1, k)) || (dla_host_back(c, c->inputs + 0, k) == dla_host_back(c, 2,
+                k))))
             return "the output must be no larger than its inputs";
     return NULL;
 }
@@ -1289,7 +1348,9 @@ static const char *dla_div_broken_rule(const struct dla_host_arguments *c)
     (void)w;
     (void)c;
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[5] <= (int64_t)w[6]))
         return "clamp_min must not be greater than clamp_max";
@@ -1316,7 +1377,7 @@ static const char *dla_product_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
         return "input must have the output's type";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
     if (!(dla_host_elements(c, c->inputs + 0) == dla_host_kept(c, 0, (int64_t)w[0])))
         return "output must have the dimensions that are not reduced";
@@ -1361,19 +1422,20 @@ static const char *dla_matrix_sums_broken_rule(const struct dla_host_arguments *
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+    if (!(dla_host_rank(c, 1) == 2))
         return "weights must have 2 dimensions";
-    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+    if (!(dla_host_elements(c, 1) > 0))
         return "weights must not be empty";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "records must have 2 dimensions";
-    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3)))
+    if (!(dla_host_shape(c, 2, 1) == 3))
         return "records must have three columns";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, 1, INT64_C(0))))
+    if (!(dla_host_shape(c, 2, 0) == dla_host_shape(c, 1, 0)))
         return "records must have a row for each row of weights";
-    if (!((int64_t)((uint32_t)dla_host_elements(c, 0) % (uint32_t)dla_host_shape(c, 1, INT64_C(1))) == INT64_C(0)))
+    if (!((int64_t)((uint32_t)dla_host_elements(c, 0) % (uint32_t)dla_host_shape(c, 1, 1)) == 0))
         return "input must be whole rows as deep as the weights";
-    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) / (uint32_t)dla_host_shape(c, 1, INT64_C(1))) * dla_host_shape(c, 1, INT64_C(0)))))
+    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) /
+            (uint32_t)dla_host_shape(c, 1, 1)) * dla_host_shape(c, 1, 0))))
         return "output must have a row of as many channels as weights has rows for each row of the input";
     return NULL;
 }
@@ -1399,33 +1461,34 @@ static const struct dla_host_range dla_lstm_cell_ranges[] = {
 static const struct dla_host_types dla_lstm_cell_inputs[] = {
     { "input_sums must be int32", 0x02 },
     { "recurrent_sums must be int32", 0x02 },
-    { "cell must be int16", 0x40 },
+    { "cell must be int32", 0x02 },
     { "table must be int32", 0x02 },
 };
 static const struct dla_host_types dla_lstm_cell_outputs[] = {
     { "output must be int8", 0x01 },
-    { "new_cell must be int16", 0x40 },
+    { "new_cell must be int32", 0x02 },
 };
 static const char *dla_lstm_cell_broken_rule(const struct dla_host_arguments *c)
 {
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(2)))
+    if (!(dla_host_rank(c, 0) == 2))
         return "input_sums must have 2 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(2)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 2))
         return "output must have 2 dimensions";
-    if (!(dla_host_shape(c, 0, INT64_C(1)) == (INT64_C(4) * dla_host_shape(c, c->inputs + 0, INT64_C(1)))))
+    if (!(dla_host_shape(c, 0, 1) == (4 * dla_host_shape(c, c->inputs + 0, 1))))
         return "input_sums must have four sums for each unit";
-    if (!(dla_host_elements(c, 1) == (INT64_C(4) * dla_host_elements(c, c->inputs + 0))))
+    if (!(dla_host_elements(c, 1) == (4 * dla_host_elements(c, c->inputs + 0))))
         return "recurrent_sums must have four for each output";
     if (!(dla_host_elements(c, 2) == dla_host_elements(c, c->inputs + 0)))
         return "cell must have the output's elements";
-    if (!((dla_host_type(c, c->inputs + 1) == dla_host_type(c, 2)) && (dla_host_elements(c, c->inputs + 1) == dla_host_elements(c, 2))))
-        return "new_cell must be like cell";
-    if (!(dla_host_elements(c, 3) == INT64_C(256)))
+    if (!(dla_host_elements(c, c->inputs + 1) == dla_host_elements(c, c->inputs + 0)))
+        return "new_cell must have the output's elements";
+    if (!(dla_host_elements(c, 3) == 256))
         return "table must have 256 elements";
-    if (!(((int64_t)w[0] + ((dla_host_shape(c, c->inputs + 0, INT64_C(0)) - INT64_C(1)) * (int64_t)w[1])) < dla_host_shape(c, 0, INT64_C(0))))
+    if (!(((int64_t)w[0] + ((dla_host_shape(c, c->inputs + 0, 0) - 1) * (int64_t)w[1])) < dla_host_shape(c, 0,
+            0)))
         return "the row of the last batch must lie inside input_sums";
     return NULL;
 }
@@ -1454,41 +1517,44 @@ static const char *dla_conv_2d_16_broken_rule(const struct dla_host_arguments *c
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_rank(c, 1) == INT64_C(4)))
+    if (!(dla_host_rank(c, 1) == 4))
         return "weights must have 4 dimensions";
-    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+    if (!(dla_host_elements(c, 1) > 0))
         return "weights must not be empty";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "records must have 2 dimensions";
-    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(4)))
+    if (!(dla_host_shape(c, 2, 1) == 4))
         return "records must have four columns";
-    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 1, 0) == dla_host_shape(c, c->inputs + 0, 3)))
         return "weights must have a filter for each output channel";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 2, 0) == dla_host_shape(c, c->inputs + 0, 3)))
         return "records must have a row for each output channel";
-    if (!((int64_t)((uint32_t)dla_host_shape(c, 0, INT64_C(3)) % (uint32_t)dla_host_shape(c, 1, INT64_C(3))) == INT64_C(0)))
+    if (!((int64_t)((uint32_t)dla_host_shape(c, 0, 3) % (uint32_t)dla_host_shape(c, 1, 3)) == 0))
         return "input channels must be a multiple of the weights' depth";
-    if (!((int64_t)((uint32_t)dla_host_shape(c, c->inputs + 0, INT64_C(3)) % (uint32_t)(int64_t)((uint32_t)dla_host_shape(c, 0, INT64_C(3)) / (uint32_t)dla_host_shape(c, 1, INT64_C(3)))) == INT64_C(0)))
+    if (!((int64_t)((uint32_t)dla_host_shape(c, c->inputs + 0, 3) %
+            (uint32_t)(int64_t)((uint32_t)dla_host_shape(c, 0, 3) / (uint32_t)dla_host_shape(c, 1, 3))) == 0))
         return "output channels must be a multiple of the groups";
-    if (!((((dla_host_shape(c, 1, INT64_C(1)) - INT64_C(1)) * (int64_t)w[4]) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!((((dla_host_shape(c, 1, 1) - 1) * (int64_t)w[4]) + 1) <= 1073741824))
         return "a window must be at most 2^30 rows large";
-    if (!((int64_t)w[2] < (((dla_host_shape(c, 1, INT64_C(1)) - INT64_C(1)) * (int64_t)w[4]) + INT64_C(1))))
+    if (!((int64_t)w[2] < (((dla_host_shape(c, 1, 1) - 1) * (int64_t)w[4]) + 1)))
         return "pad_top must be less than the rows of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(1)) - INT64_C(1)) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0, INT64_C(1))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 1) - 1) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0,
+            1)))
         return "the last window must begin inside the image: output has too many rows";
-    if (!((((dla_host_shape(c, 1, INT64_C(2)) - INT64_C(1)) * (int64_t)w[5]) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!((((dla_host_shape(c, 1, 2) - 1) * (int64_t)w[5]) + 1) <= 1073741824))
         return "a window must be at most 2^30 columns large";
-    if (!((int64_t)w[3] < (((dla_host_shape(c, 1, INT64_C(2)) - INT64_C(1)) * (int64_t)w[5]) + INT64_C(1))))
+    if (!((int64_t)w[3] < (((dla_host_shape(c, 1, 2) - 1) * (int64_t)w[5]) + 1)))
         return "pad_left must be less than the columns of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(2)) - INT64_C(1)) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0, INT64_C(2))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 2) - 1) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0,
+            2)))
         return "the last window must begin inside the image: output has too many columns";
     if (!((int64_t)w[6] <= (int64_t)w[7]))
         return "clamp_min must not be greater than clamp_max";
@@ -1513,19 +1579,20 @@ static const char *dla_fully_connected_16_broken_rule(const struct dla_host_argu
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+    if (!(dla_host_rank(c, 1) == 2))
         return "weights must have 2 dimensions";
-    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+    if (!(dla_host_elements(c, 1) > 0))
         return "weights must not be empty";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "records must have 2 dimensions";
-    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(4)))
+    if (!(dla_host_shape(c, 2, 1) == 4))
         return "records must have four columns";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, 1, INT64_C(0))))
+    if (!(dla_host_shape(c, 2, 0) == dla_host_shape(c, 1, 0)))
         return "records must have a row for each row of weights";
-    if (!((int64_t)((uint32_t)dla_host_elements(c, 0) % (uint32_t)dla_host_shape(c, 1, INT64_C(1))) == INT64_C(0)))
+    if (!((int64_t)((uint32_t)dla_host_elements(c, 0) % (uint32_t)dla_host_shape(c, 1, 1)) == 0))
         return "input must be whole rows as deep as the weights";
-    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) / (uint32_t)dla_host_shape(c, 1, INT64_C(1))) * dla_host_shape(c, 1, INT64_C(0)))))
+    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) /
+            (uint32_t)dla_host_shape(c, 1, 1)) * dla_host_shape(c, 1, 0))))
         return "output must have a row of as many channels as weights has rows for each row of the input";
     if (!((int64_t)w[0] <= (int64_t)w[1]))
         return "clamp_min must not be greater than clamp_max";
@@ -1554,27 +1621,27 @@ static const char *dla_transpose_conv_16_broken_rule(const struct dla_host_argum
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_rank(c, 1) == INT64_C(4)))
+    if (!(dla_host_rank(c, 1) == 4))
         return "weights must have 4 dimensions";
-    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+    if (!(dla_host_elements(c, 1) > 0))
         return "weights must not be empty";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "records must have 2 dimensions";
-    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(4)))
+    if (!(dla_host_shape(c, 2, 1) == 4))
         return "records must have four columns";
-    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 1, 0) == dla_host_shape(c, c->inputs + 0, 3)))
         return "weights must have a filter for each output channel";
-    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 2, 0) == dla_host_shape(c, c->inputs + 0, 3)))
         return "records must have a row for each output channel";
-    if (!(dla_host_shape(c, 1, INT64_C(3)) == dla_host_shape(c, 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 1, 3) == dla_host_shape(c, 0, 3)))
         return "weights must be as deep as the input";
     if (!((int64_t)w[4] <= (int64_t)w[5]))
         return "clamp_min must not be greater than clamp_max";
@@ -1605,7 +1672,9 @@ static const char *dla_arithmetic_16_broken_rule(const struct dla_host_arguments
     (void)w;
     (void)c;
     for (int64_t k = 0; k < 6; k++)
-        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == INT64_C(1)) ? dla_host_back(c, 1, k) : dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == INT64_C(1)) || (dla_host_back(c, 1, k) == dla_host_back(c, c->inputs + 0, k)))))
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
             return "input1 and input2 must broadcast to the output's shape";
     if (!((int64_t)w[7] <= (int64_t)w[8]))
         return "clamp_min must not be greater than clamp_max";
@@ -1634,27 +1703,29 @@ static const char *dla_pool_16_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_shape(c, 0, INT64_C(3)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 0, 3) == dla_host_shape(c, c->inputs + 0, 3)))
         return "input and output must have the same channels";
-    if (!(((((int64_t)w[5] - INT64_C(1)) * INT64_C(1)) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!(((((int64_t)w[5] - 1) * 1) + 1) <= 1073741824))
         return "a window must be at most 2^30 rows large";
-    if (!((int64_t)w[3] < ((((int64_t)w[5] - INT64_C(1)) * INT64_C(1)) + INT64_C(1))))
+    if (!((int64_t)w[3] < ((((int64_t)w[5] - 1) * 1) + 1)))
         return "pad_top must be less than the rows of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(1)) - INT64_C(1)) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0, INT64_C(1))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 1) - 1) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0,
+            1)))
         return "the last window must begin inside the image: output has too many rows";
-    if (!(((((int64_t)w[6] - INT64_C(1)) * INT64_C(1)) + INT64_C(1)) <= INT64_C(1073741824)))
+    if (!(((((int64_t)w[6] - 1) * 1) + 1) <= 1073741824))
         return "a window must be at most 2^30 columns large";
-    if (!((int64_t)w[4] < ((((int64_t)w[6] - INT64_C(1)) * INT64_C(1)) + INT64_C(1))))
+    if (!((int64_t)w[4] < ((((int64_t)w[6] - 1) * 1) + 1)))
         return "pad_left must be less than the columns of a window";
-    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(2)) - INT64_C(1)) * (int64_t)w[2]) - (int64_t)w[4]) < dla_host_shape(c, 0, INT64_C(2))))
+    if (!((((dla_host_shape(c, c->inputs + 0, 2) - 1) * (int64_t)w[2]) - (int64_t)w[4]) < dla_host_shape(c, 0,
+            2)))
         return "the last window must begin inside the image: output has too many columns";
     if (!((int64_t)w[7] <= (int64_t)w[8]))
         return "clamp_min must not be greater than clamp_max";
@@ -1677,7 +1748,7 @@ static const char *dla_mean_16_broken_rule(const struct dla_host_arguments *c)
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
     if (!(dla_host_elements(c, c->inputs + 0) == dla_host_kept(c, 0, (int64_t)w[0])))
         return "output must have the dimensions that are not reduced";
@@ -1703,13 +1774,13 @@ static const char *dla_softmax_16_broken_rule(const struct dla_host_arguments *c
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_rank(c, 0) > INT64_C(0)))
+    if (!(dla_host_rank(c, 0) > 0))
         return "input must have a dimension";
-    if (!(dla_host_elements(c, 1) == INT64_C(513)))
+    if (!(dla_host_elements(c, 1) == 513))
         return "exponentials must have 513 elements";
-    if (!(dla_host_elements(c, 2) == INT64_C(513)))
+    if (!(dla_host_elements(c, 2) == 513))
         return "reciprocals must have 513 elements";
-    if (!(dla_host_back(c, 0, INT64_C(0)) < INT64_C(65536)))
+    if (!(dla_host_back(c, 0, 0) < 65536))
         return "a row must have less than 65536 elements";
     return NULL;
 }
@@ -1733,7 +1804,7 @@ static const char *dla_sigmoid_16_broken_rule(const struct dla_host_arguments *c
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_elements(c, 1) == INT64_C(256)))
+    if (!(dla_host_elements(c, 1) == 256))
         return "table must have 256 elements";
     return NULL;
 }
@@ -1786,9 +1857,9 @@ static const char *dla_quantize_table_broken_rule(const struct dla_host_argument
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_elements(c, 1) == (((int64_t)w[3] + (int64_t)w[4]) + INT64_C(2))))
+    if (!(dla_host_elements(c, 1) == (((int64_t)w[3] + (int64_t)w[4]) + 2)))
         return "cells must have those of both sides and one more of each";
-    if (!(dla_host_elements(c, 2) == INT64_C(256)))
+    if (!(dla_host_elements(c, 2) == 256))
         return "starts must have 256 elements";
     if (!((int64_t)w[3] <= ((INT64_C(2147483648) - (int64_t)w[0]) >> (int64_t)w[2])))
         return "too many positive_cells";
@@ -1809,7 +1880,7 @@ static const char *dla_lut_16_broken_rule(const struct dla_host_arguments *c)
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_elements(c, 1) == INT64_C(513)))
+    if (!(dla_host_elements(c, 1) == 513))
         return "table must have 513 elements";
     return NULL;
 }
@@ -1832,17 +1903,17 @@ static const char *dla_decode_boxes_broken_rule(const struct dla_host_arguments 
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_back(c, 0, INT64_C(0)) >= INT64_C(4)))
+    if (!(dla_host_back(c, 0, 0) >= 4))
         return "an encoding must have at least four elements";
-    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+    if (!(dla_host_rank(c, 1) == 2))
         return "anchors must have 2 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(2)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 2))
         return "boxes must have 2 dimensions";
-    if (!((dla_host_shape(c, 1, INT64_C(1)) == INT64_C(4)) && (dla_host_shape(c, c->inputs + 0, INT64_C(1)) == INT64_C(4))))
+    if (!((dla_host_shape(c, 1, 1) == 4) && (dla_host_shape(c, c->inputs + 0, 1) == 4)))
         return "anchors and boxes must have four columns";
-    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 1, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "there must be an anchor for each box";
-    if (!(dla_host_elements(c, 0) == (dla_host_shape(c, 1, INT64_C(0)) * dla_host_back(c, 0, INT64_C(0)))))
+    if (!(dla_host_elements(c, 0) == (dla_host_shape(c, 1, 0) * dla_host_back(c, 0, 0))))
         return "there must be an encoding for each box";
     return NULL;
 }
@@ -1872,27 +1943,27 @@ static const char *dla_suppress_boxes_broken_rule(const struct dla_host_argument
     const int32_t *w = c->words;
     (void)w;
     (void)c;
-    if (!(dla_host_rank(c, 0) == INT64_C(2)))
+    if (!(dla_host_rank(c, 0) == 2))
         return "input must have 2 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_rank(c, 1) > INT64_C(0)))
+    if (!(dla_host_rank(c, 1) > 0))
         return "scores must have a dimension";
-    if (!(dla_host_shape(c, 0, INT64_C(1)) == INT64_C(4)))
+    if (!(dla_host_shape(c, 0, 1) == 4))
         return "input must have four columns";
-    if (!(dla_host_elements(c, 1) == (dla_host_shape(c, 0, INT64_C(0)) * dla_host_back(c, 1, INT64_C(0)))))
+    if (!(dla_host_elements(c, 1) == (dla_host_shape(c, 0, 0) * dla_host_back(c, 1, 0))))
         return "there must be scores for each box";
-    if (!((dla_host_back(c, 1, INT64_C(0)) == (int64_t)w[3]) || (dla_host_back(c, 1, INT64_C(0)) == ((int64_t)w[3] + INT64_C(1)))))
+    if (!((dla_host_back(c, 1, 0) == (int64_t)w[3]) || (dla_host_back(c, 1, 0) == ((int64_t)w[3] + 1))))
         return "a box must have a score for each class, or one more";
     if (!(dla_host_elements(c, c->inputs + 1) == ((int64_t)w[0] * (int64_t)w[1])))
         return "labels must have one for each detection";
     if (!(dla_host_elements(c, c->inputs + 2) == dla_host_elements(c, c->inputs + 1)))
         return "best must have the elements of labels";
-    if (!(dla_host_elements(c, c->inputs + 0) == (INT64_C(4) * dla_host_elements(c, c->inputs + 1))))
+    if (!(dla_host_elements(c, c->inputs + 0) == (4 * dla_host_elements(c, c->inputs + 1))))
         return "boxes must have four elements for each label";
-    if (!(dla_host_elements(c, c->inputs + 3) == INT64_C(1)))
+    if (!(dla_host_elements(c, c->inputs + 3) == 1))
         return "count must have one element";
-    if (!(dla_host_elements(c, c->inputs + 4) == ((INT64_C(3) * dla_host_shape(c, 0, INT64_C(0))) + (INT64_C(2) * (int64_t)w[0]))))
+    if (!(dla_host_elements(c, c->inputs + 4) == ((3 * dla_host_shape(c, 0, 0)) + (2 * (int64_t)w[0]))))
         return "workspace must have three elements for each box and two for each detection";
     return NULL;
 }
@@ -1913,7 +1984,7 @@ static const char *dla_softmax_float_broken_rule(const struct dla_host_arguments
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_rank(c, 0) > INT64_C(0)))
+    if (!(dla_host_rank(c, 0) > 0))
         return "input must have a dimension";
     return NULL;
 }
@@ -1931,24 +2002,53 @@ static const char *dla_resize_float_broken_rule(const struct dla_host_arguments 
     (void)c;
     if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
         return "input must have the output's type";
-    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, 0) == 4))
         return "input must have 4 dimensions";
-    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+    if (!(dla_host_rank(c, c->inputs + 0) == 4))
         return "output must have 4 dimensions";
-    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+    if (!(dla_host_elements(c, 0) > 0))
         return "input must not be empty";
-    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+    if (!(dla_host_shape(c, 0, 0) == dla_host_shape(c, c->inputs + 0, 0)))
         return "input and output must have the same number of images";
-    if (!(dla_host_shape(c, 0, INT64_C(3)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+    if (!(dla_host_shape(c, 0, 3) == dla_host_shape(c, c->inputs + 0, 3)))
         return "input and output must have the same channels";
-    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+    if (!(dla_host_rank(c, 1) == 2))
         return "rows must have 2 dimensions";
-    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+    if (!(dla_host_rank(c, 2) == 2))
         return "columns must have 2 dimensions";
-    if (!((dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(1))) && (dla_host_shape(c, 1, INT64_C(1)) == INT64_C(3))))
+    if (!((dla_host_shape(c, 1, 0) == dla_host_shape(c, c->inputs + 0, 1)) && (dla_host_shape(c, 1, 1) == 3)))
         return "rows must have three words for each output row";
-    if (!((dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(2))) && (dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3))))
+    if (!((dla_host_shape(c, 2, 0) == dla_host_shape(c, c->inputs + 0, 2)) && (dla_host_shape(c, 2, 1) == 3)))
         return "columns must have three words for each output column";
+    return NULL;
+}
+
+static const struct dla_host_types dla_update_slice_inputs[] = {
+    { "input must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
+    { "update must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
+    { "start must be int32 or int64", 0x12 },
+};
+static const struct dla_host_types dla_update_slice_outputs[] = {
+    { "output must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
+};
+static const char *dla_update_slice_broken_rule(const struct dla_host_arguments *c)
+{
+    (void)c;
+    if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
+        return "input must have the output's type";
+    if (!(dla_host_type(c, 1) == dla_host_type(c, c->inputs + 0)))
+        return "update must have the output's type";
+    if (!(dla_host_elements(c, 1) > 0))
+        return "update must not be empty";
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!((dla_host_rank(c, 0) > 0) && (dla_host_rank(c, 1) == dla_host_rank(c, 0))))
+        return "input and update must have as many dimensions";
+    if (!(dla_host_elements(c, 2) == dla_host_rank(c, 0)))
+        return "start must have a word for each dimension";
+    for (int64_t k = 0; k < 6; k++)
+        if (!(dla_host_shape(c, 1, k) <= dla_host_shape(c, 0, k)))
+            return "update must not be larger than the input";
     return NULL;
 }
 
@@ -2065,6 +2165,8 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_softmax_float_broken_rule, 1, 1, 1 },
     [61] = { "RESIZE_FLOAT", NULL, dla_resize_float_inputs, dla_resize_float_outputs,
         dla_resize_float_broken_rule, 0, 3, 1 },
+    [62] = { "UPDATE_SLICE", NULL, dla_update_slice_inputs, dla_update_slice_outputs,
+        dla_update_slice_broken_rule, 0, 3, 1 },
 };
 
 #endif

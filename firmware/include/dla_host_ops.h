@@ -72,6 +72,7 @@ enum dla_host_op {
     DLA_HOST_OP_SUPPRESS_BOXES = 58,
     DLA_HOST_OP_SOFTMAX_FLOAT = 60,
     DLA_HOST_OP_RESIZE_FLOAT = 61,
+    DLA_HOST_OP_UPDATE_SLICE = 62,
 };
 
 /* What BINARY computes. */
@@ -630,14 +631,14 @@ _Static_assert(sizeof(struct dla_host_matrix_sums) == 4 * DLA_HOST_MATRIX_SUMS_W
 
 /* LSTM_CELL: One step of a long short-term memory. limit16 limits to int16. For gate g of each unit, v is
    limit16(limit16(requant(its input sum, input of g)) + limit16(requant(its recurrent sum, recurrent of
-   g))). Gates 0 (input), 1 (forget) and 3 (output) are logistic(3 * v), gate 2 (candidate) is tanh(3 * v).
+   g))). Gates 0 (input), 1 (forget) and 2 (output) are logistic(3 * v), gate 3 (candidate) is tanh(3 * v).
    The new cell is limit16(limit16(requant(forget * cell, forget)) + limit16(requant(input * candidate,
    update))), limited to -cell_clip and cell_clip. The result is requant(output * tanh((tanh_factor * new
    cell) >> tanh_shift, rounded half up), output) + output_zero_point, limited to int8. Both functions are
-   linear between the entries of the table. For a = |x| and n bits, t_n = (table[k] << n) + (a & (2^n - 1))
-   * (table[k + 1] - table[k]) with k = a >> n; from k = 255 on t_9 is 0x7FFF << 10 and t_8 is 0xFFFF << 8.
-   logistic(x) is (t_9 + 512) >> 10, below 0 (2^25 - t_9 + 511) >> 10. tanh(x) is (t_8 - 2^23 + 128) >> 8,
-   below 0 (2^23 - t_8 + 127) >> 8.
+   linear between the entries of the table. For a = |x| and n bits, t_n = (low << n) + (a & (2^n - 1)) *
+   high, with low the low 16 bits of table[k], high the 10 bits above, and k = a >> n; from k = 255 on, t_9
+   is 0x7FFF << 10, t_8 is 0xFFFF << 8. logistic(x) is (t_9 + 512) >> 10, below 0 (2^25 - t_9 + 511) >> 10.
+   tanh(x) is (t_8 - 2^23 + 128) >> 8, below 0 (2^23 - t_8 + 127) >> 8.
    Inputs: input_sums, recurrent_sums, cell, table. Outputs: output, new_cell. */
 #define DLA_HOST_LSTM_CELL_WORDS 28u
 struct dla_host_lstm_cell {
@@ -853,6 +854,11 @@ _Static_assert(sizeof(struct dla_host_softmax_float) == 4 * DLA_HOST_SOFTMAX_FLO
    Inputs: input, rows, columns. Outputs: output. */
 #define DLA_HOST_RESIZE_FLOAT_WORDS 0u
 
+/* UPDATE_SLICE: The input, and over it update, from the index start on, which is moved inside where update
+   would stand out. The output may have the input's bytes: then only those of update are written.
+   Inputs: input, update, start. Outputs: output. */
+#define DLA_HOST_UPDATE_SLICE_WORDS 0u
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -910,6 +916,7 @@ _Static_assert(sizeof(struct dla_host_softmax_float) == 4 * DLA_HOST_SOFTMAX_FLO
     X(DECODE_BOXES, decode_boxes) \
     X(SUPPRESS_BOXES, suppress_boxes) \
     X(SOFTMAX_FLOAT, softmax_float) \
-    X(RESIZE_FLOAT, resize_float)
+    X(RESIZE_FLOAT, resize_float) \
+    X(UPDATE_SLICE, update_slice)
 
 #endif

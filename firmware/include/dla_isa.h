@@ -51,6 +51,9 @@ enum dla_opcode {
     DLA_OPCODE_OP_DMA_READ = 0x10, /* copy from system memory to SRAM */
     DLA_OPCODE_OP_DMA_WRITE = 0x11, /* copy from SRAM to system memory */
     DLA_OPCODE_OP_FILL = 0x12, /* fill a view with one byte */
+    DLA_OPCODE_OP_E16_ADD = 0x18, /* element-wise sum with rescaling and limits of 16 bits */
+    DLA_OPCODE_OP_E16_MUL = 0x19, /* element-wise product of 16-bit numbers */
+    DLA_OPCODE_OP_E16_SIGMOID = 0x1a, /* logistic function or tanh of 16-bit numbers */
     DLA_OPCODE_OP_CONV = 0x20, /* convolution, optionally requantized */
     DLA_OPCODE_OP_CONV_RELU = 0x21, /* convolution, requantized, with ReLU */
     DLA_OPCODE_OP_DEPTH_CONV = 0x22, /* depthwise convolution, optionally requantized */
@@ -150,6 +153,38 @@ static inline uint64_t dla_encode_op_dma_write(void)
 static inline uint64_t dla_encode_op_fill(void)
 {
     uint64_t word = DLA_OPCODE_OP_FILL;
+    return word;
+}
+
+/* OP_E16_ADD, unit VECTOR: element-wise sum with rescaling and limits of 16 bits.
+   Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, IN2_ADDR, IN2_PIXEL_STRIDE, IN2_ROW_STRIDE, OUT_ADDR,
+   OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, OUT_SIZE, OUT_CHANNELS, IN_MULT, IN_SHIFT, IN2_MULT, IN2_SHIFT, LIMIT. */
+static inline uint64_t dla_encode_op_e16_add(void)
+{
+    uint64_t word = DLA_OPCODE_OP_E16_ADD;
+    return word;
+}
+
+/* OP_E16_MUL, unit VECTOR: element-wise product of 16-bit numbers.
+   Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, IN2_ADDR, IN2_PIXEL_STRIDE, IN2_ROW_STRIDE, OUT_ADDR,
+   OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, OUT_SIZE, OUT_CHANNELS. */
+static inline uint64_t dla_encode_op_e16_mul(void)
+{
+    uint64_t word = DLA_OPCODE_OP_E16_MUL;
+    return word;
+}
+
+/* OP_E16_SIGMOID, unit VECTOR: logistic function or tanh of 16-bit numbers.
+   Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, OUT_ADDR, OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, LUT_ADDR,
+   OUT_SIZE, OUT_CHANNELS, IN_MULT, SHIFT_AMOUNT. */
+#define DLA_OP_E16_SIGMOID_MODE_SHIFT 8
+#define DLA_OP_E16_SIGMOID_MODE_MASK UINT64_C(0x300)
+#define DLA_OP_E16_SIGMOID_MODE_LOGISTIC 0u
+#define DLA_OP_E16_SIGMOID_MODE_TANH 1u
+static inline uint64_t dla_encode_op_e16_sigmoid(uint32_t mode)
+{
+    uint64_t word = DLA_OPCODE_OP_E16_SIGMOID;
+    word |= (uint64_t)mode << DLA_OP_E16_SIGMOID_MODE_SHIFT & DLA_OP_E16_SIGMOID_MODE_MASK;
     return word;
 }
 

@@ -466,7 +466,7 @@ enum dla_region {
 #define DLA_REG_PARAM_ADDR 0x488u
 #define DLA_RESET_PARAM_ADDR 0x00000000u
 
-/* RW: SRAM address of a 256-byte table, indexed by q + 128. */
+/* RW: SRAM address of the table: of 256 bytes, indexed by q + 128, or of 256 words, a multiple of 4. */
 #define DLA_REG_LUT_ADDR 0x48cu
 #define DLA_RESET_LUT_ADDR 0x00000000u
 
@@ -550,7 +550,8 @@ enum dla_region {
 #define DLA_REG_ACT_MAX 0x4c4u
 #define DLA_RESET_ACT_MAX 0x0000007fu
 
-/* RW: multiplier of the input (E_ADD, E_SUB, E_SQDIFF), of negative values (ACT_LRELU). */
+/* RW: multiplier of the input (E_ADD, E_SUB, E_SQDIFF, E16_ADD, E16_SIGMOID), of negative values
+   (ACT_LRELU). */
 #define DLA_REG_IN_MULT 0x4c8u
 #define DLA_RESET_IN_MULT 0x40000000u
 
@@ -558,7 +559,7 @@ enum dla_region {
 #define DLA_REG_IN_SHIFT 0x4ccu
 #define DLA_RESET_IN_SHIFT 0x00000001u
 
-/* RW: multiplier of the second input (E_ADD, E_SUB, E_SQDIFF). */
+/* RW: multiplier of the second input (E_ADD, E_SUB, E_SQDIFF, E16_ADD). */
 #define DLA_REG_IN2_MULT 0x4d0u
 #define DLA_RESET_IN2_MULT 0x40000000u
 
@@ -578,7 +579,7 @@ enum dla_region {
 #define DLA_REG_LEFT_SHIFT 0x4e0u
 #define DLA_RESET_LEFT_SHIFT 0x00000000u
 
-/* RW: number of bits by which E32_SHIFT shifts. */
+/* RW: number of bits by which E32_SHIFT and E16_SIGMOID shift. */
 #define DLA_REG_SHIFT_AMOUNT 0x4e4u
 #define DLA_RESET_SHIFT_AMOUNT 0x00000000u
 
@@ -589,5 +590,9 @@ enum dla_region {
 /* RW: zero point of the weights or of the matrix. */
 #define DLA_REG_WEIGHT_ZP 0x4ecu
 #define DLA_RESET_WEIGHT_ZP 0x00000000u
+
+/* RW: greatest magnitude of a result of E16_ADD. */
+#define DLA_REG_LIMIT 0x4f0u
+#define DLA_RESET_LIMIT 0x00008000u
 
 #endif

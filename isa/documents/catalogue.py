@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TypeAlias
@@ -69,6 +70,26 @@ def find_all(names: Iterable[str]) -> tuple[CatalogueEntry, ...]:
     """Several names at once, in the order given; without any, everything."""
     found = tuple(entry for name in names for entry in find(name))
     return found or tuple(entry for _, entry in _everything())
+
+
+def c_definition(entry: CatalogueEntry) -> str:
+    """How the definition of an entry in the firmware's headers begins."""
+    if isinstance(entry, Instruction):
+        return f"dla_encode_{entry.mnemonic.lower()}("
+    if isinstance(entry, Register):
+        return f"#define DLA_REG_{entry.name} "
+    if isinstance(entry, Fault):
+        return f"DLA_FAULT_{entry.name} ="
+    if isinstance(entry, FileRecord):
+        return f"struct dla_program_{entry.name} {{"
+    if isinstance(entry, HostOperator):
+        return f"#define DLA_HOST_{entry.name}_WORDS "
+    return f"enum dla_{snake(entry.__name__)} {{"
+
+
+def snake(name: str) -> str:
+    """`LayerKind` as `layer_kind`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _everything() -> list[tuple[str, CatalogueEntry]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from importlib import resources
 
 from dlasim.isa.documents.sheet_elements import (
     Block,
@@ -15,11 +14,6 @@ from dlasim.isa.documents.sheet_elements import (
     Sheet,
     SheetTable,
 )
-
-
-def prose(package: str, name: str) -> str:
-    """What is written of a page: a file in the folder `prose` of a package."""
-    return resources.files(package).joinpath("prose", name).read_text(encoding="utf-8")
 
 
 def render(shown: Sheet, level: int = 2, page: str = "") -> str:

@@ -12,8 +12,6 @@ module requantizer (
       .value,
       .left('0),
       .shift,
-      .only_shifts(1'b0),
-      .rounds(1'b1),
       .replaces(1'b0),
       .replacement('0),
       .multiplier,

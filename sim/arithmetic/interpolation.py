@@ -6,6 +6,7 @@ Arrays in, arrays out, in int64, as in `numerics.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,10 +26,10 @@ _RAISED = (
 
 
 def _sigmoid_table() -> NDArray[np.int32]:
-    """65536 / (1 + exp(-k / 24))."""
+    """65536 / (1 + exp(-k / 24)) in the low 16 bits, the difference to the next one in the 10 bits above."""
     table = np.rint(65536 / (1 + np.exp(-np.arange(_ENTRIES) / _STEPS_PER_UNIT))).astype(np.int32)
     table[list(_RAISED)] += 1
-    return table
+    return table | np.diff(table, append=table[-1:]) << 16
 
 
 SIGMOID_TABLE = _sigmoid_table()
@@ -46,16 +47,15 @@ def _scaled(values: ArrayLike, factor: int, shift: int) -> Integers:
     return product >> shift
 
 
-def _between(magnitude: Integers, table: NDArray[np.int32], fraction_bits: int, greatest: int) -> Integers:
+def _between(magnitude: Integers, table: NDArray[Any], fraction_bits: int, greatest: int) -> Integers:
     """The table's value times 2^fraction_bits, linear between entries."""
-    entry = np.minimum(magnitude >> fraction_bits, _ENTRIES - 2)
+    pair = table.astype(np.int64)[np.minimum(magnitude >> fraction_bits, _ENTRIES - 1)]
     fraction = magnitude & ((1 << fraction_bits) - 1)
-    wide = table.astype(np.int64)
-    result = (wide[entry] << fraction_bits) + fraction * (wide[entry + 1] - wide[entry])
+    result = ((pair & 0xFFFF) << fraction_bits) + fraction * (pair >> 16 & 0x3FF)
     return np.where(magnitude >> fraction_bits >= _ENTRIES - 1, greatest, result)
 
 
-def logistic16(values: ArrayLike, factor: int, shift: int, table: NDArray[np.int32]) -> Integers:
+def logistic16(values: ArrayLike, factor: int, shift: int, table: NDArray[Any]) -> Integers:
     """1 / (1 + exp(-x)) in Q0.15."""
     scaled = _scaled(values, factor, shift)
     result = _between(np.abs(scaled), table, 9, 0x7FFF << 10)
@@ -63,12 +63,17 @@ def logistic16(values: ArrayLike, factor: int, shift: int, table: NDArray[np.int
     return np.where(scaled >= 0, result + half, (1 << 25) - result + half - 1) >> 10
 
 
-def tanh16(values: ArrayLike, factor: int, shift: int, table: NDArray[np.int32]) -> Integers:
+def tanh16(values: ArrayLike, factor: int, shift: int, table: NDArray[Any]) -> Integers:
     """tanh(x) in Q0.15."""
     scaled = _scaled(values, factor, shift)
     result = _between(np.abs(scaled), table, 8, 0xFFFF << 8)
     one, half = 1 << 23, 1 << 7
     return np.where(scaled >= 0, result - one + half, one - result + half - 1) >> 8
+
+
+def low16(values: ArrayLike) -> Integers:
+    """The low 16 bits, as the signed numbers that they are."""
+    return np.asarray(values, np.int64).astype(np.int16).astype(np.int64)
 
 
 def table513(scale: float, result_scale: float, function: Callable[[Floats], Floats]) -> NDArray[np.int16]:

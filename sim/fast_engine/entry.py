@@ -9,6 +9,7 @@ from dlasim.sim.fast_engine.elementwise import binary8, binary32, fill, requant,
 from dlasim.sim.fast_engine.memory_access import row_at
 from dlasim.sim.fast_engine.operation_rows import ROW_LENGTH, OperationRow, opcode
 from dlasim.sim.fast_engine.pooling import pool
+from dlasim.sim.fast_engine.sixteen_bits import binary16, sigmoid16
 from dlasim.sim.fast_engine.softmax import softmax
 from dlasim.sim.fast_engine.tile_convolution import convolve_tiled
 from dlasim.sim.fast_engine.tile_intrinsics import IS_TILED
@@ -25,6 +26,7 @@ _ADD, _SUB, _SQDIFF, _MUL, _MIN, _MAX = (
     opcode(f"OP_{name}") for name in ("E_ADD", "E_SUB", "E_SQDIFF", "E_MUL", "C_MIN", "C_MAX")
 )
 _SOFTMAX = opcode("OP_SOFTMAX")
+_ADD16, _MUL16, _SIGMOID16 = (opcode(f"OP_E16_{name}") for name in ("ADD", "MUL", "SIGMOID"))
 UNKNOWN = -1
 convolve = convolve_tiled if IS_TILED else convolve_packed
 
@@ -51,6 +53,10 @@ def execute(row: OperationRow, sram: Pointer, regions: Pointer, arena: Pointer, 
         return unary8(row, sram, arena, capacity)
     if which in (_ADD32, _SHIFT32):
         return binary32(row, sram)
+    if which in (_ADD16, _MUL16):
+        return binary16(row, sram, arena, capacity)
+    if which == _SIGMOID16:
+        return sigmoid16(row, sram)
     if which == _SOFTMAX:
         return softmax(row, sram)
     if which == _FILL:

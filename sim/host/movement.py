@@ -65,10 +65,21 @@ def gather_nd(call: Call) -> list[Array]:
     return [np.where(inside[:, None], picked, 0).astype(call.dtype)]
 
 
+def update_slice(call: Call) -> list[Array]:
+    """UPDATE_SLICE."""
+    values, update, start = call.inputs
+    room = np.array(values.shape) - update.shape
+    first = np.clip(start.reshape(-1), 0, room)
+    result = values.copy()
+    result[tuple(slice(at, at + size) for at, size in zip(first, update.shape, strict=True))] = update
+    return [result]
+
+
 KERNELS = {
     "pad": pad,
     "concatenation": concatenation,
     "strided_copy": strided_copy,
     "gather": gather,
     "gather_nd": gather_nd,
+    "update_slice": update_slice,
 }

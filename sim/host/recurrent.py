@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.sim.arithmetic.interpolation import limited16, logistic16, sigmoid_scale, tanh16
+from dlasim.sim.arithmetic.interpolation import limited16, logistic16, low16, sigmoid_scale, tanh16
 from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.convolution import exact_product
@@ -44,9 +44,9 @@ def lstm_cell(call: Call) -> list[Array]:
         _gate_sums(rows, at.input_multiplier, at.input_shift)
         + _gate_sums(recurrent_sums.reshape(batch, 4, units), at.recurrent_multiplier, at.recurrent_shift)
     )
-    entering, kept, shown = (logistic16(gates[:, gate], *_GATE_STEPS, table) for gate in (0, 1, 3))
-    candidate = tanh16(gates[:, 2], *_GATE_STEPS, table)
-    old = cell.reshape(batch, units).astype(np.int64)
+    entering, kept, shown = (logistic16(gates[:, gate], *_GATE_STEPS, table) for gate in (0, 1, 2))
+    candidate = tanh16(gates[:, 3], *_GATE_STEPS, table)
+    old = low16(cell).reshape(batch, units)
     new = limited16(
         limited16(requant(kept * old, at.forget_multiplier, at.forget_shift))
         + limited16(requant(entering * candidate, at.update_multiplier, at.update_shift))
@@ -56,7 +56,7 @@ def lstm_cell(call: Call) -> list[Array]:
     scaled = requant(result, at.output_multiplier, at.output_shift)
     return [
         limit(scaled, at.output_zero_point, INT8_MIN, INT8_MAX),
-        new.astype(np.int16).reshape(cell.shape),
+        new.astype(np.int32).reshape(cell.shape),
     ]
 
 

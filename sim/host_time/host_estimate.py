@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from dlasim.dataclass import dataclass
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import decode_attributes
-from dlasim.isa.program import HostCall, Program
+from dlasim.isa.program import HostCall, Program, TensorDescriptor
 from dlasim.sim.host_time import host_loops as loops
 from dlasim.sim.host_time import unquantized_rates
 from dlasim.sim.host_time.host_work import Shape, Work
@@ -56,6 +56,7 @@ RATES = {
     "STRIDED_COPY": Rates(more=loops.strided),
     "GATHER": Rates(more=loops.picked(32, loops.behind_axis)),
     "GATHER_ND": Rates(more=loops.picked(46, loops.behind_indices)),
+    "UPDATE_SLICE": Rates(call=300, more=loops.updates),
     "RESIZE_NEAREST": Rates(more=loops.picked(33, lambda work: (1, *work.output)[-1])),
     "RESIZE_BILINEAR": Rates(written=29.7, more=loops.pixels(48)),
     "RESIZE_FLOAT": Rates(more=unquantized_rates.resizing),
@@ -107,7 +108,16 @@ def call_cycles(program: Program, call: HostCall) -> int:
     )
     macs = program.layers[call.layer].macs
     types = (*read, "int8")[0], (*written, "int8")[0]
-    return operator_cycles(shapes[0], shapes[1], call.code, macs, call.attributes, types)
+    in_place = _shares_bytes(program.tensors, call)
+    return operator_cycles(shapes[0], shapes[1], call.code, macs, call.attributes, types, in_place)
+
+
+def _shares_bytes(tensors: Sequence[TensorDescriptor], call: HostCall) -> bool:
+    """Whether the first output has the bytes of the first input."""
+    if not call.inputs or call.inputs[0] < 0:
+        return False
+    one, other = tensors[call.inputs[0]], tensors[call.outputs[0]]
+    return (one.region, one.offset) == (other.region, other.offset)
 
 
 def operator_cycles(
@@ -117,6 +127,7 @@ def operator_cycles(
     macs: int,
     words: Sequence[int] = (),
     types: tuple[str, str] = ("int8", "int8"),
+    is_in_place: bool = False,
 ) -> int:
     """Estimated CPU cycles of a host operator on tensors of these shapes; `words` are its attributes, `types`
     those of its first input and output."""
@@ -125,6 +136,6 @@ def operator_cycles(
     attributes: SimpleNamespace | None = None
     if len(words) == operator.words:
         attributes = decode_attributes(operator, words)
-    work = Work(inputs, outputs, macs, attributes, *types)
+    work = Work(inputs, outputs, macs, attributes, *types, is_in_place)
     cycles = rates.call + rates.mac * macs + rates.written * work.written + rates.read * prod(work.input(0))
     return round(cycles + (rates.more(work) if rates.more else 0))

@@ -191,6 +191,14 @@ def behind_indices(work: Work) -> int:
     return prod(work.input(0)[(1, *work.input(1))[-1] :])
 
 
+def updates(work: Work) -> float:
+    """For each row of the update 48, 10 for each dimension, and those of moving it; unless that is in place,
+    those of moving all."""
+    *outer, length = (1, *work.input(1))
+    cycles = (48 + 10 * len(work.output)) * prod(outer) + _moved(prod(outer), length, work)
+    return cycles if work.is_in_place else cycles + _moved(1, work.written, work)
+
+
 def filters(work: Work) -> float:
     """For each batch 9 for each weight and 50 for each filter; 36 for each element of the result."""
     features, batches = work.input(1), (1, 1, *work.input(0))[-2]

@@ -22,6 +22,7 @@ class Work:
     attributes: Any
     read_type: str  # of the first input
     written_type: str  # of the first output
+    is_in_place: bool = False  # the first output has the bytes of the first input
 
     @property
     def element_bytes(self) -> int:

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import (
-    EXPONENTIALS_BYTES,
     INT32_BYTES,
     RECORD_BYTES,
-    TABLE_BYTES,
     Extent,
     Instruction,
     Operand,
@@ -169,10 +167,8 @@ def linear_bytes(operation: Operation | Batch, extent: Extent) -> Count:
             return product(out_channels, operation.value("IN_CHANNELS"))
         case Extent.RECORDS:
             return out_channels * RECORD_BYTES
-        case Extent.EXPONENTIALS:
-            return EXPONENTIALS_BYTES
         case _:
-            return TABLE_BYTES
+            return extent.table_bytes
 
 
 def _transfer(operation: Operation | Batch, prefix: str, address: str, stride: str) -> Box:

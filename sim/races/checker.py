@@ -23,7 +23,7 @@ from dlasim.sim.races.pairs import PairFinder
 from dlasim.sim.races.written import WrittenMap, uninitialised_reads
 
 LIMIT = 20  # findings of each kind; more of them rarely tell more
-PAIRS_AT_ONCE = 1 << 16  # bounds the memory of the exact test, not its result
+PAIRS_AT_ONCE = 1 << 16  # bounds the memory of the exact test; neither its result nor its time
 _MAX_OUTSTANDING = BY_MNEMONIC["WAIT"].field("max_outstanding").highest
 _NO_LAYER = ""
 

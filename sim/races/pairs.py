@@ -19,9 +19,9 @@ from dlasim.sim.races.box_overlap import may_overlap
 from dlasim.sim.races.boxes import Ints, expand
 from dlasim.sim.races.order import Order
 
-PAIRS_AT_ONCE = 1 << 20  # bounds memory
-MAX_BY_TIME = 1 << 17  # pairs of one block; more are listed by address
-SMALLEST_BLOCK = 512  # operations
+PAIRS_AT_ONCE = 1 << 20  # bounds memory; a sixteenth takes as long
+MAX_BY_TIME = 1 << 17  # pairs of one block; more are listed by address. 1 << 20 take 11 ms more
+SMALLEST_BLOCK = 512  # operations, whatever is in flight; 64 take 4 ms more for MobileNetV1, 4096 no less
 
 
 class _Side:

@@ -19,6 +19,9 @@ Body = Callable[[Context], Integers]
 
 SEMANTICS: Mapping[str, Body] = {
     "OP_FILL": vector.fill,
+    "OP_E16_ADD": vector.add16,
+    "OP_E16_MUL": vector.multiply16,
+    "OP_E16_SIGMOID": vector.sigmoid16,
     "OP_CONV": mac.conv,
     "OP_CONV_RELU": mac.conv_relu,
     "OP_DEPTH_CONV": mac.depth_conv,

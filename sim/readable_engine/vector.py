@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.instructions import PoolMode, ShiftMode
+from dlasim.isa.instructions import PoolMode, ShiftMode, SigmoidMode
+from dlasim.sim.arithmetic.interpolation import limited16, logistic16, low16, tanh16
 from dlasim.sim.arithmetic.numerics import (
     average_up,
     requant,
@@ -47,6 +48,28 @@ def shift32(context: Context) -> Integers:
 def add32(context: Context) -> Integers:
     """OP_E32_ADD."""
     return wrap32(context.view("IN") + context.view("IN2"))
+
+
+def add16(context: Context) -> Integers:
+    """OP_E16_ADD."""
+    first, second = (
+        limited16(requant(context.view(name), context.value(f"{name}_MULT"), context.value(f"{name}_SHIFT")))
+        for name in ("IN", "IN2")
+    )
+    limit = context.value("LIMIT")
+    return limited16(first + second).clip(-limit, limit)
+
+
+def multiply16(context: Context) -> Integers:
+    """OP_E16_MUL."""
+    return low16(context.view("IN")) * low16(context.view("IN2"))
+
+
+def sigmoid16(context: Context) -> Integers:
+    """OP_E16_SIGMOID."""
+    factor, shift = context.value("IN_MULT") & 0xFFFF, context.value("SHIFT_AMOUNT")
+    function = logistic16 if context.field("mode") == SigmoidMode.LOGISTIC else tanh16
+    return function(low16(context.view("IN")), factor, shift, context.linear("LUT_ADDR", 256))
 
 
 def pool(context: Context) -> Integers:

@@ -11,14 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from dlasim.isa import registers
-from dlasim.isa.instructions import (
-    EXPONENTIALS_BYTES,
-    RECORD_BYTES,
-    TABLE_BYTES,
-    Extent,
-    Instruction,
-    Unit,
-)
+from dlasim.isa.instructions import RECORD_BYTES, Extent, Instruction, Unit
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT
 from dlasim.native.record import Record, record
 from dlasim.native.routine import Numbers, routine
@@ -40,7 +33,6 @@ from dlasim.sim.timing.formulas import (
     row_crossings,
 )
 
-TABLES = {Extent.TABLE: TABLE_BYTES, Extent.EXPONENTIALS: EXPONENTIALS_BYTES}
 _COLUMN = {register.name: number for number, register in enumerate(registers.OPERANDS)}
 _IN_SIZE, _IN_CHANNELS = _COLUMN["IN_SIZE"], _COLUMN["IN_CHANNELS"]
 _OUT_SIZE, _OUT_CHANNELS = _COLUMN["OUT_SIZE"], _COLUMN["OUT_CHANNELS"]
@@ -109,7 +101,7 @@ def describe_kind(instruction: Instruction, fields: Any, result_cycles: Any) -> 
             case Extent.RECORDS:
                 kind.record_bytes = present * RECORD_BYTES
             case _:
-                kind.table_bytes += TABLES.get(operand.extent, 0)
+                kind.table_bytes += operand.extent.table_bytes
     return kind
 
 

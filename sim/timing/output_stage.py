@@ -17,9 +17,7 @@ def vector_requantizations(instruction: Instruction) -> int:
     """Of each result of a VECTOR instruction. A sum rescales both inputs and then its output."""
     if instruction.normalizes_rows:
         return 1
-    if "OUT_MULT" not in instruction.parameters:
-        return 0
-    return 3 if "IN2_MULT" in instruction.parameters else 1
+    return ("OUT_MULT" in instruction.parameters) + 2 * ("IN2_MULT" in instruction.parameters)
 
 
 def multiplications(batch: Batch) -> Count:

@@ -20,7 +20,7 @@ from dlasim.sim.programs.stream import Batches
 from dlasim.sim.timing.batch_costs import batch_sizes
 from dlasim.sim.timing.cost import unit_costs
 from dlasim.sim.timing.formulas import UnitCosts, block_lanes, pixel_turns, row_crossings
-from dlasim.sim.timing.operation_costs import TABLES, describe_kind, window_bytes
+from dlasim.sim.timing.operation_costs import describe_kind, window_bytes
 
 
 def stream_accesses(
@@ -96,8 +96,8 @@ def _crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Coun
     operand = footprint.operand
     if operand.extent is Extent.INPUT:
         return window_bytes(unit, describe_kind(batch.instruction, batch.fields, 0), batch_sizes(batch))
-    if operand.extent in TABLES:
-        return TABLES[operand.extent]
+    if operand.extent.table_bytes:
+        return operand.extent.table_bytes
     once = np.where(footprint.present, footprint.box.total_bytes, 0)
     if operand.writes or unit.passes == 1:
         return once

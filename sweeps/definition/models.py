@@ -22,7 +22,9 @@ from dlasim.system.cache import cache_folder
 from dlasim.system.fileio import atomic_write, read_file
 
 OnOperator = Callable[[str], None]
-_TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
+_TOPOLOGY_KEYS = {
+    "alpha": float, "resolution": int, "classes": int, "layers": int, "context": int, "seed": int
+}  # fmt: skip
 _MAX_NAME_LENGTH = 100  # in an error
 _MODEL_FORM = "a model must be a name, or a table with file or topology"
 _DEMANDS = ("rate", "count", "deadline_ms")  # keys of a model's table, fields of a source

@@ -218,3 +218,12 @@ def test_noise_fills_each_type(kind: str) -> None:
     if kind in ("int8", "uint8"):
         limits = np.iinfo(kind)
         assert (noise.min(), noise.max()) == (limits.min, limits.max)
+
+
+def test_whole_numbers_without_a_scale_may_be_wider() -> None:
+    """Such as positions: NumPy makes int64 of them."""
+    position = TensorDescriptor("position", DataType.int32, Role.INPUT, Region.INPUTS, 0, 0, (1, 1), 0.0, 0)
+    (found,) = prepare_inputs([position], np.array([[7]]))
+    assert (found.dtype, found.tolist()) == (np.dtype("int32"), [[7]])
+    with pytest.raises(InputError, match=r"position: expected int32 \[1, 1\], got int64"):
+        prepare_inputs([position], np.array([[1 << 40]]))

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from dlasim.compiler_shim.forms import operators_page
 from dlasim.compiler_shim.forms.dla_forms import DLA_FORMS, RULES
 from dlasim.compiler_shim.forms.partition import partition
 from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS
@@ -14,6 +13,7 @@ from dlasim.errors import InputError
 from dlasim.isa.instructions import INSTRUCTIONS
 from tests.host.models import lower_operator
 from tests.tflite.one_operator import random_graph
+from tests.tool_module import tool_module
 
 SEEDS = range(8)
 
@@ -46,7 +46,7 @@ def test_instructions_exist() -> None:
 
 
 def test_every_operator_and_every_rule_is_on_the_page() -> None:
-    page = operators_page.page()
+    page = tool_module("generators.operators_page").page()
     assert sorted(re.findall(r"^\| ([A-Z0-9_]+) \|", page, re.MULTILINE)) == sorted(HOST_KINDS)
     for rule in RULES:
         assert rule.__doc__ is not None

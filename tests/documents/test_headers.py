@@ -16,17 +16,18 @@ from click.testing import CliRunner
 
 from dlasim.cli import main
 from dlasim.isa import codec, program
-from dlasim.isa.documents import c_entry
 from dlasim.isa.faults import Fault
 from dlasim.isa.file_records import ENUMS, FORMAT_VERSION, MAGIC, RECORDS
 from dlasim.isa.host_ops import HOST_OPERATORS
 from dlasim.isa.instructions import INSTRUCTIONS, Unit
 from dlasim.isa.registers import REGISTERS, Region
+from tests.tool_module import tool_module
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-std=c11", "-pedantic", "-O1", "-ffreestanding", "-nostdinc"]
 RISCV = ["-target", "riscv32-freestanding-none", "-march=rv32imac", "-mabi=ilp32"]
 HOST = ["-target", f"{platform.machine()}-linux-gnu", "-fPIC"]
-INCLUDES = "".join(f'#include "{name}"\n' for name in c_entry.HEADERS)
+HEADERS = tool_module("generators.c_headers").HEADERS
+INCLUDES = "".join(f'#include "{name}"\n' for name in HEADERS)
 
 Zig = Callable[..., None]
 
@@ -35,7 +36,7 @@ Zig = Callable[..., None]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the headers, generated now."""
     place = tmp_path_factory.mktemp("headers")
-    for name, render in c_entry.HEADERS.items():
+    for name, render in HEADERS.items():
         (place / name).write_text(render(), encoding="utf-8")
     return place
 
@@ -62,7 +63,7 @@ def compile_riscv(zig: Zig, folder: Path, text: str) -> None:
     zig("clang", *RISCV, "-c", "check.c", "-o", "check.o")
 
 
-@pytest.mark.parametrize("name", c_entry.HEADERS)
+@pytest.mark.parametrize("name", HEADERS)
 def test_each_header_stands_alone_and_may_be_included_twice(zig: Zig, folder: Path, name: str) -> None:
     compile_riscv(zig, folder, f'#include "{name}"\n#include "{name}"\nint unused;\n')
 

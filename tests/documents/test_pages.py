@@ -10,16 +10,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dlasim.cli import main
-from dlasim.isa.documents import pages
 from dlasim.isa.documents.markdown import escape
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.file_records import ENUMS, RECORDS
 from dlasim.isa.host_ops import HOST_OPERATORS
 from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import REGISTERS
+from tests.tool_module import tool_module
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = {name: render() for name, render in pages.PAGES.items()}
+PAGES = {name: render() for name, render in tool_module("generators.pages").PAGES.items()}
 
 
 def call(*arguments: str) -> Result:

@@ -502,7 +502,7 @@ def lstm_cell(rng: Random) -> Iterator[Call]:
         [
             rng.integers(-(1 << 16), 1 << 16, (batch * steps, 4 * units)).astype(np.int32),
             rng.integers(-(1 << 16), 1 << 16, (batch, 4 * units)).astype(np.int32),
-            elements(rng, "int16", (batch, units)),
+            elements(rng, "int16", (batch, units)).astype(np.int32),
             SIGMOID_TABLE,
         ],
         TensorSpec((batch, units), "int8"),
@@ -510,7 +510,7 @@ def lstm_cell(rng: Random) -> Iterator[Call]:
             **rows, **gates, **zero_points(rng, "output"), "tanh_factor": factor, "tanh_shift": shift,
             "cell_clip": int(rng.choice([0, 1000, 32767, 32768])),
         },
-        (TensorSpec((batch, units), "int16"),),
+        (TensorSpec((batch, units), "int32"),),
     )  # fmt: skip
 
 
@@ -589,6 +589,17 @@ def gather_nd(rng: Random) -> Iterator[Call]:
         if index == "int64":
             indices[0] = 1 << 32  # whose low half is a valid index
         yield call("GATHER_ND", [elements(rng, dtype, shape), indices], (4, *shape[depth:]), dtype)
+
+
+def update_slice(rng: Random) -> Iterator[Call]:
+    for dtype, index in itertools.product(TYPES, ("int32", "int64")):
+        shape = [int(n) for n in rng.integers(1, 5, int(rng.integers(1, 5)))]
+        part = [int(rng.integers(1, n + 1)) for n in shape]
+        start = np.array([rng.integers(-2, n + 2) for n in shape]).astype(index)
+        if index == "int64":
+            start[0] = int(rng.choice([-1, 1])) << 32  # whose low half is a valid index
+        inputs = [elements(rng, dtype, shape), elements(rng, dtype, part), start]
+        yield call("UPDATE_SLICE", inputs, shape, dtype)
 
 
 def resize(rng: Random) -> Iterator[Call]:

@@ -23,7 +23,8 @@ MAKERS = (
     kernels.convolution, kernels.depthwise_convolution, kernels.fully_connected, kernels.sum_of_two,
     kernels.product, kernels.prelu, kernels.squared_difference,
     kernels.batch_matmul, kernels.lookup, kernels.pool, kernels.mean, kernels.softmax, kernels.pad,
-    kernels.concatenation, kernels.strided_copy, kernels.gather, kernels.gather_nd, kernels.resize,
+    kernels.concatenation, kernels.strided_copy, kernels.gather, kernels.gather_nd, kernels.update_slice,
+    kernels.resize,
     kernels.quantize, kernels.quantize_by_table, kernels.cast, kernels.binary, kernels.unary, kernels.arg_max,
 )  # fmt: skip
 ROUNDS = int(os.environ.get("DLASIM_CALL_MUTANTS", "1"))

@@ -47,6 +47,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.strided_copy, FEW),
     (kernels.gather, FEW),
     (kernels.gather_nd, FEW),
+    (kernels.update_slice, FEW),
     (kernels.resize, FEW),
     (kernels.quantize, SOME),
     (kernels.quantize_by_table, SOME),

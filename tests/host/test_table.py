@@ -74,6 +74,7 @@ CODES = {
     59: "LUT_16",
     60: "SOFTMAX_FLOAT",
     61: "RESIZE_FLOAT",
+    62: "UPDATE_SLICE",
 }
 
 

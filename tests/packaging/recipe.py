@@ -19,16 +19,21 @@ _STEP = re.compile(
 
 
 def followed(page: str, place: Path, step_count: int, is_copied: bool = False) -> Path:
-    """A copy of the package, its links resolved, and the tests, with the steps of a how-to done."""
+    """A copy of the tree with the steps of a how-to done."""
     if not is_copied:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / "dlasim", place / "dlasim", ignore=ignored)
-        shutil.copytree(ROOT / "tests", place / "tests", ignore=ignored)
+        copied(place)
     steps = list(_STEP.finditer((ROOT / "docs" / "how-to" / page).read_text(encoding="utf-8")))
     assert len(steps) == step_count
     for step in steps:
         file = step["file"] if step["file"].startswith("tests/") else f"dlasim/{step['file']}"
         _insert(place / file, step["table"], bool(step["before"]), _unindented(step["code"]))
+    return place
+
+
+def copied(place: Path) -> Path:
+    """A copy of the package, its links resolved, the tests and the tools."""
+    for folder in ("dlasim", "tests", "tools"):
+        shutil.copytree(ROOT / folder, place / folder, ignore=shutil.ignore_patterns("__pycache__"))
     return place
 
 
@@ -68,7 +73,7 @@ def run(tree: Path, *arguments: str) -> None:
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree)},
+        env={**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{tree / 'tools'}"},
         capture_output=True,
         text=True,
         check=False,

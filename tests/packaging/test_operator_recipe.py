@@ -18,10 +18,10 @@ TESTS = (
 )
 
 USE = """
-from dlasim.compiler_shim.forms import operators_page
+from generators import operators_page
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.isa.documents import pages
-from dlasim.isa.documents.c_host_checks import render
+from generators import pages
+from generators.c_host_checks import render
 
 assert "| FILL | [OP_POOL](isa.md#op_pool) | [STRIDED_COPY]" in operators_page.page()
 assert "| BITWISE_XOR | - | [BITWISE_XOR]" in operators_page.page()

@@ -11,8 +11,8 @@ from tests.packaging.recipe import followed, rewrite, run, run_tests
 USE = """
 from dlasim.isa import codec, container
 from dlasim.isa.assembly import assemble, disassemble
-from dlasim.isa.documents import pages, sv_package
-from dlasim.isa.documents.c_isa import render
+from generators import pages, sv_package
+from generators.c_isa import render
 
 text = '''
 .config pes=64 parallel=output sram=512KiB

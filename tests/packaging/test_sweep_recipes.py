@@ -10,7 +10,7 @@ from tests.packaging.recipe import followed, rewrite, run, run_tests
 
 COLUMN = """
 import dlasim
-from dlasim.sim.reports import figures_page
+from generators import figures_page
 
 assert "`bytes_per_mac`" in figures_page.page()
 report = dlasim.run("resnet8", timing_only=True, sram="16KiB").report

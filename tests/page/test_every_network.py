@@ -24,6 +24,7 @@ VARIANTS = {
     "mobilenet_v1": "mobilenet_v1:alpha=0.25,resolution=96",
     "mobilenet_v2": "mobilenet_v2:alpha=0.35,resolution=96",
     "resnet50": "resnet50:resolution=64",
+    "smollm2": "smollm2:layers=1,classes=1000",
 }
 NETWORKS = [
     pytest.param(VARIANTS.get(name, name), id=name, marks=[pytest.mark.slow] * (name == "resnet50"))

@@ -135,6 +135,7 @@ def _quantization(rng: np.random.Generator) -> dict[str, object]:
         values[f"{name}_SHIFT"] = int(rng.integers(-31, 32) if wild else rng.integers(-9, 2))
     if not wild:
         values["OUT_SHIFT"] = int(rng.choice([-18, -10, -8, -5, -1, 0, 1]))
+    values["LIMIT"] = int(rng.choice([1 << 15, (1 << 15) - 1, rng.integers(0, 1 << 15)]))
     return values
 
 

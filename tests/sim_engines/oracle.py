@@ -78,7 +78,7 @@ def execute(operation: Operation, sram: bytes) -> bytes:
 
 def _is_wide(operation: Operation) -> bool:
     name = operation.instruction.mnemonic
-    return name in ("OP_E32_ADD", "OP_E32_SHIFT") or operation.fields.get("out", 0) == 1
+    return name.startswith(("OP_E32", "OP_E16")) or operation.fields.get("out", 0) == 1
 
 
 def _clamp(m: Memory, value: int, lowest: int | None = None) -> int:
@@ -249,8 +249,44 @@ def _softmax(m: Memory, y: int, x: int, c: int) -> int:
     return min(max(round_shift(share, 35 - zeros) - 128, -128), 127)
 
 
+def _limit16(value: int) -> int:
+    return min(max(value, -(1 << 15)), (1 << 15) - 1)
+
+
+def _low16(value: int) -> int:
+    return (value + (1 << 15)) % (1 << 16) - (1 << 15)
+
+
+def _add16(m: Memory, y: int, x: int, c: int) -> int:
+    parts = (
+        requant(m.at(name, y, x, c, 4), m.number(f"{name}_MULT"), m.number(f"{name}_SHIFT"))
+        for name in ("IN", "IN2")
+    )
+    total = _limit16(sum(_limit16(part) for part in parts))
+    return min(max(total, -m.number("LIMIT")), m.number("LIMIT"))
+
+
+def _sigmoid16(m: Memory, y: int, x: int, c: int) -> int:
+    amount, is_tanh = m.number("SHIFT_AMOUNT"), m.operation.fields["mode"] == 1
+    product = _low16(m.at("IN", y, x, c, 4)) * (m.number("IN_MULT") % (1 << 16))
+    place = wrap(product + (1 << amount) // 2) // (1 << amount)
+    size = 256 if is_tanh else 512
+    entry, rest = divmod(abs(place), size)
+    if entry < 255:
+        at = m.number("LUT_ADDR") + 4 * entry
+        total = (m.read(at, 2) % (1 << 16)) * size + rest * (m.read(at + 2, 2) % (1 << 10))
+    else:
+        total = (65535 if is_tanh else 65534) * size
+    if is_tanh:
+        return (total - (1 << 23) + 128 if place >= 0 else (1 << 23) - total + 127) // 256
+    return (total + 512 if place >= 0 else (1 << 25) - total + 511) // 1024
+
+
 _ELEMENTS: dict[str, Callable[[Memory, int, int, int], int]] = {
     "OP_FILL": lambda m, y, x, c: m.number("FILL_VALUE"),
+    "OP_E16_ADD": _add16,
+    "OP_E16_MUL": lambda m, y, x, c: _low16(m.at("IN", y, x, c, 4)) * _low16(m.at("IN2", y, x, c, 4)),
+    "OP_E16_SIGMOID": _sigmoid16,
     "OP_CONV": _conv,
     "OP_CONV_RELU": _conv_relu,
     "OP_DEPTH_CONV": _depth_conv,

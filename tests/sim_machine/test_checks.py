@@ -79,6 +79,7 @@ def operand_runs(values: Values, operand, wide: bool):
         Extent.RECORDS: 12 * outs,
         Extent.TABLE: 256,
         Extent.EXPONENTIALS: 1024,
+        Extent.SEGMENTS: 1024,
     }
     if operand.extent in lengths:
         start = number(operand.register)

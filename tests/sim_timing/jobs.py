@@ -16,6 +16,9 @@ from dlasim.isa import registers
 # Bytes per element of (first input, second input, output) of the element-wise operations.
 ELEMENTS = {
     "OP_FILL": (0, 0, 1),
+    "OP_E16_ADD": (4, 4, 4),
+    "OP_E16_MUL": (4, 4, 4),
+    "OP_E16_SIGMOID": (4, 0, 4),
     "OP_REQUANT": (4, 0, 1),
     "OP_E32_SHIFT": (4, 0, 4),
     "OP_E32_ADD": (4, 4, 4),
@@ -31,11 +34,12 @@ ELEMENTS = {
     "OP_C_MAX": (1, 1, 1),
     "OP_SOFTMAX": (1, 0, 1),
 }
-RECORD, TABLES = 12, {"OP_ACT_LUT": 256, "OP_SOFTMAX": 1024}
+RECORD, TABLES = 12, {"OP_ACT_LUT": 256, "OP_SOFTMAX": 1024, "OP_E16_SIGMOID": 1024}
 BIAS, PARTIAL, INT32, PER_CHANNEL = 1, 2, 1, 1
 
 REQUANTIZATIONS = {"OP_REQUANT": 1, "OP_ACT_RELU": 1, "OP_ACT_LRELU": 1, "OP_E_ADD": 3, "OP_E_SUB": 3,
-                   "OP_E_SQDIFF": 3, "OP_E_MUL": 1, "OP_E_ABS": 1, "OP_SOFTMAX": 1}  # fmt: skip
+                   "OP_E_SQDIFF": 3, "OP_E16_ADD": 2, "OP_E_MUL": 1, "OP_E_ABS": 1,
+                   "OP_SOFTMAX": 1}  # fmt: skip
 MEAN, AVERAGES = 2, (1, 3)
 QUEUE = 64  # bytes between the SRAM's ports and a unit, besides its buffers
 

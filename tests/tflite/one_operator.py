@@ -23,6 +23,7 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "DEPTH_TO_SPACE": movement.depth_to_space,
     "DEQUANTIZE": elementwise.dequantize,
     "DIV": elementwise.division("DIV"),
+    "DYNAMIC_UPDATE_SLICE": movement.dynamic_update_slice,
     "ELU": elementwise.unary("ELU"),
     "EMBEDDING_LOOKUP": movement.embedding_lookup,
     "EQUAL": elementwise.comparison("EQUAL"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.vp.devices import board_files, memory_map
+from dlasim.vp.devices import memory_map
 from dlasim.vp.devices.bus import Bus
 from dlasim.vp.devices.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
 from dlasim.vp.devices.device import Device
@@ -19,7 +19,9 @@ from dlasim.vp.riscv.block_counters import slot_weights
 from dlasim.vp.riscv.decode import AlternatingSums, classify
 from dlasim.vp.riscv.instruction_table import InstructionClass
 from dlasim.vp.riscv.interceptions import instructions
+from tests.tool_module import tool_module
 
+board_files = tool_module("generators.board_files")
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 
 

@@ -1,4 +1,5 @@
-/* LOGISTIC and TANH of 16 bits: linear between the entries of a table, 65536 / (1 + exp(-k / 24)). */
+/* LOGISTIC and TANH of 16 bits: linear between the entries of a table, 65536 / (1 + exp(-k / 24)) in the
+ * low 16 bits and the difference to the next entry in the 10 bits above. */
 #ifndef DLASIM_KERNELS_INTERPOLATION_H
 #define DLASIM_KERNELS_INTERPOLATION_H
 
@@ -17,8 +18,8 @@ static inline uint32_t between(const int32_t *table, uint32_t magnitude, uint32_
     uint32_t entry = magnitude >> bits;
     if (entry >= LAST_ENTRY)
         return greatest;
-    uint32_t first = (uint32_t)table[entry], rest = magnitude & ((1u << bits) - 1);
-    return (first << bits) + rest * ((uint32_t)table[entry + 1] - first);
+    uint32_t pair = (uint32_t)table[entry], rest = magnitude & ((1u << bits) - 1);
+    return ((pair & 0xFFFF) << bits) + rest * (pair >> 16 & 0x3FF);
 }
 
 /* The input in steps of the table; the result in Q0.15. */

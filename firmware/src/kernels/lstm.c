@@ -6,7 +6,7 @@
 #include "string.h"
 
 enum { BLOCK = BLOCK_CHANNELS, RECORD = 3 };
-enum { GATES = 4, INPUT = 0, FORGET = 1, CANDIDATE = 2, OUTPUT = 3 };
+enum { GATES = 4, INPUT = 0, FORGET = 1, OUTPUT = 2, CANDIDATE = 3 };
 
 /* Adds to four channels' sums what a row of the input gives. */
 static void add_products(
@@ -70,17 +70,17 @@ static int32_t gate_input(const struct step *step, uint32_t gate, const int32_t 
     return clamp_to_int16(from_input + from_last) * STEPS_OF_TABLE;
 }
 
-static int8_t step_unit(const struct step *step, const int32_t *input, const int32_t *recurrent, int16_t *cell)
+static int8_t step_unit(const struct step *step, const int32_t *input, const int32_t *recurrent, int32_t *cell)
 {
     const struct dla_host_lstm_cell *a = step->attributes;
     int32_t entering = logistic16(gate_input(step, INPUT, input, recurrent), step->table);
     int32_t kept = logistic16(gate_input(step, FORGET, input, recurrent), step->table);
     int32_t candidate = tanh16(gate_input(step, CANDIDATE, input, recurrent), step->table);
     int32_t shown = logistic16(gate_input(step, OUTPUT, input, recurrent), step->table);
-    int32_t value = clamp_to_int16(requantize(kept * *cell, step->forget));
+    int32_t value = clamp_to_int16(requantize(kept * (int16_t)*cell, step->forget));
     value = clamp_to_int16(value + clamp_to_int16(requantize(entering * candidate, step->update)));
     value = clamp(value, -a->cell_clip, a->cell_clip);
-    *cell = (int16_t)value;
+    *cell = value;
     int32_t bent = tanh16(scale_input(value, a->tanh_factor, (uint32_t)a->tanh_shift), step->table);
     return clamp_to_int8(requantize(bent * shown, step->output) + a->output_zero_point);
 }
@@ -105,8 +105,8 @@ enum status step_lstm(const struct call *call)
     uint32_t width = GATES * step.units;
     const int32_t *input = (const int32_t *)inputs.data + (uint32_t)a->first_row * width;
     const int32_t *recurrent = recurrents.data;
-    const int16_t *old = cell.data;
-    int16_t *state = new_cell.data;
+    const int32_t *old = cell.data;
+    int32_t *state = new_cell.data;
     int8_t *target = output.data;
     for (uint32_t batch = 0; batch < output.shape[0]; batch++) {
         for (uint32_t unit = 0; unit < step.units; unit++) {

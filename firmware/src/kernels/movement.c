@@ -1,4 +1,5 @@
-/* Operators that only move elements, whatever their type: PAD, CONCATENATION, STRIDED_COPY, GATHER, GATHER_ND. */
+/* Operators that only move elements, whatever their type: PAD, CONCATENATION, STRIDED_COPY, GATHER, GATHER_ND,
+   UPDATE_SLICE. */
 #include "call.h"
 #include "string.h"
 
@@ -183,5 +184,34 @@ enum status gather_nd(const struct call *call)
         }
         copy_or_clear(target, (const uint8_t *)input.data + offset * slice_bytes, slice_bytes, is_inside);
     }
+    return OK;
+}
+
+/* An index tensor's element, moved to between 0 and the last one. */
+static uint32_t clamped_index(const struct tensor *indices, uint32_t number, uint32_t last)
+{
+    int64_t wide = indices->type == DLA_DATA_TYPE_INT32 ? ((const int32_t *)indices->data)[number]
+                                                        : ((const int64_t *)indices->data)[number];
+    return wide < 0 ? 0 : wide > last ? last : (uint32_t)wide;
+}
+
+enum status update_slice(const struct call *call)
+{
+    struct tensor input = call_input(call, 0), update = call_input(call, 1), start = call_input(call, 2);
+    struct tensor output = call_output(call, 0);
+    uint32_t rank = input.rank, bytes = input.element_bytes, row_bytes = update.shape[rank - 1] * bytes;
+    uint32_t index[DLA_HOST_MAX_RANK] = { 0 }, first[DLA_HOST_MAX_RANK];
+    for (uint32_t dimension = 0; dimension < rank; dimension++)
+        first[dimension] = clamped_index(&start, dimension, input.shape[dimension] - update.shape[dimension]);
+    if (output.data != input.data)
+        memcpy(output.data, input.data, input.elements * bytes);
+    const uint8_t *source = update.data;
+    do {
+        uint32_t offset = 0;
+        for (uint32_t dimension = 0; dimension < rank; dimension++)
+            offset = offset * input.shape[dimension] + first[dimension] + index[dimension];
+        memcpy((uint8_t *)output.data + offset * bytes, source, row_bytes);
+        source += row_bytes;
+    } while (next_index(index, update.shape, rank - 1));
     return OK;
 }

@@ -189,6 +189,16 @@ def gather_nd(make: Maker) -> Graph:
     return make.moved("GATHER_ND", source, [indices], (3, shape[2]), {})
 
 
+def dynamic_update_slice(make: Maker) -> Graph:
+    shape = make.shape(4)
+    source = make.input(shape)
+    part = tuple(make.number(1, size) for size in shape)
+    update = make.tensor("update", part, make.quantization_of(source))
+    make.inputs.append(update)
+    start = make.constant("start", [make.number(-2, size + 1) for size in shape])
+    return make.moved("DYNAMIC_UPDATE_SLICE", source, [update, start], shape, {})
+
+
 def embedding_lookup(make: Maker) -> Graph:
     table = make.input(make.shape(3)[1:])
     rows, size = make.tensors[table].shape

@@ -1,0 +1,249 @@
+"""Sessions: state that lasts from step to step, beside TFLite Micro that is handed its caches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dlasim
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.errors import InputError
+from dlasim.isa.host_ops import BY_NAME
+from tests.oracle import output_indices, run_tflite_micro
+
+STEPS, WIDTH, LENGTH = 5, 16, 8
+SCALE = 1 / 16
+
+
+def decoder(keeps_cache: bool):
+    """One step of attention over a cache, which is a variable, or an input that comes back as an output."""
+    rng = np.random.default_rng(7)
+    build = dlasim.GraphBuilder("decoder", rounding="twice")
+
+    def linear(name, source):
+        weights = build.constant(name, rng.integers(-127, 128, (WIDTH, WIDTH)).astype(np.int8), scale=0.01)
+        return build.operator("FULLY_CONNECTED", [source, weights], scale=SCALE, keep_num_dims=True)
+
+    token = build.input("token", (1, 1, WIDTH), scale=SCALE)
+    place = build.input("place", (1, LENGTH, WIDTH), scale=1.0)
+    shape = 1, LENGTH, WIDTH
+    make = build.variable if keeps_cache else build.input
+    cache = make("cache", shape, scale=SCALE)
+    row = build.operator("MUL", [place, linear("key", token)], scale=SCALE)
+    new = build.operator("ADD", [cache, row], scale=SCALE, name="new_cache")
+    scores = build.operator("BATCH_MATMUL", [linear("query", token), new], scale=SCALE, adj_y=True)
+    weights = build.operator("SOFTMAX", [scores], scale=1 / 256, zero_point=-128, beta=1.0)
+    result = build.operator("BATCH_MATMUL", [weights, new], scale=SCALE, name="result")
+    if keeps_cache:
+        build.assign(cache, new)
+    return build, [result] if keeps_cache else [result, new]
+
+
+def prompt():
+    rng = np.random.default_rng(3)
+    places = np.zeros((STEPS, 1, LENGTH, WIDTH), np.int8)
+    for number in range(STEPS):
+        places[number, :, number] = 1
+    return {"token": rng.integers(-128, 128, (STEPS, 1, 1, WIDTH), np.int8), "place": places}
+
+
+@pytest.fixture
+def models(tmp_path):
+    paths = {}
+    for keeps_cache in (False, True):
+        build, outputs = decoder(keeps_cache)
+        paths[keeps_cache] = build.save(tmp_path / f"decoder_{keeps_cache}.dlag", outputs)
+    return paths
+
+
+def expected():
+    """The results of TFLite Micro, which gets the cache of the step before."""
+    build, outputs = decoder(keeps_cache=False)
+    model = write_tflite(build.graph(outputs))
+    result, new_cache = output_indices(model)
+    given, cache, found = prompt(), np.zeros((1, LENGTH, WIDTH), np.int8), []
+    for number in range(STEPS):
+        tensors = run_tflite_micro(model, [given["token"][number], given["place"][number], cache])
+        cache = tensors[new_cache]
+        found.append(tensors[result])
+    return np.stack(found), cache
+
+
+@pytest.mark.parametrize("sram", ["2KiB", "16KiB", "512KiB"])
+def test_caches_are_carried_from_step_to_step(models, sram) -> None:
+    session = dlasim.Session(models[False], carry={"new_cache": "cache"}, sram=sram)
+    results, caches = session.run(prompt())
+    theirs, last = expected()
+    np.testing.assert_array_equal(results, theirs)
+    np.testing.assert_array_equal(caches[-1], last)
+    np.testing.assert_array_equal(session.variables["cache"], last)
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_variables_last_until_the_session_is_reset(models, engine) -> None:
+    session = dlasim.Session(models[True], sram="16KiB", engine=engine)
+    theirs, last = expected()
+    for _ in range(2):
+        (results,) = session.run(prompt())
+        np.testing.assert_array_equal(results, theirs)
+        np.testing.assert_array_equal(session.variables["cache"], last)
+        session.reset()
+    assert session.steps == session.cycles == 0
+    assert not session.variables["cache"].any()
+
+
+def test_time_adds_up_over_steps(models) -> None:
+    session = dlasim.Session(models[True], clock_mhz=100)
+    done = [session.step({name: array[0] for name, array in prompt().items()}) for _ in range(3)]
+    once = dlasim.run(models[True], clock_mhz=100, timing_only=True)
+    assert [step.cycles for step in done] == [once.cycles] * 3
+    assert session.milliseconds == pytest.approx(3 * once.milliseconds)
+    assert session.steps_per_second == pytest.approx(1000 / once.milliseconds)
+    assert session.result.cycles == once.cycles
+
+
+def test_a_carried_input_may_be_given_in_any_step(models) -> None:
+    cache = np.full((1, LENGTH, WIDTH), 5, np.int8)
+    given = {name: array[0] for name, array in prompt().items()} | {"cache": cache}
+    found = dlasim.Session(models[False], carry={"new_cache": "cache"}).step(given)
+    for one, other in zip(found.outputs, dlasim.run(models[False], inputs=given).outputs, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("carry", "message"),
+    [
+        ({"cache": "cache"}, "unknown output 'cache'; did you mean new_cache?"),
+        ({"new_cache": "caches"}, "unknown input 'caches'; did you mean cache?"),
+        (
+            {"result": "cache"},
+            "output result cannot become input cache: one is int8 [1, 1, 16] of scale 0.0625 and zero point "
+            "0, the other int8 [1, 8, 16] of scale 0.0625 and zero point 0",
+        ),
+    ],
+)
+def test_what_cannot_be_carried_is_named(models, carry, message) -> None:
+    with pytest.raises(InputError) as caught:
+        dlasim.Session(models[False], carry=carry)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "inputs", [{}, {"token": np.zeros(()), "place": np.zeros(())}, prompt() | {"token": np.zeros((2, 16))}]
+)
+def test_steps_must_be_as_many_of_each_input(models, inputs) -> None:
+    with pytest.raises(InputError, match="as many steps along their first dimension"):
+        dlasim.Session(models[True]).run(inputs)
+
+
+def test_a_session_has_a_result_after_its_first_step(models) -> None:
+    with pytest.raises(InputError, match="after its first step"):
+        _ = dlasim.Session(models[True]).result
+
+
+def test_assigned_values_must_fit_their_variable() -> None:
+    build = dlasim.GraphBuilder("wrong")
+    variable = build.variable("state", (1, 4), scale=0.5)
+    value = build.input("x", (1, 4), scale=0.25)
+    with pytest.raises(InputError, match="assign: x must have shape, type and scale of state"):
+        build.assign(variable, value)
+    with pytest.raises(InputError, match="assign: there is no tensor 9"):
+        build.assign(9, value)
+
+
+def appending(keeps_cache: bool, length: int = LENGTH, reads_old: bool = False):
+    """One step that writes a row of a cache, in place if that is a variable, and reads all of it."""
+    build = dlasim.GraphBuilder("appending", rounding="twice")
+    row = build.input("row", (1, 1, WIDTH), scale=SCALE)
+    start = build.input("start", (3,), dtype="int32")
+    make = build.variable if keeps_cache else build.input
+    cache = make("cache", (1, length, WIDTH), scale=SCALE)
+    new = build.operator("DYNAMIC_UPDATE_SLICE", [cache, row, start], scale=SCALE, name="new_cache")
+    result = build.operator("BATCH_MATMUL", [row, new], scale=SCALE, adj_y=True, name="result")
+    if reads_old:
+        result = build.operator("ADD", [cache, new], scale=SCALE)
+    if keeps_cache:
+        build.assign(cache, new)
+    return build, [result] if keeps_cache else [result, new]
+
+
+def rows():
+    rng = np.random.default_rng(5)
+    start = [[0, number - 1, 0] for number in range(STEPS + 5)]  # beyond both ends
+    return {
+        "row": rng.integers(-128, 128, (len(start), 1, 1, WIDTH), np.int8),
+        "start": np.array(start, np.int32),
+    }
+
+
+def test_a_cache_is_appended_to_in_place(tmp_path) -> None:
+    build, outputs = appending(keeps_cache=False)
+    model = write_tflite(build.graph(outputs))
+    cache, theirs, (result, new_cache) = np.zeros((1, LENGTH, WIDTH), np.int8), [], output_indices(model)
+    for row, start in zip(*rows().values(), strict=True):
+        tensors = run_tflite_micro(model, [row, start, cache])
+        cache = tensors[new_cache]
+        theirs.append(tensors[result])
+    build, outputs = appending(keeps_cache=True)
+    session = dlasim.Session(build.save(tmp_path / "appending.dlag", outputs), sram="16KiB")
+    np.testing.assert_array_equal(session.run(rows())[0], np.stack(theirs))
+    np.testing.assert_array_equal(session.variables["cache"], cache)
+    assert [call.code for call in session.program.host_calls] == [BY_NAME["UPDATE_SLICE"].code]
+
+
+def test_appending_costs_its_own_bytes(tmp_path) -> None:
+    cycles = []
+    for length in (8, 512):
+        build, outputs = appending(keeps_cache=True, length=length)
+        report = dlasim.run(build.save(tmp_path / "appending.dlag", outputs), timing_only=True).report
+        cycles.append(next(layer["cycles"] for layer in report["layers"] if layer["unit"] == "cpu"))
+    assert cycles[0] == cycles[1]
+
+
+def test_an_old_value_that_is_read_later_is_kept(tmp_path) -> None:
+    """The cache is copied then, and both values are right."""
+    build, outputs = appending(keeps_cache=True, reads_old=True)
+    session = dlasim.Session(build.save(tmp_path / "kept.dlag", outputs), sram="16KiB")
+    given = {"row": np.full((2, 1, 1, WIDTH), 3, np.int8), "start": np.zeros((2, 3), np.int32)}
+    (sums,) = session.run(given)
+    assert sums[:, 0, 0, 0].tolist() == [3, 6]
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_the_board_updates_in_place_too(tmp_path, host) -> None:
+    build, outputs = appending(keeps_cache=True)
+    path = build.save(tmp_path / "appending.dlag", outputs)
+    given = {name: array[2] for name, array in rows().items()}
+    found = dlasim.run(path, inputs=given, repeat=2, host=host).outputs[0]
+    session = dlasim.Session(path)
+    for _ in range(2):
+        step = session.step(given)
+    np.testing.assert_array_equal(found, step.outputs[0])
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_a_cache_in_place_is_verified_too(tmp_path, host) -> None:
+    build, outputs = appending(keeps_cache=True)
+    verification = dlasim.verify(build.save(tmp_path / "appending.dlag", outputs), host=host)
+    assert verification.passed
+    assert verification.uncompared == []
+    assert verification.elements >= verification.runs * LENGTH * WIDTH
+
+
+def test_an_old_value_may_be_read_before_it_is_updated(tmp_path) -> None:
+    build = dlasim.GraphBuilder("before", rounding="twice")
+    row = build.input("row", (1, 1, WIDTH), scale=SCALE)
+    start = build.input("start", (3,), dtype="int32")
+    cache = build.variable("cache", (1, LENGTH, WIDTH), scale=SCALE)
+    turned = build.operator("RESHAPE", [cache], scale=SCALE, new_shape=(1, WIDTH, LENGTH))
+    before = build.operator("BATCH_MATMUL", [row, turned], scale=SCALE)
+    new = build.operator("DYNAMIC_UPDATE_SLICE", [cache, row, start], scale=SCALE)
+    build.assign(cache, new)
+    path = build.save(tmp_path / "before.dlag", [before])
+    session = dlasim.Session(path, sram="16KiB")
+    assert [call.code for call in session.program.host_calls] == [BY_NAME["UPDATE_SLICE"].code]
+    given = {"row": np.full((1, 1, WIDTH), 8, np.int8), "start": [0, 0, 0]}
+    outputs = [session.step(given) for _ in range(2)]
+    assert not outputs[0].outputs[0].any()
+    assert outputs[1].outputs[0].any()
+    assert dlasim.verify(path).passed

@@ -1,0 +1,1 @@
+"""What writes the generated files: pages, headers, typed dictionaries. `tools/generate.py` lists them."""
