@@ -211,8 +211,9 @@ def _accumulators_area(config: DlaConfig) -> Area:
 
 
 def _mac_area(config: DlaConfig) -> Area:
-    """Each lane of the RTL leads its sums to results; a machine with an output stage shares fewer ways. An array for
-    several pixels at a time, which the RTL has not, counts as one with as many times the output lanes."""
+    """Each lane of the RTL leads its sums to results; a machine with an output stage shares fewer ways. An
+    array for several pixels at a time, which the RTL has not, counts as one with as many times the output
+    lanes."""
     inputs, outputs = config.lanes
     lanes, pixels = mac_lanes(config), math.prod(config.pixel_tile)
     results = _shared(config.mac_results, lanes)
