@@ -162,7 +162,7 @@ def test_the_clock_of_a_unit_runs_while_it_works() -> None:
     assert found[0] == pytest.approx(
         0.0083 * ((16 * 17 + 4 * 64 + addresses) * cycles[0] + (458 - 64) * RESULTS)
     )
-    lanes = CONFIG.vector_lanes * (997 - 3 * 163 - 215 - 32)
+    lanes = CONFIG.vector_lanes * (1029 - 3 * 163 - 215 - 32)
     lanes += 4 * 163 + 215 + 2 * 32  # four requantizers, a divider, two squares
     lanes += area.block_area("vector", LANES=CONFIG.vector_lanes).flip_flops
     lanes += 354  # of OP_SOFTMAX for 16 lanes
