@@ -45,8 +45,9 @@ check: $(VENV)/ready-dev ## style, types, import directions, generated files, fi
 	$(BIN)/python tools/build_native.py --check
 	$(BIN)/python tools/check_wheel.py
 
-docs: $(VENV)/ready ## regenerate what comes from the tables
+docs: $(VENV)/ready ## regenerate what comes from the tables and from measured files
 	$(BIN)/python tools/generate.py
+	$(BIN)/python benchmarks/accuracy.py --statements
 
 docs-site: $(VENV)/ready-docs ## the manuals as a site in out/site, warnings as errors
 	$(BIN)/python tools/docs_site.py

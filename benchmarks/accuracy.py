@@ -1,7 +1,8 @@
 """Writes docs/accuracy.md: dlasim's figures next to published ones and those of other tools.
 
-Prints the page; with --write it goes where it belongs. Fails if a finding of the paper no longer holds. The
-prose is compared/accuracy.md.in.
+Prints the page; with --write it goes where it belongs, and with --statements the other pages get the figures
+that follow from measured files and from the machine's tables, without measuring. Fails if a finding of the
+paper no longer holds. The prose is compared/accuracy.md.in.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ PAGE = HERE.parent / "docs" / "accuracy.md"
 
 def main(arguments: list[str]) -> int:
     """Print or write the page."""
-    if arguments not in ([], ["--write"]):
-        print("usage: python benchmarks/accuracy.py [--write]", file=sys.stderr)
+    if arguments not in ([], ["--write"], ["--statements"]):
+        print("usage: python benchmarks/accuracy.py [--write | --statements]", file=sys.stderr)
         return 2
+    if arguments == ["--statements"]:
+        statements.write_all()
+        return 0
     with TemporaryDirectory() as folder:
         return write(Networks(Path(folder)), bool(arguments))
 

@@ -1,11 +1,11 @@
 """The simulator's speed compared with LiteRT in one run, with the goals next to the figures.
 
-    python benchmarks/speed.py                         built-in networks
+    python benchmarks/speed.py [--write]               built-in networks; README states times of these
     python benchmarks/speed.py resnet8=a.tflite vww=b.tflite ds_cnn=c.tflite mobilenet_v1=d.tflite
 
-One thread each. `steady.py` measures inferences; elsewhere rounds alternate between the sides and the best of
-each counts, so that other work on the machine disturbs the ratios least. Leaves with 1 if a goal is missed by
-more than TOLERANCE.
+One thread each, whose seconds count. `steady.py` measures inferences; elsewhere rounds alternate between the
+sides and the best of each counts, so that other work on the machine disturbs the ratios least. Leaves with 1
+if a goal is missed by more than TOLERANCE.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import steady
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from compared import statements
 from numpy.typing import NDArray
 
 from dlasim import api
@@ -69,7 +70,7 @@ class Goals:
 
 def main(arguments: Sequence[str]) -> int:
     """Measure everything; `arguments` name real models as NETWORK=FILE."""
-    files = dict(argument.split("=", 1) for argument in arguments)
+    files = dict(argument.split("=", 1) for argument in arguments if argument != "--write")
     unknown = set(files) - set(steady.NETWORKS)
     if unknown:
         print(
@@ -81,11 +82,12 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(name)
         steady.write_networks(folder, files)
         programs = {path.stem: container.read(path.read_bytes()) for path in folder.glob("*.bin")}
-        inferences(folder, goals)
-        reference(folder, programs["mobilenet_v1"], goals)
+        times = inferences(folder, goals) | reference(folder, programs["mobilenet_v1"], goals)
         timing(programs["mobilenet_v1"], goals)
         processes(folder, programs["resnet8"], goals)
         memory(folder, (folder / "resnet8.tflite").read_bytes(), goals)
+    if "--write" in arguments and not files:
+        statements.record(**{name: f"{1e3 * seconds:.3g}" for name, seconds in times.items()})
     print(f"missed: {', '.join(goals.missed)}" if goals.missed else "every goal is met")
     return 1 if goals.missed else 0
 
@@ -98,22 +100,25 @@ def lowered(folder: Path, name: str, model: bytes, config: DlaConfig) -> Program
     return lower_for(api.load_network(path), config, options).program
 
 
-def inferences(folder: Path, goals: Goals) -> None:
-    """Inference after inference, everything warm, as on several CPUs."""
+def inferences(folder: Path, goals: Goals) -> dict[str, float]:
+    """Inference after inference, everything warm, as on several CPUs; MobileNetV1's seconds on the best."""
     print("Steady state, one thread, 1 MiB SRAM, medians")
-    for cpu, medians in steady.compare(folder):
+    measured = steady.compare(folder)
+    for cpu, medians in measured:
         for name, (ours, fast) in medians.items():
             print(f"  {name} with {cpu}: dlasim {1e3 * ours:.3f} ms, XNNPACK {1e3 * fast:.3f} ms")
             goals.line(f"{name} with {cpu}: dlasim / XNNPACK", ours / fast, XNNPACK_LIMIT)
+    return dict(zip(("inference_ms", "xnnpack_ms"), measured[0][1]["mobilenet_v1"], strict=True))
 
 
-def reference(folder: Path, program: Program, goals: Goals) -> None:
-    """MobileNetV1 compared with LiteRT's reference kernels."""
+def reference(folder: Path, program: Program, goals: Goals) -> dict[str, float]:
+    """MobileNetV1 compared with LiteRT's reference kernels; their seconds."""
     inputs = noise(program.inputs, 0)
     simulation = Simulation(program, config_of(program), make_executor("fast"))
     model = (folder / "mobilenet_v1.tflite").read_bytes()
     ours, slow = best_times(lambda: simulation.run(inputs), litert(model, inputs, OpResolverType.BUILTIN_REF))
     goals.line("mobilenet_v1: reference / dlasim", slow / ours, REFERENCE_SPEEDUP, at_least=True)
+    return {"reference_ms": slow}
 
 
 def litert(
@@ -141,9 +146,9 @@ def best_times(*actions: Callable[[], object]) -> list[float]:
 
 
 def _seconds(action: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    start = time.thread_time()
     action()
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 def timing(program: Program, goals: Goals) -> None:

@@ -1,8 +1,9 @@
 """Sweeps: configurations per second and core, whole processes; one machine in plain Python and compiled; and
 what 100,000 rows take.
 
-Where Vela, the compiler for Ethos-U, is in PATH (`pip install ethos-u-vela`), its time for one configuration
-is printed next to that of a point of ours and of `dlasim compile`.
+With `--write`, the time of a point goes into README. Where Vela, the compiler for Ethos-U, is in PATH
+(`pip install ethos-u-vela`), its time for one configuration is printed next to that of a point of ours and of
+`dlasim compile`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
+
+from compared import statements
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.forms.partition import UnplacedNetwork
@@ -31,7 +34,7 @@ SAMPLES = 8
 ROWS = 100_000
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Print the figures; fails where a row differs from what a run of its own says."""
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "mobilenet_v1.tflite"
@@ -43,6 +46,8 @@ def main() -> int:
         beside_vela(Path(folder), min(points))
         same = check(model, Path(folder) / f"jobs{cores}")
         write_and_read(Path(folder) / "rows.csv")
+    if "--write" in arguments:
+        statements.record(machine_ms=f"{1e3 * min(points):.0f}")
     return 0 if same else 1
 
 
@@ -179,4 +184,4 @@ def write_and_read(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

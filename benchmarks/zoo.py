@@ -16,6 +16,7 @@ from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
 
+from compared import statements
 from compared.common import Networks, table
 
 from dlasim import api
@@ -71,6 +72,7 @@ def main(arguments: list[str]) -> int:
     page = render(outcomes)
     if "--write" in arguments:
         PAGE.write_text(page, encoding="utf-8")
+        statements.write_all()
         print(f"wrote docs/{PAGE.name}", file=sys.stderr)
     else:
         print(page)

@@ -26,7 +26,7 @@ def load_model(given: AnyInput, assumes_int8: bool = False) -> UnplacedNetwork:
 
 
 def load_graph(given: AnyInput, assumes_int8: bool = False) -> Graph:
-    """The network in a .tflite, .onnx or .dlag file, checked, with shapes resolved and constants folded."""
+    """The network in a model file, checked, with shapes resolved and constants folded."""
     return prepare(read_network(given, assumes_int8), str(given))
 
 
@@ -37,13 +37,17 @@ def read_network(given: AnyInput, assumes_int8: bool = False) -> ReadModel:
         return _assumed(file)
     match file.kind:
         case InputKind.PROGRAM:
-            raise InputError(f"{file} is already compiled; give a .tflite, .onnx or .dlag file")
+            raise InputError(f"{file} is already compiled; give a .tflite, .onnx, .tosa or .dlag file")
         case InputKind.ASSEMBLY:
             raise InputError(f"{file} is assembly, not a model; `dlasim run {file}` runs it")
         case InputKind.ONNX:
             from dlasim.compiler_shim.onnx.onnx_import import read_onnx_model  # few need it
 
             return read_onnx_model(file)
+        case InputKind.TOSA:
+            from dlasim.compiler_shim.tosa.tosa_import import read_tosa_model  # few need it
+
+            return read_tosa_model(file)
         case InputKind.DLAG:
             return read_graph_model(file)
         case _:

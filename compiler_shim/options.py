@@ -1,43 +1,67 @@
-"""How to compile: the choices that a user makes besides the machine."""
+"""How to compile: the choices that a user makes besides the machine, as rows like the machine's."""
 
 from __future__ import annotations
 
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError, one_of, suggestion
-
-FUSIONS = ("none", "requant", "full")
-DEPTHWISE = ("cpu", "emulated", "native")
-TILINGS = ("output-channel", "auto")
-PLACES = ("auto", "cpu", "dla")
-REQUANT = ("dla", "cpu")
-IO = ("model", "int8")
+from dlasim.errors import InputError, suggestion
+from dlasim.sim.configuration.parameters import row, rows_of
 
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """`dla_ops` restricts what may go to the DLA, by TFLite operator; None allows all."""
 
-    fusion: str = "full"
-    requant: str = "dla"
-    depthwise: str = "native"
-    tiling: str = "auto"
-    place: str = "auto"
-    io: str = "model"
+    fusion: str = row(
+        "full",
+        "What to fuse: nothing, the steps of a layer, or also layers, keeping tensors in SRAM.",
+        choices=("none", "requant", "full"),
+    )
+    requant: str = row(
+        "dla",
+        "Where to scale the int32 sums of convolutions to int8; with cpu, the DLA stores the sums with bias.",
+        choices=("dla", "cpu"),
+    )
+    depthwise: str = row(
+        "native",
+        "Run depthwise layers on the CPU, with OP_CONV, or with their own instruction.",
+        choices=("cpu", "emulated", "native"),
+    )
+    tiling: str = row(
+        "auto",
+        "How to tile layers: along output channels, or whichever way is cheapest.",
+        choices=("output-channel", "auto"),
+    )
+    place: str = row(
+        "auto",
+        "Where to run operators that both CPU and DLA support: where it is faster, or always on one of them.",
+        choices=("auto", "cpu", "dla"),
+    )
+    io: str = row(
+        "model",
+        "Types of inputs and outputs: the model's, or int8 without QUANTIZE and DEQUANTIZE at the edges.",
+        choices=("model", "int8"),
+    )
+    objective: str = row(
+        "cycles",
+        "What the program is to have least of: cycles, energy, their product, or SRAM in use.",
+        choices=("cycles", "energy", "edp", "sram"),
+    )
+    weights: str = row(
+        "reload",
+        "Load weights in each inference, or keep all in SRAM after the first.",
+        choices=("reload", "keep"),
+    )
     dla_ops: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("fusion", FUSIONS),
-            ("requant", REQUANT),
-            ("depthwise", DEPTHWISE),
-            ("tiling", TILINGS),
-            ("place", PLACES),
-            ("io", IO),
-        ):
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be {one_of(allowed)} (got {getattr(self, name)!r})")
+        for name, known in COMPILER_OPTIONS.items():
+            if wrong := known.outside(getattr(self, name)):
+                raise InputError(f"{name} {wrong} (got {getattr(self, name)!r})")
         if self.dla_ops:
             _check_operators(self.dla_ops)
+
+
+COMPILER_OPTIONS = rows_of(CompileOptions)
 
 
 def _check_operators(names: frozenset[str]) -> None:

@@ -30,11 +30,28 @@ MAX_PLACEMENT_COST_RATIO = 4  # placements whose estimates differ by more are no
 LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for it
 
 
+@dataclass(frozen=True, slots=True)
+class CostWeights:
+    """What placements are compared by: cycles of the DLA's estimates, each of which may stand for energy; and
+    how many of these a cycle of the CPU counts."""
+
+    cpu_cycle: float = 1
+    nanojoules: float | None = None  # of a cycle
+
+    def cpu(self, cycles: int) -> int:
+        """What cycles of the CPU count."""
+        return round(cycles * self.cpu_cycle)
+
+    def text(self, cost: int) -> str:
+        """A cost as people read it."""
+        return f"{cost:,} cycles" if self.nanojoules is None else f"{cost * self.nanojoules:,.0f} nJ"
+
+
 class Placements:
     """A network with every operator on the DLA or the CPU, for machines that differ only in their SRAM."""
 
-    def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
-        self._network, self._policy = network, policy
+    def __init__(self, network: UnplacedNetwork, policy: Policy, weights: CostWeights | None = None) -> None:
+        self._network, self._policy, self._weights = network, policy, weights or CostWeights()
         self._problems = [[policy.machine.problems(node) for node in item.dla] for item in network.items]
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
         self._cpu_cycles = [
@@ -42,8 +59,14 @@ class Placements:
             for item in network.items
         ]
 
+    def weighed(self, policy: Policy, weights: CostWeights) -> Placements:
+        """The same by a policy's estimates and other weights."""
+        found = Placements(self._network, policy, weights)
+        found._known = self._known
+        return found
+
     def promising(self, sram_bytes: int) -> Iterator[PlacedNetwork]:
-        """Each choice that may be the fastest, the most promising first."""
+        """Each choice that may be the best, the most promising first."""
         seen = set()
         for verdicts in self._judge(sram_bytes).alternatives():
             choice = tuple(verdict.on_dla for verdict in verdicts)
@@ -57,7 +80,9 @@ class Placements:
         return self._placed(tuple(verdict.on_dla for verdict in verdicts), verdicts)
 
     def _judge(self, sram_bytes: int) -> _Judge:
-        return _Judge(self._network, self._policy, self._problems, self._cpu_cycles, sram_bytes)
+        return _Judge(
+            self._network, self._policy, self._problems, self._cpu_cycles, sram_bytes, self._weights
+        )
 
     def _placed(self, choice: tuple[bool, ...], verdicts: Sequence[_Verdict]) -> PlacedNetwork:
         if choice not in self._known:
@@ -94,8 +119,10 @@ class _Judge:
         problems: Sequence[Sequence[TilingProblems]],
         cpu_cycles: Sequence[int],
         sram_bytes: int,
+        weights: CostWeights,
     ) -> None:
         self._network, self._policy, self._sram_bytes = network, policy, sram_bytes
+        self._weights, self._launch = weights, weights.cpu(LAUNCH_CYCLES)
         self._fixed = [self._forced(*each) for each in zip(network.items, problems, strict=True)]
         self._costs = [
             self._estimate(item, nodes, cpu) if verdict is None else None
@@ -150,10 +177,14 @@ class _Judge:
             for in_sram in (False, True)
         )
         first, last = item.dla[0], item.dla[-1]
-        load = machine.load_cycles(prod(first.in_shape) * first.in_element_bytes)
-        store = machine.load_cycles(prod(last.out_shape) * last.out_element_bytes)
+        load = machine.load_cost(prod(first.in_shape) * first.in_element_bytes)
+        store = machine.load_cost(prod(last.out_shape) * last.out_element_bytes)
         return _Costs(
-            cpu, isolated_cycles + LAUNCH_CYCLES, min(isolated_cycles, in_sequence_cycles), load, store
+            self._weights.cpu(cpu),
+            isolated_cycles + self._launch,
+            min(isolated_cycles, in_sequence_cycles),
+            load,
+            store,
         )
 
     def _requantizing_cycles(self, item: Item) -> int:
@@ -161,7 +192,7 @@ class _Judge:
         if self._policy.options.requant != "cpu" or not any(map(requantizes, item.dla)):
             return 0
         calls = [requantized_on_cpu(call, call.outputs[0], 0) for call in item.host]
-        return sum(_host_cycles(self._network, call, 0) for call in calls)
+        return self._weights.cpu(sum(_host_cycles(self._network, call, 0) for call in calls))
 
     def _cycles(self, problem: TilingProblem) -> int:
         tiling = self._policy.tiling(problem, self._sram_bytes)
@@ -174,7 +205,7 @@ class _Judge:
         for verdict, costs in zip(self._fixed, self._costs, strict=True):
             known = costs or _FREE
             stays = (verdict is None or not verdict.on_dla, verdict is None or verdict.on_dla)
-            change = LAUNCH_CYCLES + known.load, LAUNCH_CYCLES + known.store
+            change = self._launch + known.load, self._launch + known.store
             found = []
             for target, own in ((0, known.cpu), (1, known.in_sequence_cycles)):
                 ways = [(best[source][0] + own + change[source] * (source != target), best[source][1])
@@ -186,7 +217,7 @@ class _Judge:
 
     def _verdicts(self, choice: Sequence[bool]) -> list[_Verdict]:
         return [
-            fixed if fixed is not None else _judged(costs or _FREE, on_dla)
+            fixed if fixed is not None else _judged(costs or _FREE, on_dla, self._weights)
             for fixed, costs, on_dla in zip(self._fixed, self._costs, choice, strict=True)
         ]
 
@@ -203,14 +234,14 @@ def _host_cycles(network: UnplacedNetwork, call: HostCall, macs: int) -> int:
 _FREE = _Costs(0, 0, 0, 0, 0)  # of an item that has only one place
 
 
-def _judged(costs: _Costs, on_dla: bool) -> _Verdict:
+def _judged(costs: _Costs, on_dla: bool, weights: CostWeights) -> _Verdict:
+    cpu, isolated = (weights.text(cost) for cost in (costs.cpu, costs.isolated_cycles))
     if on_dla and costs.isolated_cycles > costs.cpu:
-        together = f"about {costs.in_sequence_cycles:,} cycles together with its neighbours"
-        reason = f"{together}, {costs.cpu:,} on the CPU"
-        return _Verdict(True, reason)
+        together = f"about {weights.text(costs.in_sequence_cycles)} together with its neighbours"
+        return _Verdict(True, f"{together}, {cpu.split()[0]} on the CPU")
     if on_dla:
-        return _Verdict(True, f"about {costs.isolated_cycles:,} cycles, {costs.cpu:,} on the CPU")
-    return _Verdict(False, f"about {costs.cpu:,} cycles, {costs.isolated_cycles:,} on the DLA")
+        return _Verdict(True, f"about {isolated}, {cpu.split()[0]} on the CPU")
+    return _Verdict(False, f"about {cpu}, {isolated.split()[0]} on the DLA")
 
 
 class _Placer:

@@ -2,8 +2,8 @@
 
 Keywords are parameters of the machine (DlaConfig) and options of the compiler (CompileOptions);
 `dlasim.choices` lists them. A machine is a DlaConfig, the name of a preset or a TOML file; without one it is
-the default machine. A model is a .tflite, .onnx or .dlag file, or the name of a built-in network such as
-`resnet8` or `mobilenet_v1:alpha=0.5`. `dlasim.compiler_shim.files.input_file.open_input` reads a file for
+the default machine. A model is a .tflite, .onnx, .tosa or .dlag file, or the name of a built-in network such
+as `resnet8` or `mobilenet_v1:alpha=0.5`. `dlasim.compiler_shim.files.input_file.open_input` reads a file for
 several calls of `compile` and `run`.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from dlasim.arguments import checked
 from dlasim.choices import Axes, Choices, HostChoices
 from dlasim.compiler_shim.files.assumed_scales import ESTIMATE
 from dlasim.compiler_shim.files.input_file import InputFile
@@ -32,7 +33,7 @@ from dlasim.loading import (
 )
 from dlasim.result import RunResult, complete
 from dlasim.sim.execution.executor import Executor, make_executor
-from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.execution.runner import Simulation, first_and_steady
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,8 +50,12 @@ if TYPE_CHECKING:
     from dlasim.sweeps.evaluation.sweep import Outcome, Settings
     from dlasim.sweeps.results.sweep_result import SweepResult
     from dlasim.sweeps.search.samplers import Sampler
+    from dlasim.vp.system.host import HostOptions, Prototyped
+
+_checked = checked("config", "file", "model")  # which have messages of their own
 
 
+@_checked
 def model(
     name: str,
     path: str | Path | None = None,
@@ -87,6 +92,7 @@ def model(
     return target
 
 
+@_checked
 def compile(
     model: str | Path | InputFile, config: Machine | None = None, **choices: Unpack[Choices]
 ) -> Lowered:
@@ -106,6 +112,7 @@ def compile(
     return lower_for(network, choose_machine(config, machine), CompileOptions(**options))
 
 
+@_checked
 def verify(
     model: str | Path,
     config: Machine | None = None,
@@ -121,7 +128,8 @@ def verify(
 
     It needs the extra `verify`. `passed` says whether all are equal, `mismatch` where they first differ. An
     ONNX model is compared with onnxruntime, from which it differs by rounding: that needs the extra `onnx`,
-    and gives an `OnnxComparison`.
+    and gives an `OnnxComparison`. Outputs of a TOSA model are compared with Arm's reference model, where
+    `tosa_reference_model` is in PATH.
 
     >>> import dlasim
     >>> dlasim.verify("mnist", sram="16KiB").passed
@@ -141,9 +149,15 @@ def verify(
         from dlasim.checking.onnx_comparison import verify_onnx
 
         return verify_onnx(file, lowered, chosen, runs, seed, engine, host, given)
-    return check(file, lowered, chosen, runs, seed, engine, host=host, host_options=given)
+    reference = None
+    if file.kind is InputKind.TOSA:
+        from dlasim.checking.arm_reference import ArmReference
+
+        reference = ArmReference(file)
+    return check(file, lowered, chosen, runs, seed, engine, reference, host, given)
 
 
+@_checked
 def evaluate(
     model: str | Path,
     inputs: str | Path | Sequence[Inputs],
@@ -184,6 +198,7 @@ def evaluate(
     )  # fmt: skip
 
 
+@_checked
 def run(
     file: str | Path | InputFile,
     config: Machine | None = None,
@@ -217,7 +232,7 @@ def run(
     >>> dlasim.run("mnist", "ethos-u55-128", timing_only=True).outputs
     []
     """
-    from dlasim.sim.reports.report import report
+    from dlasim.sim.reports.report import first_inference, report
 
     if assume_int8 and not timing_only:
         raise InputError("assume_int8 needs timing_only: the outputs would mean nothing")
@@ -243,8 +258,12 @@ def run(
     seconds = {**loaded.seconds, "simulate": inferences[0].wall_seconds}
     if repeat > 1:
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
-    last = inferences[-1]
-    figures = report(loaded.program, loaded.config, last, seconds)
+    last, more = inferences[-1], dict[str, Any]()
+    if loaded.program.preloads:
+        first, steady = first_and_steady(loaded.program, loaded.config)
+        last = replace(steady, outputs=last.outputs, wall_seconds=last.wall_seconds)
+        more["first_inference"] = first_inference(report(loaded.program, loaded.config, first))
+    figures = report(loaded.program, loaded.config, last, seconds) | more
     return complete(RunResult(last.outputs, cast("Report", figures), last, loaded), warnings)
 
 
@@ -262,10 +281,34 @@ def _run_on_board(
     on_board.check_host(host)
     chosen = on_board.host_options(inferences=max(repeat, 1), **host_options)
     done, figures = on_board.run_loaded(loaded, executor, arrays, chosen)
+    if loaded.program.preloads:
+        done, figures = _steady_on_board(loaded, executor, arrays, chosen, done, figures)
     result = RunResult(done.inference.outputs, cast("Report", figures), done.inference, loaded, done)
     return complete(result, warnings + on_board.rtl_warnings(done.rtl))
 
 
+def _steady_on_board(
+    loaded: Loaded,
+    executor: Executor | None,
+    arrays: list[NDArray[Any]],
+    options: HostOptions,
+    done: Prototyped,
+    figures: dict[str, Any],
+) -> tuple[Prototyped, dict[str, Any]]:
+    """A run of a program that keeps its weights, with the figures of the first inference apart from those of
+    later ones, for which the board runs once more."""
+    from dlasim import on_board
+    from dlasim.sim.reports.report import first_inference
+
+    other = replace(options, inferences=2 if options.inferences == 1 else 1)
+    again, others = on_board.run_loaded(loaded, executor, arrays, other)
+    if options.inferences > 1:
+        return done, figures | {"first_inference": first_inference(others)}
+    again.inference.outputs = done.inference.outputs
+    return again, others | {"first_inference": first_inference(figures)}
+
+
+@_checked
 def inspect(model: str | Path) -> dict[str, Any]:
     """What a model contains: inputs, outputs, operators, sizes; `refusal` says why dlasim cannot run it.
 
@@ -278,6 +321,7 @@ def inspect(model: str | Path) -> dict[str, Any]:
     return inspect_model(open_located(model))
 
 
+@_checked
 def explain(
     model: str | Path,
     config: Machine | None = None,
@@ -300,11 +344,12 @@ def explain(
     machine, options = split_choices(choices)
     chosen = choose_machine(config, machine)
     lowered = lower_for(load_network(model, assume_int8), chosen, CompileOptions(**options))
-    found = explain_layers(lowered, chosen, Simulation(lowered.program, chosen, None).run())
+    found = explain_layers(lowered, chosen, first_and_steady(lowered.program, chosen)[1])
     found.report["warnings"] = [ESTIMATE] if assume_int8 else []
     return found
 
 
+@_checked
 def sweep(
     *targets: str | Path | Sequence[str | Path],
     out: str | Path | None = None,
@@ -344,6 +389,7 @@ def sweep(
     return _in_folder(run, out, jobs, scheduler, resume, cache)
 
 
+@_checked
 def search(
     *targets: str | Path | Sequence[str | Path],
     minimize: str | Sequence[str],

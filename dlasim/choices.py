@@ -112,6 +112,10 @@ class Choices(TypedDict, total=False):
     """Where to run operators that both CPU and DLA support: where it is faster, or always on one of them."""
     io: Literal["model", "int8"]
     """Types of inputs and outputs: the model's, or int8 without QUANTIZE and DEQUANTIZE at the edges."""
+    objective: Literal["cycles", "energy", "edp", "sram"]
+    """What the program is to have least of: cycles, energy, their product, or SRAM in use."""
+    weights: Literal["reload", "keep"]
+    """Load weights in each inference, or keep all in SRAM after the first."""
     dla_ops: str | Iterable[str] | None
     """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 
@@ -173,6 +177,8 @@ class Axes(TypedDict, total=False):
     tiling: str | Sequence[str]
     place: str | Sequence[str]
     io: str | Sequence[str]
+    objective: str | Sequence[str]
+    weights: str | Sequence[str]
     dla_ops: str | Sequence[str | Sequence[str]]
 
 
@@ -190,7 +196,7 @@ class HostChoices(TypedDict, total=False):
     """Stop with an error after this many instructions."""
     stuck_after_seconds: float
     """Stop a guest that waits this long for an event that no device will cause; 0: never. Default: 10."""
-    devices: tuple[str, ...]
+    devices: Sequence[str]
     """Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]. Repeatable."""
     dla: Literal["simulator", "rtl"]
     """The accelerator: the simulator, or the RTL, built with Verilator. Default: simulator."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dlasim import api
+from dlasim.arguments import checked
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError, InputError
 from dlasim.rows.row_table import RowTable
@@ -39,6 +40,7 @@ class _Candidate:
     choices: Mapping[str, Any]
 
 
+@checked()
 def confirm(
     location: str | Path,
     *,

@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dlasim.arguments import check_fields, checked
 from dlasim.compiler_shim.files.input_file import AnyInput, open_input
 from dlasim.errors import InputError, one_of, printable, unknown
 from dlasim.isa import container
@@ -41,6 +42,7 @@ def check_host(host: str) -> None:
         raise InputError(f"host must be {one_of(HOSTS)} (got {host!r})")
 
 
+@checked()
 def host_options(
     cpu: str = "ideal",
     completion: str = "interrupt",
@@ -54,6 +56,7 @@ def host_options(
     for name in run_control:
         if name not in known:
             raise InputError(unknown("host option", name, (*_HOST_OPTIONS, *known)))
+    check_fields(RunControl, run_control)
     return HostOptions(
         cpu,
         Completion(_number(Completion, "completion", completion)),

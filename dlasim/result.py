@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from dlasim.arguments import checked
 from dlasim.dataclass import dataclass
 from dlasim.rows.row_table import RowTable, html_table
 from dlasim.rows.tables import duration, percent, size
@@ -75,6 +76,7 @@ class RunResult:
             for layer in self.report["layers"]
         )
 
+    @checked()
     def plot(self, kind: str = "utilization", **settings: Any) -> Chart:
         """A chart: utilization, roofline, timeline or stacked. A notebook shows it; `.save(path)` writes it.
 
@@ -86,6 +88,7 @@ class RunResult:
 
         return Chart(self._table(), kind, settings)
 
+    @checked()
     def to_html(self, path: str | Path, before: RunResult | None = None) -> Path:
         """Write an interactive page, one self-contained HTML file that works offline; returns its path.
 
@@ -107,6 +110,7 @@ class RunResult:
 
         return comparison_page(before.report, self.report, ("before", "after"))
 
+    @checked()
     def trace(self, path: str | Path) -> Path:
         """Write a timeline for Perfetto (ui.perfetto.dev); returns its path."""
         from dlasim.system.fileio import atomic_write

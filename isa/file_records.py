@@ -70,6 +70,7 @@ class StepKind(enum.IntEnum):
 
     STREAM = 0
     HOST = 1
+    PRELOAD = 2  # a stream that only the first inference runs: it loads what stays in SRAM
 
 
 class LayerKind(enum.IntEnum):
@@ -212,7 +213,7 @@ STEP = FileRecord(
     "What the CPU does next, once the first `after_streams` streams have completed. Steps name streams and "
     "host calls in their order, each once.",
     (
-        _u32("kind", "stream or host call"),
+        _u32("kind", "stream, host call or preload; only the first step may be a preload"),
         _u32("index", "which stream or host call"),
         _u32("after_streams", "streams, from the first, that must have completed before"),
     ),

@@ -109,6 +109,11 @@ class Step:
     index: int
     after_streams: int = 0
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether the DLA does it."""
+        return self.kind is not StepKind.HOST
+
 
 @dataclass(frozen=True, slots=True)
 class HostCall:
@@ -183,6 +188,11 @@ class Program:
     def label(self) -> str:
         """What messages call it."""
         return f"program {printable(self.name)}" if self.name else "the program"
+
+    @property
+    def preloads(self) -> bool:
+        """Whether the first stream loads what stays in SRAM, so that only the first inference runs it."""
+        return bool(self.steps) and self.steps[0].kind is StepKind.PRELOAD
 
     @property
     def inputs(self) -> tuple[TensorDescriptor, ...]:

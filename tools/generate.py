@@ -23,11 +23,10 @@ from generators import (
     pages,
     parameters_page,
     port_page,
+    report_schema,
     report_types_module,
     sv_package,
 )
-
-from dlasim.vp.programs import launch
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN_LINES = 20
@@ -36,7 +35,7 @@ FILES: dict[str, Callable[[], str]] = {
     **{f"docs/{name}": render for name, render in pages.PAGES.items()},
     **{f"firmware/include/{name}": render for name, render in c_headers.HEADERS.items()},
     "firmware/include/dlasim_board.h": board_files.c_header,
-    "firmware/include/dlasim_launch.h": launch.c_header,
+    "firmware/include/dlasim_launch.h": board_files.launch_header,
     "firmware/board.ld": board_files.linker_script,
     f"rtl/{sv_package.FILE_NAME}": sv_package.render,
     "docs/operators.md": operators_page.page,
@@ -44,6 +43,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/cli.md": command_page.page,
     "dlasim/choices.py": choices_module.module,
     "sim/reports/report_types.py": report_types_module.module,
+    "docs/report.schema.json": report_schema.text,
     "docs/api.md": api_page.page,
     "docs/figures.md": figures_page.page,
     "docs/parameters.md": parameters_page.page,

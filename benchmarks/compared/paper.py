@@ -18,6 +18,7 @@ SRAM = {"256M": 256 * MIB, "1M": MIB, "512K": 512 * KIB}
 PARALLEL = ("input", "output")
 INT32_BYTES = 4
 BROKEN = "**some do not hold**"
+CLOSE = 0.1  # per cent
 # Channels and stride of the depthwise layers' pointwise successors: table 1 of Howard et al., 2017.
 BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1))
 
@@ -127,8 +128,13 @@ def render(networks: Networks) -> dict[str, str]:
         for number, (text, figures, holds) in enumerate(judged, start=1)
     ]
     holds = all(holds for _, _, holds in judged)
+    deviations = [100 * abs(found.conv(*key) / plain - 1) for key, plain in found.plain.items()]
+    close = sum(deviation <= CLOSE for deviation in deviations)
     return {
         "paper_verdict": "all hold" if holds else BROKEN,
+        "paper_close": str(close),
+        "paper_others": str(len(deviations) - close),
+        "paper_most": f"{max(deviations):.1f}",
         "paper_conv": table(("machine", "plain model", "dlasim", "deviation"), rows),
         "paper_findings": table(("finding", "dlasim", "holds"), verdicts),
         "paper_tiles": table(("machine", "operator", "plain model's tiles", "dlasim's"), _other_tiles(found)),

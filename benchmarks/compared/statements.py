@@ -17,7 +17,9 @@ ROOT = HERE.parents[1]
 SMALL = ("default", "ports", "one port")
 
 COMPARED = "compared.csv"
+TIMES = "times.csv"
 KEPT = (
+    "paper_close", "paper_others", "paper_most",
     "ethos_least", "ethos_most", "ethos_close", "ethos_convolutions", "ethos_others_least",
     "ethos_others_most", "nvdla_least", "nvdla_most",
 )  # fmt: skip
@@ -30,6 +32,14 @@ STATEMENTS = (
         "{ethos_convolutions} convolutions within 0.8 to 1.25 times; five others: {ethos_others_least} to "
         "{ethos_others_most} %",
     ),
+    (
+        "README.md",
+        "one inference with all outputs | {inference_ms} ms (LiteRT: XNNPACK {xnnpack_ms} ms, reference "
+        "kernels {reference_ms} ms)",
+    ),
+    ("README.md", "compiled and timed for 1,014 machines | {machine_ms} ms each"),
+    ("README.md", "unlimited bandwidth | {paper_close} within 0.1 %, {paper_others} within {paper_most} %"),
+    ("README.md", "every tensor on two machines | [{zoo_exact} of {zoo_tried} tried]"),
     ("README.md", "ResNet-50, seven sizes | {nvdla_least} to {nvdla_most} times"),
     ("README.md", "default machine it takes {default_least} to {default_most} % more on five networks"),
     ("docs/timing-model.md", "five networks take [{default_least} to {default_most} % more cycles]"),
@@ -38,12 +48,22 @@ STATEMENTS = (
         "On networks the RTL takes from {small_least} to {small_most} % more cycles than the simulator on "
         "three machines, {small_mean} % in the mean",
     ),
-    *(("docs/rtl.md", f"| {title} | {{{name}_1}} | {{{name}_4}} | {{{name}_loss}} |")
-      for name, title in NETWORKS.items()),
+    (
+        "docs/rtl.md",
+        "| network | 1 | 4 | 1 takes more by | | --- | ---: | ---: | ---: |"
+        + "".join(
+            f" | {title} | {{{name}_1}} | {{{name}_4}} | {{{name}_loss}} |"
+            for name, title in NETWORKS.items()
+        ),
+    ),
     ("docs/rtl.md", "One operation is enough for most: it costs {depth_most} % at most here"),
     ("docs/rtl.md", "operations: {slot_bits} bits for one operation in each. A bit takes {bit_area}"),
     ("docs/rtl.md", "so that depth costs {queues_area} kGE"),
     ("docs/area.md", "{slot_bits} bits for one operation in each queue, and a bit takes {bit_area} GE"),
+    ("docs/area.md", "the 64 PEs have 48 of {grid_area} kGE. Queues and control have {front_area}:"),
+    ("docs/area.md", "as flip-flops of each lane they would have {flip_flops_area} kGE"),
+    ("docs/area.md", "**Queues, {queues_area} kGE.**"),
+    ("docs/area.md", "**Ports, {ports_area} kGE.**"),
     ("docs/area.md", "Depth 1 takes {shallow_area} kGE, and costs at most {depth_most} % of the cycles"),
 )  # fmt: skip
 
@@ -56,19 +76,29 @@ def rows_of(name: str) -> list[dict[str, str]]:
 
 def figures() -> dict[str, str]:
     """Each figure by its name, as pages print it."""
-    return dict((*_of_limits(), *_of_depths(), *_of_area(), *_of_others()))
+    return dict((*_of_limits(), *_of_depths(), *_of_area(), *_of_zoo(), *_kept(COMPARED), *_kept(TIMES)))
 
 
 def keep(tables: dict[str, str]) -> None:
     """Write the figures that comparisons found and pages state."""
-    with (HERE / COMPARED).open("w", newline="", encoding="utf-8") as file:
+    _write(COMPARED, {name: tables[name] for name in KEPT})
+
+
+def record(**times: str) -> None:
+    """Write times that a benchmark measured into their file, which keeps the others, and into the pages."""
+    _write(TIMES, dict(_kept(TIMES)) | times)
+    write_all()
+
+
+def _write(name: str, values: dict[str, str]) -> None:
+    with (HERE / name).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("name", "value"))
-        writer.writerows((name, tables[name]) for name in KEPT)
+        writer.writerows(values.items())
 
 
-def _of_others() -> Iterator[tuple[str, str]]:
-    for row in rows_of(COMPARED):
+def _kept(name: str) -> Iterator[tuple[str, str]]:
+    for row in rows_of(name):
         yield row["name"], row["value"]
 
 
@@ -101,10 +131,26 @@ def _of_area() -> Iterator[tuple[str, str]]:
     config = DlaConfig()
     bits = slot_bits(config.sram_bytes)
     deep, shallow = (areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, 1))
+    grid = {name: part.kge for name, part in areas(config.replace(parallel="8x8")).items()}
+    storage = areas(config.replace(accumulator_storage="flip-flops"))["accumulators"].kge
     yield "slot_bits", f"{bits:,}"
     yield "bit_area", f"{1000 * deep / (4 * bits):.1f}"
     yield "queues_area", f"{deep:.0f}"
+    yield "grid_area", f"{sum(grid.values()):,.0f}"
+    yield "front_area", f"{grid['queues'] + grid['control']:.0f}"
+    yield "ports_area", f"{grid['ports']:.0f}"
+    yield "flip_flops_area", f"{storage:,.0f}"
     yield "shallow_area", f"{shallow:.0f}"
+
+
+def _of_zoo() -> Iterator[tuple[str, str]]:
+    """From the page, whose models are not all here."""
+    counts = re.search(
+        r"\*\*all\*\* \|  \| (\d+) \| \d+ \(.*?\) \| (\d+)", (ROOT / "docs" / "zoo.md").read_text("utf-8")
+    )
+    assert counts, "docs/zoo.md lacks the row **all**"
+    yield "zoo_tried", counts[1]
+    yield "zoo_exact", counts[2]
 
 
 def _per_cent(value: float) -> str:
@@ -124,8 +170,9 @@ def _filled(text: str, sentence: str, found: dict[str, str], page: str) -> str:
     parts = re.split(r"\{(\w+)\}", sentence)
     spaced = [r"\s+".join(map(re.escape, part.split(" "))) for part in parts[::2]]
     pattern = re.compile(r"([−+\d,.]+(?: %)?)".join(f"({part})" for part in spaced))
-    match = pattern.search(text)
-    assert match, f"{page} lacks the sentence: {sentence}"
+    matches = list(pattern.finditer(text))
+    assert len(matches) == 1, f"{page} has {len(matches)} times, not once: {sentence}"
+    (match,) = matches
     pieces = list(match.groups())
     pieces[1::2] = [found[name] for name in parts[1::2]]
     return text[: match.start()] + "".join(pieces) + text[match.end() :]

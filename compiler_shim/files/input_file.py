@@ -14,6 +14,7 @@ from dlasim.isa.container import is_program
 from dlasim.system.fileio import read_file
 
 _ELF_MAGIC = b"\x7fELF"
+_TOSA_MARK = b"TOSA"  # in bytes 4 to 7
 
 
 class InputKind(enum.Enum):
@@ -23,6 +24,7 @@ class InputKind(enum.Enum):
     ELF = enum.auto()
     PROGRAM = enum.auto()
     ONNX = enum.auto()
+    TOSA = enum.auto()
     DLAG = enum.auto()
     TFLITE = enum.auto()
 
@@ -41,7 +43,7 @@ class InputFile:
     @property
     def is_model(self) -> bool:
         """Whether it has to be compiled."""
-        return self.kind in (InputKind.ONNX, InputKind.DLAG, InputKind.TFLITE)
+        return self.kind in (InputKind.ONNX, InputKind.TOSA, InputKind.DLAG, InputKind.TFLITE)
 
 
 AnyInput = str | Path | InputFile
@@ -66,4 +68,6 @@ def _kind(path: str, data: bytes) -> InputKind:
         return InputKind.PROGRAM
     if path.lower().endswith(".onnx"):
         return InputKind.ONNX
+    if data[4:8] == _TOSA_MARK or path.lower().endswith(".tosa"):
+        return InputKind.TOSA
     return InputKind.DLAG if is_graph(data) else InputKind.TFLITE

@@ -25,7 +25,7 @@ from dlasim.compiler_shim.lowering.emission.emitter import Emitter
 from dlasim.compiler_shim.lowering.emission.network_nodes import NodeOperand, network_nodes
 from dlasim.compiler_shim.lowering.emission.records import SRAM
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
-from dlasim.compiler_shim.lowering.tiles.work import list_work
+from dlasim.compiler_shim.lowering.tiles.work import list_kept_work, list_work
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
@@ -141,6 +141,8 @@ class _Lowering:
             self._tensor(value, Role.OUTPUT)
         for value in sorted(self._variables):
             self._tensor(value)  # even one that only the DLA reads: the CPU gives it its initial value
+        if self._sram.kept is not None and self._sram.kept.addresses:
+            self._preload()
         pending: list[int] = []
         for step, node in enumerate(self._network.nodes):
             if isinstance(node, DlaNode):
@@ -160,6 +162,12 @@ class _Lowering:
             self._sufficient_sram_bytes,
         )
 
+    def _preload(self) -> None:
+        """The stream that only the first inference runs: it loads the constants that stay in SRAM."""
+        self._allocate(tuple(self._nodes), ())
+        self._emitter.preload()
+        self._end_stream([], StepKind.PRELOAD)
+
     def _stream(self, steps: list[int]) -> None:
         if not steps:
             return
@@ -172,9 +180,12 @@ class _Lowering:
             elif step not in chained:
                 self._allocate((step,), loads)
                 self._emitter.node(step, self._sram.tilings[step].tasks, loads)
+        self._end_stream(steps, StepKind.STREAM)
+
+    def _end_stream(self, steps: list[int], kind: StepKind) -> None:
         self._emitter.halt()
         self._streams.append(steps)
-        self._steps.append(p.Step(StepKind.STREAM, len(self._streams) - 1))
+        self._steps.append(p.Step(kind, len(self._streams) - 1))
 
     def _allocate(self, steps: Sequence[int], loads: Sequence[Prefetch]) -> None:
         """Give the emitter the nodes of a segment, and of its loads for later tasks."""
@@ -186,7 +197,8 @@ class _Lowering:
     def _allocated_node(self, step: int) -> AllocatedNode:
         node, sram = self._nodes[step], self._sram
         tensors = [self._tensor_location(each) if each else NO_LOCATION for each in node.operands]
-        prefetch_addresses, between = sram.prefetches.addresses.get(step, ()), self._between.get(step, 0)
+        kept = sram.kept.addresses.get(step, ()) if sram.kept is not None else ()
+        prefetch_addresses, between = sram.prefetches.addresses.get(step, kept), self._between.get(step, 0)
         return AllocatedNode(
             step,
             node,
@@ -195,6 +207,7 @@ class _Lowering:
             sram.buffers[step],
             prefetch_addresses,
             between,
+            bool(kept),
         )
 
     def _tensor_location(self, operand: NodeOperand) -> Location:
@@ -231,7 +244,7 @@ class _Lowering:
     def _footprint(self, steps: Sequence[int]) -> _Footprint:
         """What a stream reads and what it writes of system memory."""
         touched = [footprints(self._network)[step] for step in steps]
-        read, written = [frozenset[int]().union(*each) for each in zip(*touched, strict=True)]
+        read, written = (frozenset[int]().union(*[each[part] for each in touched]) for part in (0, 1))
         return read - self._in_sram.keys(), written - self._in_sram.keys()
 
     def _conflicts(self, mine: _Footprint, theirs: _Footprint) -> bool:
@@ -297,8 +310,12 @@ class _Lowering:
             layers=_layers(self._network),
             spans=emitter.spans,
             debug=emitter.slices,
-            work=list_work(self._network),
+            work=self._work(),
         )
+
+    def _work(self) -> NDArray[np.void]:
+        """The compulsory work of an inference."""
+        return list_work(self._network) if self._sram.kept is None else list_kept_work(self._network)
 
 
 def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:

@@ -40,6 +40,7 @@ class Policy:
     options: CompileOptions
     assumption: CostAssumption = CostAssumption.NO_OVERLAP
     by_groups: bool = True  # of channels, in chains
+    byte_price: int = 0
     machine: MachineModel = field(init=False)
     first_machine: MachineModel = field(init=False)
     _finder: Finder = field(init=False)
@@ -48,13 +49,18 @@ class Policy:
     _chains: dict[tuple[TilingProblem, ...], ChainTilings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.machine = MachineModel(self.config, self.assumption)
+        self.machine = MachineModel(self.config, self.assumption, self.byte_price)
         # Nothing comes before the first node.
         self.first_machine = self.machine
         if self.assumption is CostAssumption.PREFETCHED:
-            self.first_machine = MachineModel(self.config, CostAssumption.OVERLAP)
+            self.first_machine = MachineModel(self.config, CostAssumption.OVERLAP, self.byte_price)
         self._finder = Finder(by_channels=self.options.tiling != "auto")
         self._stripes = StripeFinder(self.machine)
+
+    @property
+    def keeps_constants(self) -> bool:
+        """Whether weights, records and tables stay in SRAM from one inference to the next."""
+        return self.options.weights == "keep"
 
     @property
     def keeps_tensors(self) -> bool:

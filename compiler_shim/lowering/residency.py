@@ -121,7 +121,8 @@ class SramPlanner:
             matrix = self._matrices.get(step)
             is_matrix_in_sram = matrix is not None and touched >> matrix & 1 == 1
             inputs_in_sram = tuple([touched >> value & 1 == 1 for value in inputs])
-            where = InSram(inputs_in_sram, touched >> output & 1 == 1, is_matrix_in_sram)
+            keeps = self._policy.keeps_constants and matrix is None
+            where = InSram(inputs_in_sram, touched >> output & 1 == 1, is_matrix_in_sram, keeps)
             found = known[touched] = self._problems[step][where]
         return found
 
@@ -189,10 +190,8 @@ class SramPlanner:
         tiling = self._policy.tiling(problem, budget) if budget > 0 else None
         if tiling is None or (self._policy.by_groups and _loads_for_longer(problem)):
             return False
-        return (
-            tiling.cycles
-            <= problem.work_cycles + problem.work_cycles // MAX_OVERHEAD_PART + problem.constants_cycles
-        )
+        least = problem.work_cycles + problem.work_cycles // MAX_OVERHEAD_PART
+        return tiling.cycles <= least + problem.constants_cycles + problem.constants_price
 
     def _budget(self, resident: State) -> int:
         """The SRAM that values leave for buffers."""

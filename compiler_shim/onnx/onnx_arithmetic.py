@@ -9,6 +9,7 @@ import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
+from dlasim.compiler_shim.onnx.onnx_functions import FUNCTIONS
 from dlasim.compiler_shim.onnx.onnx_linear import fully_connected
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (
@@ -28,6 +29,17 @@ _FUNCTIONS = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.d
 _KINDS = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL"}
 _SOFTMAX = Quantization((1 / 256,), (-128,))
 _FINE_SOFTMAX = Quantization((1 / 65536,), (-32768,))
+
+
+def table_of(converter: Converter, node: OnnxNode) -> None:
+    """A function of each element: part of a table of 256, so that a chain of them rounds once."""
+    value = converter.activation(node)
+    with np.errstate(all="ignore"):
+        if node.kind == "Clip":
+            curve = np.clip(value.real, *converter.limits(node))
+        else:
+            curve = FUNCTIONS[node.kind](value.real, node.attributes)
+    converter.values[node.outputs[0]] = replace(value, curve=np.asarray(curve, np.float32))
 
 
 def binary(converter: Converter, node: OnnxNode) -> None:
@@ -196,6 +208,7 @@ def prelu(converter: Converter, node: OnnxNode) -> None:
 
 
 ARITHMETIC = {
+    **dict.fromkeys((*FUNCTIONS, "Clip"), table_of),
     **dict.fromkeys(_FUNCTIONS, binary),
     "Gemm": fully_connected,
     "MatMul": product,

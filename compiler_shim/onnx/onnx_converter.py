@@ -10,17 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
-from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.files.npu_compilers import refuse_compiled
 from dlasim.compiler_shim.files.recipes import ONNX, as_page_shows
 from dlasim.compiler_shim.network.graph import UNSIGNED_OFFSET, Graph, Quantization, label
-from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter
 from dlasim.compiler_shim.onnx.onnx_folding import fold_node
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port
+from dlasim.compiler_shim.onnx.onnx_scales import OnnxScales
 from dlasim.compiler_shim.onnx.onnx_values import (
     NO_SCALE,
     Known,
@@ -35,15 +34,11 @@ from dlasim.compiler_shim.onnx.onnx_values import (
     channels_last,
     covering,
     plain,
-    quantized,
 )
-from dlasim.compiler_shim.onnx.onnx_versions import in_opset_13
-from dlasim.compiler_shim.onnx.qlinear_form import as_qdq
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
 _MAX_NAMED = 3
-_MAX_MOVED = 256  # tensors between an operator and the conversions behind it
 _SEES_CHANNELS = frozenset(
     ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize",
      "BatchNormalization", "DepthToSpace", "SpaceToDepth", "InstanceNormalization")
@@ -52,12 +47,6 @@ _PASSES_LAYOUT = frozenset(
     ("QuantizeLinear", "DequantizeLinear", "Relu", "Clip", "Pad", "Add", "Sub", "Mul", "Div", "Sigmoid",
      "HardSwish", "Identity")
 )  # fmt: skip
-_VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
-# What moves the elements of its first input only: it makes no difference on which side they are quantized.
-_MOVES = _VIEWS | {
-    "DepthToSpace", "Dropout", "Expand", "Gather", "GatherElements", "GatherND", "Slice", "SpaceToDepth",
-    "Split", "Tile",
-}  # fmt: skip
 _DYNAMIC = (
     "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
 )  # fmt: skip
@@ -78,15 +67,6 @@ class Converted:
     output_orders: tuple[Order, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ResultScale:
-    """What an operator's result is stored as: its quantization, and the limits that a Relu or Clip sets."""
-
-    quantization: Quantization
-    low: float = -np.inf
-    high: float = np.inf
-
-
 Handler = Callable[["Converter", OnnxNode], None]
 
 
@@ -100,7 +80,7 @@ def without_dead(graph: Graph) -> Graph:
     return replace(graph, operators=tuple(reversed(kept)))
 
 
-class Converter(OnnxEmitter):
+class Converter(OnnxScales):
     """One network being converted; `name` is how errors call it.
 
     `handlers` compute with integers, and `real` in float32 what has no such form.
@@ -110,14 +90,7 @@ class Converter(OnnxEmitter):
         self, model: OnnxModel, name: str, handlers: Mapping[str, Handler], real: Mapping[str, Handler]
     ) -> None:
         self._model, self._name, self._handlers, self._in_float32 = model, name, handlers, real
-        super().__init__(GraphBuilder(model.name, rounding="once"))
-        self.nodes = as_qdq(in_opset_13(model.nodes, model.opset))
-        self.values: dict[str, Known] = {key: OnnxConstant(data) for key, data in model.constants.items()}
-        self.readers: dict[str, list[OnnxNode]] = defaultdict(list)
-        for node in self.nodes:
-            for source in node.inputs:
-                self.readers[source].append(node)
-        self.done: set[int] = set()  # nodes that became part of an earlier one
+        super().__init__(model)
         self._traced: list[Traced] = []
         self._inputs: dict[str, Traced] = {}
         self._refusals: list[tuple[OnnxNode, str]] = []
@@ -317,17 +290,6 @@ class Converter(OnnxEmitter):
 
     # --- what handlers read ---
 
-    def value(self, node: OnnxNode, position: int = 0) -> Known:
-        """An input of any kind."""
-        name = node.inputs[position] if position < len(node.inputs) else ""
-        if not name or name not in self.values:
-            raise RefusedError(f"input {position} is left out")
-        return self.values[name]
-
-    def has(self, node: OnnxNode, position: int) -> bool:
-        """Whether an optional input is there."""
-        return position < len(node.inputs) and bool(node.inputs[position])
-
     def known(self, node: OnnxNode, position: int = 0) -> OnnxActivation | OnnxConstant:
         """An input that the network computes, or a constant."""
         value = self.value(node, position)
@@ -357,177 +319,3 @@ class Converter(OnnxEmitter):
         data = np.asarray(value.real, np.float32)
         number = self.builder.constant(f"{label(node.outputs[0])}/constant", data)
         return OnnxActivation(number, data.shape, plain(data.ndim), NO_SCALE, dtype="float32")
-
-    def constant(self, node: OnnxNode, position: int) -> OnnxConstant:
-        """An input that must be constant."""
-        value = self.value(node, position)
-        if not isinstance(value, OnnxConstant):
-            raise RefusedError(f"input {position} must be constant")
-        return value
-
-    def integers(self, node: OnnxNode, position: int, default: Sequence[int] | None = None) -> list[int]:
-        """A constant list of integers, such as axes."""
-        if default is not None and not self.has(node, position):
-            return list(default)
-        data = self.constant(node, position).data
-        if data.dtype.kind not in "iu" or data.size > 64:
-            raise RefusedError(f"input {position} must be a short list of integers")
-        return [int(number) for number in data.ravel()]
-
-    # --- results that need a scale ---
-
-    def target(self, node: OnnxNode) -> ResultScale:
-        """The quantization of a node's result, from what reads it; a Relu or Clip between becomes part."""
-        found = self._target(node.outputs[0])
-        if found is None:
-            raise NoIntegerFormError("no QuantizeLinear reads its result, so it has no scale")
-        return found
-
-    def optional_target(self, node: OnnxNode, place: int = 0) -> Quantization | None:
-        """The quantization that a QuantizeLinear behind the node asks for, if there is one."""
-        name = node.outputs[place]
-        readers = self.readers[name]
-        if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
-            return self.parameters(readers[0])[0]
-        return self.scale_behind(name)
-
-    def scale_behind(self, name: str, conversion: str = "QuantizeLinear") -> Quantization | None:
-        """The one scale that conversions of this kind give a tensor, once it has been moved; None if there is
-        none."""
-        waiting, found, seen = [name], set[Quantization | None](), set[str]()
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            if name in self._model.outputs or len(seen) > _MAX_MOVED:
-                return None
-            for reader in self.readers[name]:
-                if reader.kind == conversion and reader.inputs[0] == name:
-                    found.add(self._known_parameters(reader))
-                elif reader.kind == "Concat" or (reader.kind in _MOVES and reader.inputs[0] == name):
-                    waiting += reader.outputs
-                elif reader.kind != "Shape":
-                    return None
-        return found.pop() if len(found) == 1 else None
-
-    def _known_parameters(self, node: OnnxNode) -> Quantization | None:
-        try:
-            return self.parameters(node)[0]
-        except RefusedError:
-            return None
-
-    def _target(self, name: str) -> ResultScale | None:
-        low, high = -np.inf, np.inf
-        for _ in range(_MAX_MOVED):
-            readers = self.readers[name]
-            if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
-                return ResultScale(self.parameters(readers[0])[0], low, high)
-            behind = self.scale_behind(name)
-            if behind is not None:
-                return ResultScale(behind, low, high)
-            if len(readers) != 1 or name in self._model.outputs or readers[0].kind not in ("Relu", "Clip"):
-                return None
-            limits = self.limits(readers[0])
-            low, high = max(low, limits[0]), min(high, limits[1])
-            name = readers[0].outputs[0]
-        return None
-
-    def settle(self, node: OnnxNode, value: OnnxActivation, place: int = 0) -> None:
-        """Set a result that is not of 8 bits, or quantize it at once where all that reads it asks for it."""
-        name = node.outputs[place]
-        quantization = self.optional_target(node, place) if value.dtype == "float32" else None
-        if quantization is not None:
-            value = self.in_eight_bits(value, quantization, name)
-        self.values[name] = value
-
-    def limits(self, node: OnnxNode) -> tuple[float, float]:
-        """The limits of a Relu or Clip."""
-        if node.kind == "Relu":
-            return 0.0, np.inf
-        ends = [-np.inf, np.inf]
-        for position in (1, 2):
-            if self.has(node, position):
-                real = self.constant(node, position).real
-                if real.size != 1:
-                    raise RefusedError("its limits must be single numbers")
-                ends[position - 1] = float(real.ravel()[0])
-        return ends[0], ends[1]
-
-    def finish(
-        self,
-        node: OnnxNode,
-        kind: str,
-        inputs: Sequence[int | None],
-        target: ResultScale,
-        can_fuse: bool,
-        **options: Any,
-    ) -> int:
-        """Add the operator with the Relu or Clip behind it, fused or as a table; the number of the result."""
-        quantization, fused = target.quantization, "NONE"
-        low, high = (int(quantized(end, quantization)) for end in (target.low, target.high))
-        if (low, high) == (-128, 127):
-            limits = None
-        else:
-            limits = (low, high)
-            if can_fuse and (target.low, target.high) in _FUSED:
-                fused, limits = _FUSED[target.low, target.high], None
-        if can_fuse:
-            options["fused_activation_function"] = fused
-        number = self.emit(kind, inputs, quantization, node.outputs[0], **options)
-        if limits is not None:
-            entries = np.clip(np.arange(-128, 128), *limits).astype(np.int8)
-            table = self.eight_bits(f"{node.outputs[0]}/limits", entries, quantization)
-            number = self.emit("TABLE", [number, table], quantization, f"{node.outputs[0]}/limited")
-        return number
-
-    def store(self, node: OnnxNode, value: Known) -> None:
-        """Set the node's result, and that of a Relu or Clip that is part of it."""
-        name = node.outputs[0]
-        self.values[name] = value
-        while (readers := self.readers[name]) and len(readers) == 1 and readers[0].kind in ("Relu", "Clip"):
-            if id(readers[0]) in self.done:  # a file may say that it reads itself
-                return
-            self.done.add(id(readers[0]))
-            name = readers[0].outputs[0]
-            self.values[name] = value
-
-    def parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
-        """Scale and zero point of a conversion, per tensor and for int8, and the type in the file."""
-        found, dtype = self.raw_parameters(node)
-        if found.per_channel:
-            raise RefusedError("activations must have one scale")
-        if dtype not in ("int8", "uint8"):
-            raise RefusedError(f"activations are {dtype}; dlasim takes int8 and uint8")
-        offset = UNSIGNED_OFFSET if dtype == "uint8" else 0
-        return Quantization(found.scales, (found.zero_point - offset,)), dtype
-
-    def raw_parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
-        """Scales and zero points of a conversion as in the file, and the type of the zero points."""
-        scales = self.constant(node, 1).data.astype(np.float64).ravel()
-        if not scales.size or not (np.isfinite(scales).all() and (scales > 0).all() and scales.max() < 3e38):
-            raise RefusedError(
-                "its scales must be finite and above 0 (a mask of -inf makes one infinite: use -1e4)"
-            )
-        if node.attributes.get("block_size"):
-            raise RefusedError("blocked quantization is not supported")
-        dtype = "uint8"
-        points = np.zeros(scales.size, np.int64)
-        if self.has(node, 2):
-            data = self.constant(node, 2).data
-            dtype, points = data.dtype.name, data.astype(np.int64).ravel()
-        elif node.kind == "DequantizeLinear":
-            source = self.values.get(node.inputs[0])
-            dtype = (
-                source.data.dtype.name
-                if isinstance(source, OnnxConstant)
-                else getattr(source, "dtype", "uint8")
-            )
-        if points.size != scales.size:
-            raise RefusedError(f"it has {scales.size} scales and {points.size} zero points")
-        axis = node.attributes.get("axis", 1)
-        values = tuple(float(np.float32(scale)) for scale in scales)
-        return Quantization(values, tuple(points.tolist()), axis), dtype
-
-
-_FUSED = {(0.0, np.inf): "RELU", (0.0, 6.0): "RELU6", (-1.0, 1.0): "RELU_N1_TO_1"}

@@ -9,9 +9,10 @@ import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_conversions import weights_of
-from dlasim.compiler_shim.onnx.onnx_converter import Converter, ResultScale
+from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_linear import bias_constant, bias_of
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_scales import ResultScale
 from dlasim.compiler_shim.onnx.onnx_values import (
     Array,
     NoIntegerFormError,

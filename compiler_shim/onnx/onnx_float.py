@@ -27,11 +27,8 @@ _HALF_ROOT = math.sqrt(0.5)
 
 def real_of(converter: Converter, node: OnnxNode, position: int = 0) -> Real:
     """An input in float32, in the file's order of dimensions."""
-    name, found = node.outputs[0], converter.value(node, position)
-    value = converter.real(node, position)
-    value = converter.ordered(value, plain(len(value.shape)), name)
-    data = np.asarray(found.real, np.float32) if isinstance(found, OnnxConstant) else None
-    return Real(converter, value.number, name, data)
+    name, value = node.outputs[0], converter.real(node, position)
+    return Real(converter, converter.ordered(value, plain(len(value.shape)), name).number, name)
 
 
 def settle(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
+from dlasim.compiler_shim.onnx.onnx_functions import FUNCTIONS, Function
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES
 from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxConstant
@@ -223,10 +223,6 @@ def _sums(inputs: list[Array], at: Mapping[str, Any]) -> Array:
     return np.cumsum(inputs[0], int(inputs[1].ravel()[0]), dtype=inputs[0].dtype)
 
 
-def _erf(x: Array) -> Array:
-    return np.array([math.erf(item) for item in x.ravel().tolist()], x.dtype).reshape(x.shape)
-
-
 def _product(inputs: list[Array], _: Mapping[str, Any]) -> Array:
     one, two = inputs
     _bounded([one.size, two.shape[-1]])
@@ -245,26 +241,25 @@ def _pair(function: Callable[..., Any]) -> Fold:
     return fold
 
 
+def _function(function: Function) -> Fold:
+    return lambda inputs, at: function(inputs[0], at)
+
+
 _FOLDS: Mapping[str, Fold] = {
-    "Abs": _each(np.abs),
+    **{kind: _function(function) for kind, function in FUNCTIONS.items()},
     "Add": _each(np.add),
     "And": _each(np.logical_and),
     "Cast": _cast,
     "CastLike": lambda inputs, _: inputs[0].astype(inputs[1].dtype),
-    "Ceil": _each(np.ceil),
     "Clip": lambda inputs, _: _clip(inputs),
     "Concat": lambda inputs, at: np.concatenate(inputs, at["axis"]),
     "Constant": _constant,
     "ConstantOfShape": _filled,
-    "Cos": _each(np.cos),
     "CumSum": _sums,
     "Div": _divided,
     "Equal": _each(np.equal),
-    "Erf": _each(_erf),
-    "Exp": _each(np.exp),
     "Expand": _expand,
     "Flatten": _flatten,
-    "Floor": _each(np.floor),
     "Gather": _gather,
     "GatherElements": lambda inputs, at: np.take_along_axis(inputs[0], inputs[1], at.get("axis", 0)),
     "GatherND": _gather_nd,
@@ -274,38 +269,28 @@ _FOLDS: Mapping[str, Fold] = {
     "IsNaN": _each(np.isnan),
     "Less": _each(np.less),
     "LessOrEqual": _each(np.less_equal),
-    "Log": _each(np.log),
     "MatMul": _product,
     "Max": _pair(np.maximum),
     "Min": _pair(np.minimum),
     "Mod": _each(lambda one, two: np.mod(one, two)),
     "Mul": _each(np.multiply),
-    "Neg": _each(np.negative),
     "Not": _each(np.logical_not),
     "Or": _each(np.logical_or),
     "Pow": lambda inputs, _: np.power(inputs[0], inputs[1].astype(inputs[0].dtype)),
     "Range": _range,
-    "Reciprocal": _each(np.reciprocal),
     "ReduceMax": _reduce(np.max),
     "ReduceMean": _reduce(_mean),
     "ReduceMin": _reduce(np.min),
     "ReduceProd": _reduce(np.prod),
     "ReduceSum": _reduce(np.sum),
-    "Relu": lambda inputs, _: np.maximum(inputs[0], 0),
     "Reshape": _reshape,
-    "Round": _each(np.rint),
     "ScatterND": _scatter,
     "Shape": lambda inputs, at: np.array(inputs[0].shape[at.get("start", 0) : at.get("end")], np.int64),
-    "Sigmoid": _each(lambda x: 1 / (1 + np.exp(-x))),
     "Sign": _each(np.sign),
-    "Sin": _each(np.sin),
     "Size": lambda inputs, _: np.array(inputs[0].size, np.int64),
     "Slice": _slice,
-    "Softplus": _each(lambda x: np.log1p(np.exp(x))),
-    "Sqrt": _each(np.sqrt),
     "Squeeze": _squeeze,
     "Sub": _each(np.subtract),
-    "Tanh": _each(np.tanh),
     "Tile": _tile,
     "Transpose": lambda inputs, at: np.transpose(inputs[0], at.get("perm")),
     "Trilu": _triangle,

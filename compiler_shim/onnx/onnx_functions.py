@@ -1,62 +1,49 @@
-"""Functions of one element: each becomes part of a table of 256, so that a chain of them rounds once."""
+"""Functions of one element, of constants or of the 256 numbers that a tensor of 8 bits may have."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.onnx.onnx_converter import Converter
-from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import Array
 
-Function = Callable[[Array, OnnxNode], Array]
-
-
-def function_of(converter: Converter, node: OnnxNode) -> None:
-    """A node that is one of `FUNCTIONS`."""
-    value = converter.activation(node)
-    with np.errstate(all="ignore"):
-        if node.kind == "Clip":
-            curve = np.clip(value.real, *converter.limits(node))
-        else:
-            curve = FUNCTIONS[node.kind](value.real, node)
-    converter.values[node.outputs[0]] = replace(value, curve=np.asarray(curve, np.float32))
+Function = Callable[[Array, Mapping[str, Any]], Array]
 
 
 def _erf(x: Array) -> Array:
-    return np.array([math.erf(item) for item in x.tolist()], np.float32)
+    return np.array([math.erf(item) for item in x.ravel().tolist()], x.dtype).reshape(x.shape)
 
 
-def _gelu(x: Array, node: OnnxNode) -> Array:
-    is_tanh = node.attributes.get("approximate", "none") == "tanh"
+def _gelu(x: Array, at: Mapping[str, Any]) -> Array:
+    is_tanh = at.get("approximate", "none") == "tanh"
     inner = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)) if is_tanh else _erf(x / math.sqrt(2))
     return np.asarray(0.5 * x * (1 + inner))
 
 
-def _sigmoid(x: Array, _: OnnxNode) -> Array:
+def _sigmoid(x: Array, _: Mapping[str, Any]) -> Array:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
-def _hard_sigmoid(x: Array, node: OnnxNode) -> Array:
-    line = node.attributes.get("alpha", 0.2) * x + node.attributes.get("beta", 0.5)
+def _hard_sigmoid(x: Array, at: Mapping[str, Any]) -> Array:
+    line = at.get("alpha", 0.2) * x + at.get("beta", 0.5)
     return np.asarray(np.clip(line, 0, 1))
 
 
-def _elu(x: Array, node: OnnxNode) -> Array:
-    return np.where(x > 0, x, node.attributes.get("alpha", 1.0) * np.expm1(x))
+def _elu(x: Array, at: Mapping[str, Any]) -> Array:
+    return np.where(x > 0, x, at.get("alpha", 1.0) * np.expm1(x))
 
 
-def _selu(x: Array, node: OnnxNode) -> Array:
-    alpha = node.attributes.get("alpha", 1.67326319217681884765625)
-    gamma = node.attributes.get("gamma", 1.05070102214813232421875)
+def _selu(x: Array, at: Mapping[str, Any]) -> Array:
+    alpha = at.get("alpha", 1.67326319217681884765625)
+    gamma = at.get("gamma", 1.05070102214813232421875)
     return np.asarray(gamma * np.where(x > 0, x, alpha * np.expm1(x)))
 
 
-def _leaky(x: Array, node: OnnxNode) -> Array:
-    return np.where(x < 0, np.float32(node.attributes.get("alpha", 0.01)) * x, x)
+def _leaky(x: Array, at: Mapping[str, Any]) -> Array:
+    return np.where(x < 0, np.float32(at.get("alpha", 0.01)) * x, x)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -85,4 +72,3 @@ FUNCTIONS: dict[str, Function] = {
     "Sqrt": lambda x, _: np.sqrt(x),
     "Tanh": lambda x, _: np.tanh(x),
 }
-HANDLED = {**dict.fromkeys(FUNCTIONS, function_of), "Clip": function_of}

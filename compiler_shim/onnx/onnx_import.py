@@ -11,7 +11,6 @@ from dlasim.compiler_shim.onnx.onnx_conversions import CONVERSIONS
 from dlasim.compiler_shim.onnx.onnx_converter import Converted, Converter, Handler
 from dlasim.compiler_shim.onnx.onnx_convolution import CONVOLUTIONS
 from dlasim.compiler_shim.onnx.onnx_float import IN_FLOAT32
-from dlasim.compiler_shim.onnx.onnx_functions import HANDLED
 from dlasim.compiler_shim.onnx.onnx_movement import MOVEMENT, pad_in_float32
 from dlasim.compiler_shim.onnx.onnx_norms import NORMALIZATIONS
 from dlasim.compiler_shim.onnx.onnx_picking import PICKING
@@ -27,7 +26,6 @@ IN_REAL: dict[str, Handler] = {
 }  # fmt: skip
 HANDLERS: dict[str, Handler] = {
     **CONVERSIONS,
-    **HANDLED,
     **CONVOLUTIONS,
     **POOLS,
     **ARITHMETIC,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +19,13 @@ _LOGARITHM_STEPS = 3  # of Halley's method, for roots up to 18
 
 
 class Real:
-    """A float32 tensor of the graph, as it is stored; `name` is that of the node's result."""
+    """A float32 tensor of the graph, as it is stored; `name` is that of the node's result.
 
-    def __init__(self, emitter: OnnxEmitter, number: int, name: str, data: Array | None = None) -> None:
-        self._emitter, self.number, self._name, self._data = emitter, number, name, data
+    What is computed of constants is folded when the graph is prepared.
+    """
+
+    def __init__(self, emitter: OnnxEmitter, number: int, name: str) -> None:
+        self._emitter, self.number, self._name = emitter, number, name
 
     @property
     def shape(self) -> Shape:
@@ -34,7 +36,7 @@ class Real:
         """Numbers to compute with."""
         array = np.array(data, np.float32)
         number = self._emitter.builder.constant(f"{label(self._name)}/constant", array)
-        return Real(self._emitter, number, self._name, array)
+        return self._of(number)
 
     def _of(self, number: int) -> Real:
         return Real(self._emitter, number, self._name)
@@ -123,25 +125,14 @@ class Real:
         """The same elements in another shape."""
         if tuple(shape) == self.shape:
             return self
-        if self._data is not None:
-            return self._moved(np.reshape, tuple(shape))
         return self._of(
             self._emitter.compute("RESHAPE", [self.number], "float32", self._name, new_shape=tuple(shape))
         )
-
-    def _moved(self, move: Callable[..., Array], *arguments: Any) -> Real:
-        """A constant after a move of NumPy."""
-        try:
-            return self.constant(move(self._data, *arguments))
-        except (ValueError, IndexError):
-            raise RefusedError(f"its constant of shape {list(self.shape)} does not fit") from None
 
     def transposed(self, order: Sequence[int]) -> Real:
         """Dimensions in another order."""
         if list(order) == list(range(len(order))):
             return self
-        if self._data is not None:
-            return self._moved(np.transpose, tuple(order))
         numbers = self._emitter.numbers(self._name, list(order))
         return self._of(self._emitter.compute("TRANSPOSE", [self.number, numbers], "float32", self._name))
 
@@ -151,8 +142,6 @@ class Real:
         sizes = [size if place == axis else whole for place, whole in enumerate(self.shape)]
         if sizes == list(self.shape):
             return self
-        if self._data is not None:
-            return self._moved(np.take, range(begin, begin + size), axis)
         numbers = [self._emitter.numbers(self._name, row) for row in (begins, sizes)]
         return self._of(self._emitter.compute("SLICE", [self.number, *numbers], "float32", self._name))
 
@@ -191,12 +180,6 @@ class Real:
         ends = [begin + (size - 1) * step + 1 for begin, size, step in zip(begins, sizes, steps, strict=True)]
         rows = [self._emitter.numbers(self._name, row) for row in (begins, ends, steps)]
         return self._of(self._emitter.compute("STRIDED_SLICE", [self.number, *rows], "float32", self._name))
-
-    def reversed(self, axes: Sequence[int]) -> Real:
-        """A constant with dimensions the other way around."""
-        if self._data is None:
-            raise RefusedError("its weights must be constant")
-        return self.constant(np.flip(self._data, tuple(axes)))
 
     def joined(self, others: Sequence[Real], axis: int) -> Real:
         """Others behind it, along a dimension."""

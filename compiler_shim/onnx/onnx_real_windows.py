@@ -62,7 +62,8 @@ def transposed_convolution(converter: Converter, node: OnnxNode) -> None:
     spaced = spaced.cropped_or_padded(edges)
     ones = (1, 1)
     found = Windows(kernel, ones, (dilations[0], dilations[1]), (0, 0), (0, 0), False)
-    turned = weights.transposed((1, 0, 2, 3)).reversed((2, 3))
+    data = np.asarray(converter.constant(node, 1).real, np.float32).reshape(weights.shape)
+    turned = image.constant(np.flip(data.transpose(1, 0, 2, 3), (2, 3)))
     _finish(converter, node, _products(_taps(spaced, found, 0.0), turned, 1), is_line)
 
 

@@ -168,16 +168,16 @@ class BoundOperator:
         return tensor.quantization
 
     def scale(self, tensor: Tensor) -> float:
-        """The tensor's one scale: a float32 value, held as a Python float."""
+        """The tensor's one scale."""
         quantization = self.quantization(tensor)
         self.require(not quantization.per_channel, f"{tensor.name} is quantized per channel")
-        return float(np.float32(quantization.scale))
+        return quantization.scale
 
     def factor(self, tensor: Tensor) -> float:
         """The one scale of an operand that is multiplied by it: 0 for a constant of zeros."""
         quantization = self.quantization(tensor, may_be_zero=True)
         self.require(not quantization.per_channel, f"{tensor.name} is quantized per channel")
-        return float(np.float32(quantization.scale))
+        return quantization.scale
 
     def zero_point(self, tensor: Tensor) -> int:
         """The tensor's one zero point."""

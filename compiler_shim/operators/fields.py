@@ -1,10 +1,10 @@
-"""Fields of the tables in a TFLite file, and the enums of its schema."""
+"""Fields of the tables in a flatbuffer, and the enums of TFLite's schema."""
 
 from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -46,6 +46,20 @@ class SchemaField:
     def item(self) -> str:
         """The kind of the field, or of its elements where it is a vector."""
         return self.kind.strip("[]")
+
+
+@dataclass(frozen=True, slots=True)
+class FlatbufferFormat:
+    """A kind of file: its name for messages, the mark in bytes 4 to 7, its tables, and the table of each
+    number of its union.
+
+    A field's place in its tuple is its slot in the flatbuffer; None holds the place of one that is not read.
+    """
+
+    name: str
+    identifier: bytes
+    tables: Mapping[str, tuple[SchemaField | None, ...]]
+    union_member: Callable[[int], str]
 
 
 def enum_field(name: str, enum: str) -> SchemaField:

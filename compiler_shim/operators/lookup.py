@@ -100,7 +100,7 @@ def _relu(op: BoundOperator, in_float32: bool | None = None) -> NDArray[np.int8]
 def table(op: BoundOperator) -> list[KernelCall]:
     """TABLE, dlasim's own: its second input has a result for each of -128 to 127."""
     op.types(op.input(), "int8")
-    op.types(op.output(), "int8", "float32")
+    op.types(op.output(), "int8", "int16", "int32", "float32")
     op.same_types(op.input(1), op.output())
     op.require(op.input(1).elements == 256, f"its table has {op.input(1).elements} entries, not 256")
     return [table_call(op, np.asarray(op.constant(1)).ravel())]

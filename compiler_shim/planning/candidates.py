@@ -15,13 +15,15 @@ from dlasim.sim.configuration.config import DlaConfig
 @dataclass(frozen=True, slots=True)
 class PlanKind:
     """What a plan is made with besides the SRAM: the placement, the machine that it is for, the tiling, what
-    estimates assume, and whether chains may be computed in groups of channels."""
+    estimates assume, whether chains may be computed in groups of channels, and what a byte over the bus
+    counts beside its time, in 1/1024 of a cycle."""
 
     network: PlacedNetwork
     machine: DlaConfig
     tiling: str
     assumption: CostAssumption = CostAssumption.NO_OVERLAP
     by_groups: bool = True
+    byte_price: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,16 @@ class PlanCandidate:
             tuple([(each.steps, each.schedule[:1], each.groups, each.inner_addresses) for each in chains]),
             tuple([(step, tuple(loads)) for step, loads in plan.prefetches.loads.items()]),
             tuple(plan.prefetches.addresses.items()),
+            plan.kept and tuple(plan.kept.addresses.items()),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class TimedPlan:
-    """A plan, its cycles, and the program if it was made for that."""
+    """A plan, its cycles, what it costs by the objective, and the program if it was made for that."""
 
     cycles: int
+    cost: float
     candidate: PlanCandidate
     lowered: Lowered | None
 
@@ -80,8 +84,18 @@ class TimedPlan:
 
 def fastest(timed: Iterable[TimedPlan], count: int) -> list[TimedPlan]:
     """The `count` fastest, each with different commands."""
+    return _first(sorted(timed, key=lambda each: each.cycles), count)
+
+
+def cheapest(timed: Iterable[TimedPlan], count: int) -> list[TimedPlan]:
+    """The `count` that cost least by the objective, and of those that cost the same the fastest."""
+    return _first(sorted(timed, key=lambda each: (each.cost, each.cycles)), count)
+
+
+def _first(timed: Iterable[TimedPlan], count: int) -> list[TimedPlan]:
+    """The first with different commands."""
     found = dict[object, TimedPlan]()
-    for each in sorted(timed, key=lambda each: each.cycles):
+    for each in timed:
         if len(found) == count:
             break
         found.setdefault(each.candidate.commands(), each)

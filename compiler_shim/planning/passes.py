@@ -138,7 +138,7 @@ def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:
 def _smaller_size(timed: TimedPlan, least: int) -> int:
     """The largest of some sizes, the same for all machines, that is smaller than what a plan uses; 0 for
     none. With sizes between, the plan hardly changes."""
-    used = min(timed.candidate.size, timed.plan.peak_bytes) - 1
+    used = min(timed.candidate.size, timed.plan.working_bytes) - 1
     step = max((1 << used.bit_length()) // (2 * SIZE_STEPS), 1)
     size = used // step * step
     return size if size >= max(least, 1) else 0

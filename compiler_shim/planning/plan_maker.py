@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
+from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
+from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, place_kept
 from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches
@@ -15,12 +17,12 @@ from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption, MachineMo
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan
+from dlasim.compiler_shim.planning.objectives import Objective, PlanFigures
 from dlasim.compiler_shim.planning.worse_machines import worst_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import fully_timed
-from dlasim.sim.timing.duration import program_cycles
 
 MAX_SRAM = 1 << 30
 
@@ -35,15 +37,18 @@ class PlanMemory:
     machine: DlaConfig | None = None
     placements: Placements | None = None
     sufficient_bytes: int = 0
-    policies: dict[tuple[DlaConfig, str, CostAssumption, bool], Policy] = field(default_factory=dict)
+    kept_bytes: int = 0  # of constants that stay in SRAM
+    policies: dict[tuple[DlaConfig, str, CostAssumption, bool, int], Policy] = field(default_factory=dict)
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
     # Or why there is none.
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     # By the identity of a plan and a number of parts, it in smaller tiles; None where it cannot be cut.
     parted: dict[tuple[int, int], SramPlan | None] = field(default_factory=dict)
     known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
-    cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
-    timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
+    figures: dict[int, PlanFigures] = field(
+        default_factory=dict
+    )  # by the identity of a plan that is kept here
+    timed: dict[object, PlanFigures] = field(default_factory=dict)  # by what decides about the commands
 
 
 class PlanMaker:
@@ -52,14 +57,18 @@ class PlanMaker:
     def __init__(self, config: DlaConfig, options: CompileOptions, memory: PlanMemory) -> None:
         self.config, self.options, self.memory = config, options, memory
         self.timed_machine = fully_timed(config)
+        self.objective = Objective(options.objective, self.timed_machine)
         if memory.machine is None:
             memory.machine = config.replace(sram_bytes=MAX_SRAM)
         self.machine = memory.machine  # one object for all sizes: comparing others takes longer
 
     @property
     def sufficient_sram_bytes(self) -> int | None:
-        """The SRAM size from which on the program stays the same; None if the machine has less."""
-        enough = self.memory.sufficient_bytes
+        """The SRAM size from which on the program stays the same; None if the machine has less, or if
+        energies decide, which depend on that size."""
+        if self.objective.counts_energy:
+            return None
+        enough = self.memory.sufficient_bytes + self.memory.kept_bytes
         return enough if enough <= self.config.sram_bytes else None
 
     @property
@@ -77,15 +86,33 @@ class PlanMaker:
         known, key = self.memory.plans, (kind, size, apart)
         if key not in known:
             try:
-                plan = self.planner(kind).plan(size, apart)
-                may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
-                known[key] = self.with_prefetches(kind, plan) if may_prefetch else plan
+                known[key] = self._make_plan(kind, size, apart)
             except InputError as error:
                 known[key] = str(error)  # the error itself would keep everything here alive
         found = known[key]
         if isinstance(found, str):
             raise InputError(found)
         return found
+
+    def _make_plan(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:
+        if self.options.weights == "keep":
+            return self._with_kept_constants(kind, size, apart)
+        plan = self.planner(kind).plan(size, apart)
+        may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
+        return self.with_prefetches(kind, plan) if may_prefetch else plan
+
+    def _with_kept_constants(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:
+        """A plan with all constants behind it. There is room for whole ones; pieces take a little more, which
+        is taken from the plan."""
+        most = size + kept_bytes(kind.network)
+        while True:
+            plan = self.planner(kind).plan(size, apart)
+            cuts = {step: each.tile_shape[2:4] for step, each in plan.tilings.items()}
+            kept = place_kept(kind.network, size, cuts)
+            excess = size + kept.size_bytes + MEMORY_ALIGNMENT - most
+            if excess <= 0:
+                return replace(plan, kept=kept)
+            size -= excess
 
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
         """A plan of a kind with prefetches by the estimates of the kind's machine, so that it is the plan of
@@ -109,32 +136,37 @@ class PlanMaker:
         """Plans the SRAM of a kind's network."""
         known = self.memory.planners
         if kind not in known:
-            policy = self.policy(kind.machine, kind.tiling, kind.assumption, kind.by_groups)
+            policy = self.policy(kind.machine, kind.tiling, kind.assumption, kind.by_groups, kind.byte_price)
             known[kind] = SramPlanner(kind.network, policy)
         return known[kind]
 
     def policy(
-        self, machine: DlaConfig, tiling: str, assumption: CostAssumption, by_groups: bool = True
+        self,
+        machine: DlaConfig,
+        tiling: str,
+        assumption: CostAssumption,
+        by_groups: bool = True,
+        byte_price: int = 0,
     ) -> Policy:
         """Picks tilings for a machine."""
-        known, key = self.memory.policies, (machine, tiling, assumption, by_groups)
+        known, key = self.memory.policies, (machine, tiling, assumption, by_groups, byte_price)
         if key not in known:
             options = replace(self.options, tiling=tiling)
-            known[key] = Policy(machine, options, assumption, by_groups)
+            known[key] = Policy(machine, options, assumption, by_groups, byte_price)
         return known[key]
 
     def time(self, candidate: PlanCandidate) -> TimedPlan:
         """A candidate with its cycles; an InputError where it has too many tiles or operations."""
-        memory, plan = self.memory, id(candidate.plan)
-        if plan in memory.cycles:
-            return TimedPlan(memory.cycles[plan], candidate, None)
-        commands, lowered = candidate.commands(), None
-        cycles = memory.timed.get(commands)
-        if cycles is None:
-            lowered = self.emit(candidate, False)
-            cycles = memory.timed[commands] = program_cycles(lowered.program, self.timed_machine)
-        memory.cycles[plan] = cycles
-        return TimedPlan(cycles, candidate, lowered)
+        memory, plan, lowered = self.memory, candidate.plan, None
+        figures = memory.figures.get(id(plan))
+        if figures is None:
+            commands = candidate.commands()
+            figures = memory.timed.get(commands)
+            if figures is None:
+                lowered = self.emit(candidate, False)
+                figures = memory.timed[commands] = self.objective.figures(lowered.program)
+            memory.figures[id(plan)] = figures
+        return TimedPlan(figures.cycles, self.objective.cost(figures, plan), candidate, lowered)
 
     def emit(self, candidate: PlanCandidate, with_constants: bool) -> Lowered:
         """The program of a candidate."""

@@ -6,7 +6,7 @@ from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.placement import Placements
-from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan, fastest
+from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan, cheapest, fastest
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker
 from dlasim.errors import InputError
 
@@ -18,6 +18,10 @@ class PlanSearch:
         self.placements, self.maker, self.size = placements, maker, size
         self.timed: list[TimedPlan] = []
         self.refusals: list[InputError] = []
+
+    def apart(self) -> PlanSearch:
+        """One on the same machine in which nothing has been timed."""
+        return PlanSearch(self.placements, self.maker, self.size)
 
     @property
     def keeps_tensors(self) -> bool:
@@ -38,6 +42,10 @@ class PlanSearch:
     def best(self, count: int = 1) -> list[TimedPlan]:
         """The fastest plans, each with different commands."""
         return fastest(self.timed, count)
+
+    def cheapest(self, count: int = 1) -> list[TimedPlan]:
+        """Those that cost least by the objective, each with different commands."""
+        return cheapest(self.timed, count)
 
     def placed(self, ratio: float, count: int) -> list[PlacedNetwork]:
         """The placements of the fastest plans, as long as they take at most `ratio` times the least."""

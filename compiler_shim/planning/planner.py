@@ -1,12 +1,16 @@
-"""Chooses the program: passes make plans, the simulator's issue stage times them, and the fastest is kept.
+"""Chooses the program: passes make plans, the simulator's issue stage times them, and the one that costs
+least by the objective is kept.
 
 `passes` lists them; `docs/planner.md` explains the search and what it leaves out.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
+from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
@@ -14,9 +18,11 @@ from dlasim.compiler_shim.network.edges import cut_edges
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
+from dlasim.compiler_shim.planning.objective_passes import PASSES_FOR
 from dlasim.compiler_shim.planning.passes import PASSES
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
+from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 
 
@@ -26,21 +32,25 @@ def fastest_plan(
     options: CompileOptions,
     memory: PlanMemory | None = None,
 ) -> ChosenPlan:
-    """The fastest of the plans for a network on a machine; an InputError where no program can be made."""
+    """The plan for a network on a machine that costs least by the objective, by default the fastest; an
+    InputError where no program can be made."""
     maker = PlanMaker(config, options, memory or PlanMemory())
     if options.io == "int8":
         network = cut_edges(network)
     placements = _placements(network, maker)
-    search = PlanSearch(placements, maker, min(config.sram_bytes, maker.memory.sufficient_bytes))
-    for each in PASSES:
+    room = config.sram_bytes - maker.memory.kept_bytes
+    search = PlanSearch(placements, maker, min(room, maker.memory.sufficient_bytes))
+    if maker.memory.kept_bytes and not _is_enough(search, search.size):
+        raise _refusal(search)
+    for each in (*PASSES, *PASSES_FOR[options.objective]):
         each.run(search)
         if not search.timed:
             raise search.refusals[0]
-    return ChosenPlan(maker, search.best()[0])
+    return ChosenPlan(maker, search.cheapest()[0])
 
 
 class ChosenPlan:
-    """The fastest plan for a machine."""
+    """The plan that costs least on a machine."""
 
     def __init__(self, maker: PlanMaker, timed: TimedPlan) -> None:
         self._maker, self._timed = maker, timed
@@ -68,8 +78,40 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
     if memory.placements is None:
         policy = maker.policy(maker.config, maker.options.tiling, CostAssumption.NO_OVERLAP)
         memory.placements = Placements(network, policy)
-        memory.sufficient_bytes = _sufficient_bytes(maker, memory.placements.most_on_dla())
+        most_on_dla = memory.placements.most_on_dla()
+        memory.sufficient_bytes = _sufficient_bytes(maker, most_on_dla)
+        memory.kept_bytes = kept_bytes(most_on_dla) if maker.options.weights == "keep" else 0
     return memory.placements
+
+
+def _refusal(search: PlanSearch) -> InputError:
+    """That weights cannot stay, and how many bytes that takes."""
+    kept, machine = search.maker.memory.kept_bytes, search.maker.config
+    working = _least_working_bytes(search)
+    return InputError(
+        f"to keep its weights, the network needs {kept + working} bytes of SRAM, {kept} for weights and "
+        f"{working} for everything else, but the machine has {machine.sram_bytes}"
+    )
+
+
+def _least_working_bytes(search: PlanSearch) -> int:
+    """The least SRAM besides that of weights in which there is a plan."""
+    refused, enough = max(search.size, 0), max(2 * search.size, 64)
+    while not _is_enough(search, enough):
+        refused, enough = enough, 2 * enough
+    while enough - refused > 1:
+        size = (refused + enough) // 2
+        refused, enough = (refused, size) if _is_enough(search, size) else (size, enough)
+    return enough
+
+
+def _is_enough(search: PlanSearch, size: int) -> bool:
+    """Whether there is a plan for this much SRAM with everything on the DLA that can be there."""
+    network, maker = search.placements.most_on_dla(), search.maker
+    with suppress(InputError):
+        maker.plan(PlanKind(network, maker.machine, maker.options.tiling), size)
+        return size > 0
+    return False
 
 
 def _sufficient_bytes(maker: PlanMaker, network: PlacedNetwork) -> int:

@@ -1,4 +1,4 @@
-"""Reads flatbuffer tables into dictionaries, after the schema's own description.
+"""Reads flatbuffer tables into dictionaries, after the description of the file's format.
 
 Nothing in a file is trusted: each position and length is checked against the file before it is used, and
 the work is bounded by the file's size, because a hostile file may refer to the same bytes many times over.
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.operators.fields import SCALARS, SchemaField, absent, enum_names
-from dlasim.compiler_shim.tflite.schema import FILE_IDENTIFIER, TABLES
+from dlasim.compiler_shim.operators.fields import SCALARS, FlatbufferFormat, SchemaField, absent
+from dlasim.compiler_shim.tflite.schema import TFLITE
 from dlasim.errors import InputError
 
 Values = dict[str, Any]
@@ -27,18 +27,20 @@ _HEADER_BYTES = 8
 class Decoder:
     """One file being read; `name` is how errors call it."""
 
-    def __init__(self, data: bytes, name: str) -> None:
+    def __init__(self, data: bytes, name: str, format: FlatbufferFormat = TFLITE) -> None:
         self._data = data
         self._name = name
+        self._format = format
         self._work_left_bytes = _MAX_WORK_BYTES
         self._end_bytes = 0  # of what has been read
 
     def root(self, table: str) -> Values:
         """The table that the file is about."""
-        if len(self._data) < _HEADER_BYTES or self._data[4:8] != FILE_IDENTIFIER:
+        mark = self._format.identifier
+        if len(self._data) < _HEADER_BYTES or self._data[4:8] != mark:
             raise InputError(
-                f"{self._name}: not a TFLite model: bytes 4 to 7 should read {FILE_IDENTIFIER.decode()}; "
-                "models are .tflite, .onnx and .dlag files"
+                f"{self._name}: not a {self._format.name} model: bytes 4 to 7 should read {mark.decode()}; "
+                "models are .tflite, .onnx, .tosa and .dlag files"
             )
         return self._table(table, self._follow(0))
 
@@ -54,7 +56,7 @@ class Decoder:
 
     def bad(self, what: str) -> InputError:
         """The error that the file is damaged."""
-        return InputError(f"{self._name}: damaged TFLite file: {what}")
+        return InputError(f"{self._name}: damaged {self._format.name} file: {what}")
 
     def _claim(self, position: int, size_bytes: int) -> int:
         """The position, once it is certain that so many bytes are there."""
@@ -80,7 +82,7 @@ class Decoder:
     def _table(self, name: str, position: int) -> Values:
         slots = self._slots(position)
         values: Values = {}
-        for slot, field in enumerate(TABLES[name]):
+        for slot, field in enumerate(self._format.tables[name]):
             if field is not None:
                 offset = slots[slot] if slot < len(slots) else 0
                 values[field.name] = (
@@ -102,16 +104,17 @@ class Decoder:
         if field.kind in SCALARS:
             return self._scalar(field.kind, position)
         if field.kind == "string":
-            start, length = self._extent(position, 1)
-            self._work(length)
-            return self._data[start : start + length].decode("utf-8", "replace")
+            return self._string(position)
         if field.is_vector:
             return self._vector(field.item, position)
-        name = self._union_member(before[f"{field.name}_type"]) if field.kind == "union" else field.kind
-        return self._table(name, self._follow(position)) if name in TABLES else None
+        is_union = field.kind == "union"
+        name = self._format.union_member(before[f"{field.name}_type"]) if is_union else field.kind
+        return self._table(name, self._follow(position)) if name in self._format.tables else None
 
-    def _union_member(self, number: int) -> str:
-        return enum_names("BuiltinOptions").get(number, "")
+    def _string(self, position: int) -> str:
+        start, length = self._extent(position, 1)
+        self._work(length)
+        return self._data[start : start + length].decode("utf-8", "replace")
 
     def _extent(self, position: int, item_bytes: int) -> tuple[int, int]:
         """Start and number of elements of a vector whose length is known to fit the file."""
@@ -126,4 +129,7 @@ class Decoder:
             self._work(0 if item == "uint8" else length * dtype.itemsize)
             return np.frombuffer(self._data, dtype=dtype, count=length, offset=start)
         start, length = self._extent(position, 4)
+        if item == "string":
+            self._work(4 * length)
+            return [self._string(start + 4 * index) for index in range(length)]
         return [self._table(item, self._follow(start + 4 * index)) for index in range(length)]

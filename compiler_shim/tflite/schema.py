@@ -1,13 +1,10 @@
-"""The tables of a TFLite file that dlasim understands: for reader and writer.
-
-A field's place in its tuple is its slot in the flatbuffer; None holds the place of one that is not read.
-"""
+"""The tables of a TFLite file that dlasim understands: for reader and writer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dlasim.compiler_shim.operators.fields import SchemaField
+from dlasim.compiler_shim.operators.fields import FlatbufferFormat, SchemaField, enum_names
 from dlasim.compiler_shim.operators.table import OPERATORS
 
 FILE_IDENTIFIER = b"TFL3"
@@ -80,3 +77,6 @@ TABLES: Mapping[str, tuple[SchemaField | None, ...]] = {
         if row.options.table and not row.options.flexible
     },
 }
+TFLITE = FlatbufferFormat(
+    "TFLite", FILE_IDENTIFIER, TABLES, lambda number: enum_names("BuiltinOptions").get(number, "")
+)

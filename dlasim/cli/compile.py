@@ -40,7 +40,7 @@ Examples:
 @machine_options
 @compile_options
 def command(model: str, output: str, as_json: bool, **given: Any) -> None:
-    """Compile MODEL, an int8 .tflite, .onnx or .dlag file or a built-in network, for one machine.
+    """Compile MODEL, an int8 .tflite, .onnx, .tosa or .dlag file or a built-in network, for one machine.
 
     With -o FILE.dlag, the file is the network itself, for any machine; every command accepts it as a model.
     """

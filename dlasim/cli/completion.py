@@ -55,7 +55,7 @@ def _words(command: click.Command, parameter: click.Parameter) -> Words | None:
         return _instructions
     from dlasim.cli.config_options import COMPILE, MACHINE
 
-    for _, name, kind, _ in (*COMPILE, *MACHINE):
+    for _, name, kind, *_ in (*COMPILE, *MACHINE):
         if name == parameter.name and isinstance(kind, click.Choice):
             return lambda: map(str, kind.choices)
     return None

@@ -2,79 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from dlasim.cli.help_sections import SharedOption
+from dlasim.cli.help_sections import Function, OptionRow, SharedOption, add_options
 from dlasim.cli.option_types import GRID, REAL, SIZE, TEXT, WHOLE, Choice
 from dlasim.cli.terminal import say
+from dlasim.compiler_shim.options import COMPILER_OPTIONS
 from dlasim.sim.configuration.config import PARAMETERS
 from dlasim.sim.configuration.parameters import Form, MachineParameter
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _FORMS: Mapping[Form, Any] = {Form.SIZE: SIZE, Form.GRID: GRID}
 _KINDS: Mapping[type, Any] = {int: WHOLE, float: REAL, str: TEXT}
 
 
-def _option_type(parameter: MachineParameter) -> Any:
-    return (
-        Choice(parameter.choices) if parameter.choices else _FORMS.get(parameter.form, _KINDS[parameter.kind])
-    )
+def _options(rows: Mapping[str, MachineParameter], names: Iterable[str]) -> tuple[OptionRow, ...]:
+    """The options of rows that have one: the compiler's do, with their names."""
+    found = []
+    for name in dict.fromkeys(names):
+        row = rows[name]
+        kind = Choice(row.choices) if row.choices else _FORMS.get(row.form, _KINDS[row.kind])
+        if row.flag or rows is COMPILER_OPTIONS:
+            found.append(OptionRow(row.flag or f"--{name}", name, kind, row.text))
+    return tuple(found)
 
 
 _FIRST = ("pes", "sram_bytes", "parallel")  # the axes of a sweep follow each other in this order
-# option, parameter of DlaConfig, type, help
-MACHINE: tuple[tuple[str, str, Any, str], ...] = tuple(
-    (PARAMETERS[name].flag, name, _option_type(PARAMETERS[name]), PARAMETERS[name].text)
-    for name in dict.fromkeys((*_FIRST, *PARAMETERS))
-    if PARAMETERS[name].flag
-)
-COMPILE: tuple[tuple[str, str, Any, str], ...] = (
-    (
-        "--fusion",
-        "fusion",
-        Choice(["none", "requant", "full"]),
-        "What to fuse: nothing, the steps of a layer, or also layers, keeping tensors in SRAM.",
-    ),
-    (
-        "--requant",
-        "requant",
-        Choice(["dla", "cpu"]),
-        "Where to scale the int32 sums of convolutions to int8; with cpu, the DLA stores the sums with bias.",
-    ),
-    (
-        "--depthwise",
-        "depthwise",
-        Choice(["cpu", "emulated", "native"]),
-        "Run depthwise layers on the CPU, with OP_CONV, or with their own instruction.",
-    ),
-    (
-        "--tiling",
-        "tiling",
-        Choice(["output-channel", "auto"]),
-        "How to tile layers: along output channels, or whichever way is cheapest.",
-    ),
-    (
-        "--place",
-        "place",
-        Choice(["auto", "cpu", "dla"]),
-        "Where to run operators that both CPU and DLA support: where it is faster, or always on one of them.",
-    ),
-    (
-        "--io",
-        "io",
-        Choice(["model", "int8"]),
-        "Types of inputs and outputs: the model's, or int8 without QUANTIZE and DEQUANTIZE at the edges.",
-    ),
-)
+MACHINE = _options(PARAMETERS, (*_FIRST, *PARAMETERS))
+COMPILE = _options(COMPILER_OPTIONS, COMPILER_OPTIONS)
 DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."
 
 
-def machine_options(function: F) -> F:
+def machine_options(function: Function) -> Function:
     """--config, --preset, and an option for each parameter of the machine."""
     function = click.option(
         "--set",
@@ -84,29 +46,11 @@ def machine_options(function: F) -> F:
         metavar="NAME=VALUE",
         help="Set any other parameter, such as mac_fill=8 or memories.flash.bandwidth=0.5.",
     )(function)
-    function = _shared(MACHINE)(function)
+    function = add_options(function, MACHINE)
     return config_option(preset_option("NAME")(function))
 
 
-def _shared(table: tuple[tuple[str, str, Any, str], ...]) -> Callable[[F], F]:
-    """Add the options of a table, in its order."""
-
-    def decorate(function: F) -> F:
-        for option, name, kind, text in reversed(table):
-            function = click.option(
-                option,
-                name,
-                cls=SharedOption,
-                type=kind,
-                default=None,
-                help=text,
-            )(function)
-        return function
-
-    return decorate
-
-
-def assume_option(function: F) -> F:
+def assume_option(function: Function) -> Function:
     """--assume-int8."""
     return click.option(
         "--assume-int8",
@@ -115,7 +59,7 @@ def assume_option(function: F) -> F:
     )(function)
 
 
-def config_option(function: F) -> F:
+def config_option(function: Function) -> Function:
     """--config."""
     return click.option(
         "--config",
@@ -127,7 +71,7 @@ def config_option(function: F) -> F:
     )(function)
 
 
-def preset_option(metavar: str) -> Callable[[F], F]:
+def preset_option(metavar: str) -> Callable[[Function], Function]:
     """--preset; the name `list` prints the presets."""
     return click.option(
         "--preset",
@@ -176,9 +120,9 @@ def _presets_table() -> str:
     return table(lines, "lrlrrrl")
 
 
-def compile_options(function: F) -> F:
+def compile_options(function: Function) -> Function:
     """The options of the compiler."""
-    function = _shared(COMPILE)(function)
+    function = add_options(function, COMPILE)
     return click.option(
         "--dla-ops",
         cls=SharedOption,
@@ -197,7 +141,7 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     from dlasim.sim.configuration import machine_files
 
     path, name = given.pop("config_file"), given.pop("preset")
-    changes = {parameter: given.pop(parameter) for _, parameter, _, _ in MACHINE}
+    changes = {parameter: given.pop(parameter) for _, parameter, *_ in MACHINE}
     _take_more(given.pop("more"), changes)
     if path and name:
         raise InputError("--config and --preset exclude each other; give only one of them")
@@ -228,6 +172,6 @@ def _take_more(items: tuple[str, ...], changes: dict[str, Any]) -> None:
 
 def take_compile(given: dict[str, Any]) -> dict[str, Any]:
     """The options of the compiler that were given; removes what it reads from `given`."""
-    changes = {parameter: given.pop(parameter) for _, parameter, _, _ in COMPILE}
+    changes = {parameter: given.pop(parameter) for _, parameter, *_ in COMPILE}
     changes["dla_ops"] = given.pop("dla_ops")
     return {key: value for key, value in changes.items() if value is not None}

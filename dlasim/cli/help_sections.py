@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from dlasim.compiler_shim.options import COMPILER_OPTIONS
 from dlasim.sim.configuration.config import PARAMETERS
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # At most ten options of a command.
 _MOST_USED = (
@@ -32,7 +36,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Machine": ("--config", *_of_part("Machine"), "--set"),
     **{part: _of_part(part) for part in ("MAC and VECTOR", "SRAM", "DMA", "Issue of instructions")},
     "Compiling": (
-        "--fusion", "--tiling", "--place", "--io", "--depthwise", "--requant", "--dla-ops", "--assume-int8",
+        "--objective", "--weights", "--fusion", "--tiling", "--place", "--io", "--depthwise", "--requant",
+        "--dla-ops", "--assume-int8",
     ),
     "CPU, with --host riscv": (
         "--cpu", "--completion", "--submission", "--max-instructions", "--stuck-after", "--device", "--dla",
@@ -48,15 +53,8 @@ class SharedOption(click.Option):
 
     def default_text(self) -> str:
         """The default as one would type it; empty if there is none."""
-        from dataclasses import MISSING, fields
-
-        from dlasim.compiler_shim.options import CompileOptions
-
-        if self.name in PARAMETERS:
-            return PARAMETERS[self.name].default_text
-        defaults = {field.name: field.default for field in fields(CompileOptions)}
-        default = defaults.get(self.name or "", MISSING)
-        return "" if default in (MISSING, None) else str(default)
+        row = PARAMETERS.get(self.name or "") or COMPILER_OPTIONS.get(self.name or "")
+        return row.default_text if row else ""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """As in click, with the default appended."""
@@ -65,6 +63,27 @@ class SharedOption(click.Option):
         if record is None or not default:
             return record
         return record[0], f"{record[1]}  [default: {default}]"
+
+
+class OptionRow(NamedTuple):
+    """An option in a table: flag, parameter, type, help, and what stands for a value."""
+
+    flag: str
+    name: str
+    kind: Any
+    text: str
+    metavar: str | None = None
+    is_repeatable: bool = False
+
+
+def add_options(function: Function, rows: Sequence[OptionRow]) -> Function:
+    """Add the options of a table, in its order."""
+    for row in reversed(rows):
+        given = {"is_flag": True} if row.kind is bool else {"type": row.kind, "multiple": row.is_repeatable}
+        function = click.option(
+            row.flag, row.name, cls=SharedOption, default=None, metavar=row.metavar, help=row.text, **given
+        )(function)
+    return function
 
 
 class SectionedCommand(click.Command):

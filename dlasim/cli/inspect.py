@@ -19,7 +19,7 @@ Examples:
 @click.argument("model", metavar="MODEL")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
 def command(model: str, as_json: bool) -> None:
-    """Show inputs, outputs, operators and sizes of MODEL: a .tflite, .onnx or .dlag file, or built in.
+    """Show inputs, outputs, operators and sizes of MODEL: a .tflite, .onnx, .tosa or .dlag file, or built in.
 
     Nothing is compiled. A model that dlasim cannot run is shown too, with the reason.
     """

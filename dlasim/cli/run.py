@@ -98,7 +98,7 @@ Examples:
 @debug_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON instead of the tables.")
 def command(file: str, **given: Any) -> None:
-    """Run FILE: a model (.tflite, .onnx, .dlag or built in), a program.bin, assembly (.s), or an ELF file.
+    """Run FILE: a model (.tflite, .onnx, .tosa, .dlag or built in), a program.bin, assembly (.s), or an ELF.
 
     A model is compiled first, assembly is assembled; an ELF file runs on the board. Prints where the cycles
     went. Inputs that are not given are random; floats are quantized, pictures are scaled to the model's size.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dlasim.cli.config_options import COMPILE, MACHINE, config_option, preset_option
-from dlasim.cli.help_sections import SharedOption
+from dlasim.cli.help_sections import SharedOption, add_options
 from dlasim.cli.option_types import Number
 from dlasim.errors import printable
 
@@ -90,13 +90,11 @@ def run_options(what: str) -> Callable[[Function], Function]:
 
 def _axes(function: Function) -> Function:
     """The options of the machine and of the compiler, which take several values here."""
-    for table in (COMPILE, MACHINE):
-        for option, name, kind, text in reversed(table):
-            values = ",".join(kind.choices) if isinstance(kind, click.Choice) else "VALUES"
-            function = click.option(option, name, cls=SharedOption, default=None, metavar=values, help=text)(
-                function
-            )
-    return function
+    rows = []
+    for row in (*MACHINE, *COMPILE):
+        values = ",".join(row.kind.choices) if isinstance(row.kind, click.Choice) else "VALUES"
+        rows.append(row._replace(kind=str, metavar=values))
+    return add_options(function, rows)
 
 
 def folder_name(name: str) -> str:
@@ -106,7 +104,7 @@ def folder_name(name: str) -> str:
 
 def given_axes(given: dict[str, Any]) -> dict[str, Any]:
     """The parameters that were given, with their values as text."""
-    axes = {name: given[name] for _, name, _, _ in (*MACHINE, *COMPILE)}
+    axes = {name: given[name] for _, name, *_ in (*MACHINE, *COMPILE)}
     axes |= {"dla_ops": given["dla_ops"], "preset": given["preset"]}
     if given["config_file"]:
         if given["preset"]:
@@ -124,7 +122,7 @@ def given_axes(given: dict[str, Any]) -> dict[str, Any]:
 
 def flags_of(axes: dict[str, Any], config_file: str | None) -> dict[str, str]:
     """The flag with which each parameter was given."""
-    options = {name: option for option, name, _, _ in (*MACHINE, *COMPILE)}
+    options = {name: option for option, name, *_ in (*MACHINE, *COMPILE)}
     options |= {"preset": "--config" if config_file else "--preset", "dla_ops": "--dla-ops"}
     return {name: options.get(name, "--set") for name in axes}
 

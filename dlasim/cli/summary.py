@@ -154,6 +154,18 @@ def left_out_lines(report: Mapping[str, Any]) -> list[str]:
     return [f"--io int8 leaves out {', '.join(map(printable, left_out))}"] if left_out else []
 
 
+def _first_lines(report: Mapping[str, Any]) -> list[str]:
+    """The inference that loads the weights, where later ones keep them."""
+    first = report.get("first_inference")
+    if first is None:
+        return []
+    read = size(first["dma_bytes"]["read"])
+    return [
+        f"first      {first['cycles']:,} cycles, {energy(first['energy_nj'])}, read {read}: it loads the "
+        "weights, all others keep them"
+    ]
+
+
 def _bound(report: Mapping[str, Any]) -> list[str]:
     if not report["bound_cycles"]:
         return []
@@ -189,6 +201,7 @@ def _totals(report: Mapping[str, Any]) -> str:
         *([f"           {operator_line(report)}"] if report["layers"] else []),
         *(f"           {line}" for line in left_out_lines(report)),
         *_bound(report),
+        *_first_lines(report),
         f"DMA        read {size(moved['read'])}, written {size(moved['write'])}",
         *_memory_lines(report),
         f"memory     SRAM {sram}, arena {arena}, constants {constants}",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.arguments import checked
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, printable
 from dlasim.inputs import load_arrays
@@ -50,6 +51,7 @@ class Quantized:
         return asdict(self)
 
 
+@checked()
 def quantize(
     model: str | Path,
     calibration: str | Path | Samples,

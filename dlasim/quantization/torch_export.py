@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dlasim.arguments import checked
 from dlasim.errors import InputError, RunError, printable
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def _exported(torch: Any, module: Any, example: tuple[Any, ...], name: str) -> P
     return target
 
 
+@checked()
 def from_torch(module: Any, example: Any, calibration: Samples | Any, out: str | Path) -> Quantized:
     """Export a PyTorch module, quantize it, and write the int8 network to a `.onnx` file.
 

@@ -55,6 +55,7 @@ enum dla_role {
 enum dla_step_kind {
     DLA_STEP_KIND_STREAM = 0,
     DLA_STEP_KIND_HOST = 1,
+    DLA_STEP_KIND_PRELOAD = 2,
 };
 
 /* Layer kinds. */
@@ -131,7 +132,7 @@ _Static_assert(sizeof(struct dla_program_stream) == 8, "size");
 /* What the CPU does next, once the first `after_streams` streams have completed. Steps name streams and
    host calls in their order, each once. */
 struct dla_program_step {
-    uint32_t kind; /* stream or host call */
+    uint32_t kind; /* stream, host call or preload; only the first step may be a preload */
     uint32_t index; /* which stream or host call */
     uint32_t after_streams; /* streams, from the first, that must have completed before */
 } __attribute__((packed, aligned(4)));

@@ -61,6 +61,12 @@ void dla_rewind(void)
     dla.streams_before = dla_read(DLA_REG_STREAMS_DONE);
 }
 
+void dla_skip(const struct dla_program_stream *stream)
+{
+    dla_write(DLA_REG_QUEUE_READ, stream->first_word + stream->words);
+    dla.streams_before--;
+}
+
 void dla_ring(uint32_t end_word) { dla_write(DLA_REG_DOORBELL, end_word); }
 
 /* Conditions to wait for. The counter wraps; the difference does not care. */

@@ -40,6 +40,9 @@ void dla_attach(const struct program *program);
 /* Back to the queue's first word, for the next inference; only while no stream runs. */
 void dla_rewind(void);
 
+/* Goes on behind a stream, after dla_rewind or dla_skip, as if the stream had completed. */
+void dla_skip(const struct dla_program_stream *stream);
+
 /* Lets it run the words of the queue below this index; returns at once. */
 void dla_ring(uint32_t end_word);
 

@@ -8,6 +8,9 @@
 #include "marks.h"
 #include "uart.h"
 
+/* Whether an inference has run the preload of the program, so that what it loads is in the SRAM. */
+static int is_preloaded;
+
 static enum status run_stream(const struct program *program, uint32_t index, enum runtime_submission how)
 {
     const struct dla_program_stream *stream = &program->streams[index];
@@ -34,15 +37,15 @@ static enum status wait_for_streams(uint32_t streams, enum runtime_submission ho
 static enum status run_step(
     const struct program *program, const struct dla_program_step *step, enum runtime_submission how)
 {
-    if (step->kind == DLA_STEP_KIND_STREAM)
+    if (step->kind != DLA_STEP_KIND_HOST)
         return run_stream(program, step->index, how);
     enum status status = wait_for_streams(step->after_streams, how);
     return status == OK ? run_host_call(program, step->index) : status;
 }
 
-static enum status run_steps(const struct program *program, enum runtime_submission how)
+static enum status run_steps(const struct program *program, uint32_t first, enum runtime_submission how)
 {
-    for (uint32_t number = 0; number < program->step_count; number++) {
+    for (uint32_t number = first; number < program->step_count; number++) {
         enum status status = run_step(program, &program->steps[number], how);
         if (status != OK)
             return status;
@@ -55,6 +58,7 @@ enum status runtime_start(const struct program *program, enum dla_completion com
     if (!dla_suits(program))
         return WRONG_MACHINE;
     dla_start(completion);
+    is_preloaded = 0;
     dla_attach(program);
     return check_calls(program);
 }
@@ -63,7 +67,12 @@ enum status runtime_infer(const struct program *program, enum runtime_submission
 {
     mark_begin(MARK_INFERENCE);
     dla_rewind();
-    enum status status = run_steps(program, submission);
+    uint32_t first_step = is_preloaded;
+    if (is_preloaded)
+        dla_skip(&program->streams[0]);
+    enum status status = run_steps(program, first_step, submission);
+    int preloads = program->step_count && program->steps[0].kind == DLA_STEP_KIND_PRELOAD;
+    is_preloaded = preloads && status == OK;
     mark_end(MARK_INFERENCE);
     return status;
 }

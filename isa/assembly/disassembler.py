@@ -117,7 +117,7 @@ class _Steps:
         position = 0
         for step in self._source.steps:
             self._lines.append("")
-            if step.kind is StepKind.STREAM:
+            if step.is_stream:
                 stream = self._source.streams[step.index]
                 self._stream(step, stream)
                 position = stream.first_word + stream.words
@@ -131,6 +131,7 @@ class _Steps:
         must_halt = int(self._source.commands[end - 1]) == _HALT
         self._lines.append(
             f".stream after={step.after_streams}{'' if must_halt else ' halt=no'}"
+            f"{' preload=yes' if step.kind is StepKind.PRELOAD else ''}"
             f"  ; {step.index}: words {first} to {end - 1}"
         )
         position = first
@@ -221,7 +222,7 @@ def _host_places(source: Program) -> tuple[list[int], list[int]]:
     """For each host call in order: the command words before it, and its layer."""
     words, layers, position = [], [], 0
     for step in source.steps:
-        if step.kind is StepKind.STREAM:
+        if step.is_stream:
             position = source.streams[step.index].first_word + source.streams[step.index].words
         else:
             words.append(position)

@@ -188,10 +188,12 @@ class Builder:
         if self._open_stream is not None:
             self._open_stream.is_erroneous = True
 
-    def open_stream(self, place: TextPosition, must_halt: bool, after: int) -> None:
+    def open_stream(
+        self, place: TextPosition, must_halt: bool, after: int, kind: StepKind = StepKind.STREAM
+    ) -> None:
         """Begin a command stream and its step."""
         self.close_stream()
-        self.steps.append(p.Step(StepKind.STREAM, self.stream_count, after))
+        self.steps.append(p.Step(kind, self.stream_count, after))
         self._open_stream = _OpenStream(place, len(self.commands), must_halt)
         self.enter(Mode.STREAM)
 

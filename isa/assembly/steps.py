@@ -31,12 +31,16 @@ def _stream(builder: Builder, line: Line, directive: Token) -> None:
             {
                 "after": lambda: builder.now(line, 0, started),
                 "halt": lambda: line.choice("an answer", _ANSWERS),
+                "preload": lambda: line.choice("an answer", _ANSWERS),
             }
         )
     except Refused:
         builder.open_stream(directive.place, must_halt=False, after=0)
         raise
-    builder.open_stream(directive.place, bool(given.get("halt", 1)), given.get("after", 0))
+    kind = StepKind.PRELOAD if given.get("preload", 0) else StepKind.STREAM
+    if kind is StepKind.PRELOAD and builder.steps:
+        line.fail("only the first step of a program may be a preload", directive)
+    builder.open_stream(directive.place, bool(given.get("halt", 1)), given.get("after", 0), kind)
 
 
 def _word(builder: Builder, line: Line, directive: Token) -> None:

@@ -165,7 +165,12 @@ class _ProgramReader:
         for i, row in enumerate(self._file.rows(Section.STEPS)):
             kind = self._file.one_of(StepKind, int(row["kind"]), f"step {i} of unknown kind")
             index, after = int(row["index"]), int(row["after_streams"])
-            if kind is StepKind.STREAM:
+            self._require(
+                i == 0 or kind is not StepKind.PRELOAD,
+                f"its step {i} is a preload, which only the first may be",
+            )
+            is_stream = kind is not StepKind.HOST
+            if is_stream:
                 self._require(index == rung, f"its step {i} runs stream {index}, but stream {rung} is next")
                 rung += 1
             else:
@@ -174,11 +179,11 @@ class _ProgramReader:
                 )
                 called += 1
             self._require(
-                index < (streams if kind is StepKind.STREAM else calls),
+                index < (streams if is_stream else calls),
                 f"its step {i} names {kind.name} {index}, which does not exist",
             )
             self._require(
-                after <= rung - (kind is StepKind.STREAM),
+                after <= rung - is_stream,
                 f"its step {i} waits for {after} streams, but fewer have started",
             )
             steps.append(p.Step(kind, index, after))

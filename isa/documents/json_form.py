@@ -5,131 +5,92 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from dlasim.isa.bits import Field
 from dlasim.isa.documents import captions
 from dlasim.isa.documents.catalogue import CatalogueEntry, enumeration_doc
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_checks import RULES
-from dlasim.isa.host_ops import HostOperator
-from dlasim.isa.instructions import Instruction
+from dlasim.isa.host_ops import Attribute, HostOperator
+from dlasim.isa.instructions import Instruction, Operand
 from dlasim.isa.registers import Register
+
+# Keys in their order; with =, an attribute that has another name.
+_FIELD = "name low_bit=low width signed minimum=lowest maximum=highest default names doc"
+_REGISTER = "name address access reset group while_busy operand=is_operand"
+_ATTRIBUTE = "name word count values least greatest doc"
 
 
 def form(entry: CatalogueEntry) -> dict[str, Any]:
     """An entry; `kind` says what it is."""
     if isinstance(entry, Instruction):
-        return _instruction(entry)
+        return {"kind": "instruction", **_instruction(entry)}
     if isinstance(entry, Register):
-        return _register(entry)
+        facts = {**_facts(entry, _REGISTER), "fields": _all(entry.fields, _FIELD), "doc": entry.doc}
+        return {"kind": "register", **facts}
     if isinstance(entry, Fault):
         return {"kind": "fault", "name": entry.name, "code": int(entry), "doc": FAULT_DOCS[entry]}
     if isinstance(entry, FileRecord):
-        return _record(entry)
+        members = _all(entry.members, "name type count doc")
+        return {"kind": "record", **_facts(entry, "name size_bytes"), "members": members, "doc": entry.doc}
     if isinstance(entry, HostOperator):
-        return _host_operator(entry)
-    return _enumeration(entry)
+        return {"kind": "host operator", **_host_operator(entry)}
+    values = {member.name: int(member) for member in entry}
+    return {"kind": "enumeration", "name": entry.__name__, "values": values, "doc": enumeration_doc(entry)}
 
 
-def _field(field: Field) -> dict[str, Any]:
-    return {
-        "name": field.name,
-        "low_bit": field.low,
-        "width": field.width,
-        "signed": field.signed,
-        "minimum": field.lowest,
-        "maximum": field.highest,
-        "default": field.default,
-        "names": list(field.names),
-        "doc": field.doc,
-    }
+def _facts(item: object, keys: str) -> dict[str, Any]:
+    """Attributes of a row by these keys."""
+    pairs = (key.partition("=") for key in keys.split())
+    return {key: _plain(getattr(item, name or key)) for key, _, name in pairs}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.value
+    return list(value) if isinstance(value, tuple | range) else value
+
+
+def _all(items: tuple[Any, ...], keys: str) -> list[dict[str, Any]]:
+    return [_facts(item, keys) for item in items]
 
 
 def _instruction(instruction: Instruction) -> dict[str, Any]:
     return {
-        "kind": "instruction",
         "name": instruction.mnemonic,
         "opcode": instruction.opcode,
         "unit": instruction.unit.name,
-        "summary": instruction.summary,
-        "doc": instruction.doc,
+        **_facts(instruction, "summary doc"),
         "syntax": captions.syntax(instruction),
-        "fields": [_field(field) for field in instruction.fields],
-        "operands": [
-            {
-                "name": captions.operand_name(operand),
-                "writes": operand.writes,
-                "elements": captions.elements(instruction, operand),
-                "covers": operand.extent.value,
-                "takes_part": captions.presence(instruction, operand),
-                "registers": list(operand.registers),
-            }
-            for operand in instruction.operands
-        ],
+        "fields": _all(instruction.fields, _FIELD),
+        "operands": [_operand(instruction, operand) for operand in instruction.operands],
         "channels": instruction.channels.name.lower(),
         "registers": list(instruction.registers),
         "faults": [fault.name for fault in instruction.errors],
     }
 
 
-def _register(register: Register) -> dict[str, Any]:
+def _operand(instruction: Instruction, operand: Operand) -> dict[str, Any]:
     return {
-        "kind": "register",
-        "name": register.name,
-        "address": register.address,
-        "access": register.access.value,
-        "reset": register.reset,
-        "group": register.group,
-        "while_busy": register.while_busy,
-        "operand": register.is_operand,
-        "fields": [_field(field) for field in register.fields],
-        "doc": register.doc,
+        "name": captions.operand_name(operand),
+        "writes": operand.writes,
+        "elements": captions.elements(instruction, operand),
+        "covers": operand.extent.value,
+        "takes_part": captions.presence(instruction, operand),
+        "registers": list(operand.registers),
     }
-
-
-def _record(record: FileRecord) -> dict[str, Any]:
-    return {
-        "kind": "record",
-        "name": record.name,
-        "size_bytes": record.size_bytes,
-        "members": [
-            {"name": member.name, "type": member.type, "count": member.count, "doc": member.doc}
-            for member in record.members
-        ],
-        "doc": record.doc,
-    }
-
-
-def _enumeration(kind: type[enum.IntEnum]) -> dict[str, Any]:
-    values = {member.name: int(member) for member in kind}
-    return {"kind": "enumeration", "name": kind.__name__, "values": values, "doc": enumeration_doc(kind)}
 
 
 def _host_operator(operator: HostOperator) -> dict[str, Any]:
     return {
-        "kind": "host operator",
-        "name": operator.name,
-        "code": operator.code,
-        "inputs": [
-            {"name": o.name, "types": list(o.types), "repeated": o.repeated, "doc": o.doc}
-            for o in operator.inputs
-        ],
-        "outputs": [{"name": o.name, "types": list(o.types), "doc": o.doc} for o in operator.outputs],
-        "attributes": [
-            {
-                "name": attribute.name,
-                "word": attribute.word.name,
-                "count": attribute.count,
-                "values": {m.name: int(m) for m in attribute.values} if attribute.values else None,
-                "least": attribute.least,
-                "greatest": attribute.greatest,
-                "doc": attribute.doc,
-            }
-            for attribute in operator.attributes
-        ],
-        "rules": [
-            {"condition": rule.condition, "text": rule.text, "dimensions": list(rule.dimensions)}
-            for rule in RULES[operator.name]
-        ],
+        **_facts(operator, "name code"),
+        "inputs": _all(operator.inputs, "name types repeated doc"),
+        "outputs": _all(operator.outputs, "name types doc"),
+        "attributes": [_attribute(attribute) for attribute in operator.attributes],
+        "rules": _all(RULES[operator.name], "condition text dimensions"),
         "doc": operator.doc,
     }
+
+
+def _attribute(attribute: Attribute) -> dict[str, Any]:
+    values = {member.name: int(member) for member in attribute.values} if attribute.values else None
+    return {**_facts(attribute, _ATTRIBUTE), "word": attribute.word.name, "values": values}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dlasim.errors import InputError, one_of, unknown
 from dlasim.isa.registers import Region
-from dlasim.sim.configuration.parameters import Form, MachineParameter
+from dlasim.sim.configuration.parameters import Better, Form, MachineParameter
 from dlasim.sim.configuration.sizes import UNLIMITED, parse_size
 from dlasim.system.fileio import parse_toml
 
@@ -46,7 +46,7 @@ def part_of(path: str) -> MachineParameter:
     """What is known of `memories.flash.bandwidth` or of `buses.axi`; its own check knows the range."""
     key = _key_of(path)
     form = Form.SIZE if path.endswith("_bytes") else Form.NUMBER
-    return MachineParameter(key.kind, key.kind(), form=form, may_be_unlimited=key.is_limit)
+    return MachineParameter(key.kind, key.kind(), form=form, may_be_unlimited=key.is_limit, better=key.better)
 
 
 def _key_of(path: str) -> Key:
@@ -219,23 +219,25 @@ def _regions(what: str, value: Any) -> list[str]:
 
 
 class Key(NamedTuple):
-    """A key of a memory: the type of its values, what checks one, and whether 0 is `unlimited`."""
+    """A key of a memory: the type of its values, what checks one, which are better, and whether 0 is
+    `unlimited`."""
 
     kind: type
     check: Callable[[str, Any], Any]
+    better: Better = Better.NEITHER
     is_limit: bool = False
 
 
 KEYS = {
-    "bandwidth": Key(float, _rate, is_limit=True),
-    "latency": Key(int, _whole(0, _MAX_CYCLES)),
-    "outstanding": Key(int, _whole(1, 255)),
-    "burst_bytes": Key(int, _whole(1, _MAX_BYTES)),
-    "burst_overhead": Key(int, _whole(0, _MAX_CYCLES)),
+    "bandwidth": Key(float, _rate, Better.MORE, is_limit=True),
+    "latency": Key(int, _whole(0, _MAX_CYCLES), Better.LESS),
+    "outstanding": Key(int, _whole(1, 255), Better.MORE),
+    "burst_bytes": Key(int, _whole(1, _MAX_BYTES), Better.MORE),
+    "burst_overhead": Key(int, _whole(0, _MAX_CYCLES), Better.LESS),
     "bus": Key(str, _text),
-    "cpu_bandwidth": Key(float, _part),
-    "fetch_wait": Key(int, _whole(0, 10_000)),
+    "cpu_bandwidth": Key(float, _part, Better.LESS),
+    "fetch_wait": Key(int, _whole(0, 10_000), Better.LESS),
     "regions": Key(str, _regions),
     "energy": Key(str, _text),
 }
-_BUS = Key(float, _rate, is_limit=True)
+_BUS = Key(float, _rate, Better.MORE, is_limit=True)

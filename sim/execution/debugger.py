@@ -214,7 +214,7 @@ class Debugger:
         if self._step == len(self.program.steps):
             return
         step = self.program.steps[self._step]
-        if step.kind is StepKind.STREAM:
+        if step.is_stream:
             self._plan_from(self.program.streams[step.index].first_word)
 
     def _plan_from(self, word: int) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, counted, printable
-from dlasim.isa.file_records import Role, StepKind
+from dlasim.isa.file_records import Role
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
 from dlasim.sim.configuration.config import DlaConfig
@@ -149,6 +149,7 @@ class Simulation:
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
         self._host_operations: dict[int, HostOperation] = {}
         self._runs: list[Run] = []
+        self._is_preloaded = False
         self._repetition: Repetition | None = None
         self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append)
         self._load()
@@ -206,17 +207,19 @@ class Simulation:
         self._repetition, state = None, MachineState.of(self.dla)
         self._runs.clear()
         start = now = self.dla.now
-        self._write("QUEUE_READ", 0)
+        done = int(self._is_preloaded)  # of the streams
+        self._write("QUEUE_READ", sum(stream.words for stream in self.program.streams[:done]))
         result = Inference()
-        for step in self.program.steps:
+        for step in self.program.steps[done:]:
             now = self._step(step, now, result)
-        now = max(now, self._wait(len(self.program.streams), now))
+        now = max(now, self._wait(len(self.program.streams) - done, now))
         result.runs = [Run(r.start - start, r.first_word, r.plan, r.from_queue) for r in self._runs]
         result.host = [HostSpan(h.call, h.start - start, h.end - start) for h in result.host]
         result.doorbells = [(first - start, end - start) for first, end in result.doorbells]
         result.total_cycles = now - start
         self.dla.tick(now)
-        if not self._has_host:
+        preloads, self._is_preloaded = self.program.preloads and not done, self.program.preloads
+        if not self._has_host and not preloads:
             runs = tuple(result.runs)
             self._repetition = Repetition(state, self.dla.writes, runs, result.total_cycles)
         return result
@@ -257,7 +260,7 @@ class Simulation:
         self.dla.store(BY_NAME[register].address, REGISTER_BYTES, value)
 
     def _step(self, step: Step, now: int, result: Inference) -> int:
-        if step.kind is StepKind.STREAM:
+        if step.is_stream:
             stream = self.program.streams[step.index]
             if self.config.timing == "full" and self._has_host:
                 result.doorbells.append((now, now + DOORBELL_CYCLES))
@@ -265,7 +268,7 @@ class Simulation:
             self.dla.tick(now)
             self._write("DOORBELL", stream.first_word + stream.words)
             return now
-        now = self._wait(step.after_streams, now)
+        now = self._wait(max(step.after_streams - self._is_preloaded, 0), now)
         call = self.program.host_calls[step.index]
         end = now + call_cycles(self.program, call)
         result.host.append(HostSpan(step.index, now, end))
@@ -314,3 +317,10 @@ class Simulation:
         )
         self._host_operations[index] = HostOperation(call.code, call.attributes, inputs, outputs)
         return self._host_operations[index]
+
+
+def first_and_steady(program: Program, config: DlaConfig) -> tuple[Inference, Inference]:
+    """The first inference, which may load what stays in SRAM, and how later ones are; nothing is computed."""
+    simulation = Simulation(program, config, None)
+    first = simulation.run()
+    return first, simulation.run() if program.preloads else first

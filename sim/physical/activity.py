@@ -1,17 +1,28 @@
-"""What the operations of a stream do that takes energy, beyond the MACs and bytes of `sim/timing/cost.py`."""
+"""What the operations of a stream do that takes energy."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import SOFTMAX_PASSES, Unit
+from dlasim.isa.registers import Region
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.physical.memory_macros import port_bytes
 from dlasim.sim.programs.footprint import dma_prefix, product
-from dlasim.sim.programs.stream import Batches
+from dlasim.sim.programs.stream import Batches, DecodedStream
+from dlasim.sim.timing.cost import Costs
 from dlasim.sim.timing.output_stage import multiplications
+from dlasim.sim.timing.sram_words import stream_accesses
+from dlasim.sim.timing.timeline import Timeline
 
 NO_REGION = -1
+_REGIONS = max(Region) + 2  # with none
 RECIPROCAL_MULTIPLICATIONS = 7  # of OP_SOFTMAX for each pixel
 
 
@@ -43,3 +54,47 @@ def stream_activity(operations: int, batches: Batches) -> Activity:
             elif instruction.unit is Unit.VECTOR:
                 elements[chosen] = product(results, *(batch.pair("KERNEL") if instruction.has_window else ()))
     return Activity(requantizations, elements, pixels, regions)
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyCounts:
+    """What takes energy: of each operation, or of each group of operations. It does not depend on the size of
+    the SRAM, and the energy of a row is linear in all but its unit and region."""
+
+    unit: NDArray[np.int64]
+    region: NDArray[np.int64]
+    macs: NDArray[Any]
+    requantizations: NDArray[Any]
+    elements: NDArray[Any]
+    accesses: NDArray[Any]  # in which the bytes cross the SRAM's ports
+    work: NDArray[Any]  # cycles
+    weights: NDArray[Any]  # that the weight buffer gives: once for the pixels of a block
+    dma_bytes: NDArray[Any]
+    cycles: NDArray[Any]  # in which the unit runs
+
+    def rows(self) -> list[NDArray[Any]]:
+        """All that the energy is linear in."""
+        return [getattr(self, field.name) for field in fields(self)[2:]]
+
+
+def count_operations(
+    config: DlaConfig, stream: DecodedStream, costs: Costs, timeline: Timeline, count: int
+) -> EnergyCounts:
+    """The counts of each of the first `count` operations of a stream."""
+    activity = stream_activity(count, stream.batches(count))
+    unit, work = costs.unit[:count], costs.work[:count]
+    accesses = stream_accesses(config, stream.batches(count), costs.sram_bytes[:count], port_bytes(config))
+    block = np.clip(activity.pixels, 1, config.accumulators or None)
+    return EnergyCounts(
+        unit, activity.regions, costs.macs[:count], activity.requantizations, activity.elements, accesses,
+        work, work / block, costs.dma_bytes[:count], timeline.end - timeline.start,
+    )  # fmt: skip
+
+
+def grouped(counts: Sequence[EnergyCounts]) -> EnergyCounts:
+    """The sums of all operations of one unit and region."""
+    keys = np.concatenate([each.unit * _REGIONS + each.region - NO_REGION for each in counts])
+    columns = zip(*(each.rows() for each in counts), strict=True)
+    known, row_of = np.unique(keys, return_inverse=True)
+    sums = [np.bincount(row_of, np.concatenate(column), len(known)) for column in columns]
+    return EnergyCounts(known // _REGIONS, known % _REGIONS + NO_REGION, *sums)

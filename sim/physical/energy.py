@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,24 +17,16 @@ from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical import area, memory_macros
-from dlasim.sim.physical.activity import Activity, stream_activity
+from dlasim.sim.physical.activity import EnergyCounts, count_operations
 from dlasim.sim.physical.supply import Supply, supply_for
 from dlasim.sim.physical.technology import MemoryEnergy, Technology
+from dlasim.sim.reports.figure_parts import ENERGY_COMPONENTS
 from dlasim.sim.timing.memory_timing import memories_of, memory_numbers
 from dlasim.sim.timing.plan import Plan
-from dlasim.sim.timing.sram_words import stream_accesses
 
 _NANO = 1e-3  # nanojoules in a picojoule
 
 Energies = dict[str, NDArray[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Events:
-    """What each operation of a stream does, and in how many accesses its bytes cross the SRAM's ports."""
-
-    activity: Activity
-    accesses: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,66 +37,69 @@ class EnergyModel:
     config: DlaConfig
 
     @property
-    def port_bytes(self) -> int:
-        """Bytes of an access of the SRAM."""
-        return memory_macros.port_bytes(self.config)
-
-    @property
     def supply(self) -> Supply:
         """The supply at which the machine reaches its clock."""
         return supply_for(self.technology, self.config.clock_mhz)
 
-    def events(self, plan: Plan) -> Events:
-        """What the operations of a stream do that takes energy. It does not depend on the SRAM's size."""
-        count = plan.operations
-        crossed = plan.costs.sram_bytes[:count]
-        accesses = stream_accesses(self.config, plan.stream.batches(count), crossed, self.port_bytes)
-        return Events(stream_activity(count, plan.stream.batches(count)), accesses)
+    def counts(self, plan: Plan) -> EnergyCounts:
+        """What each operation of a stream does that takes energy."""
+        return count_operations(self.config, plan.stream, plan.costs, plan.timeline, plan.operations)
 
-    def operations(self, plan: Plan, events: Events | None = None) -> Energies:
-        """Picojoules of each operation of a stream, by component; `events` are its own, if they are known."""
-        costs, count = plan.costs, plan.operations
-        events = events or self.events(plan)
-        activity = events.activity
+    def operations(self, counts: EnergyCounts) -> Energies:
+        """Picojoules of each operation or group of operations, by component."""
         access = memory_macros.sram_access_pj(self.config, self.technology) * self.supply.energy
         return {
-            "mac": self._pj("mac_pj") * costs.macs[:count],
-            "requantization": self._pj("requantization_pj") * activity.requantizations,
-            "vector": self._pj("element_pj") * activity.elements,
-            "sram": access * events.accesses,
-            "buffers": self._buffers(plan, events),
-            "memory": self._per_byte()[costs.unit[:count], activity.regions] * costs.dma_bytes[:count],
-            "clock": self._clock(plan, activity.requantizations),
+            "mac": self._pj("mac_pj") * counts.macs,
+            "requantization": self._pj("requantization_pj") * counts.requantizations,
+            "vector": self._pj("element_pj") * counts.elements,
+            "sram": access * counts.accesses,
+            "buffers": self._buffers(counts),
+            "memory": self._per_byte()[counts.unit, counts.region] * counts.dma_bytes,
+            "clock": self._clock(counts),
         }
+
+    def inference(
+        self, counts: Sequence[EnergyCounts], cycles: int, dla_cycles: int, instructions: int
+    ) -> dict[str, float]:
+        """Nanojoules of an inference by component: of its operations, and of all its cycles, in some of which
+        streams run and the CPU executes instructions."""
+        parts = dict.fromkeys(ENERGY_COMPONENTS, 0.0)
+        for each in counts:
+            for name, energy in self.operations(each).items():
+                parts[name] += float(energy.sum()) * _NANO
+        parts["clock"] += self.control_clock_nj(dla_cycles)
+        parts["sram_leakage"] = self.leaked_nj(self.memory_leakage_mw(), cycles)
+        parts["logic_leakage"] = self.leaked_nj(self.logic_leakage_mw(), cycles)
+        parts["cpu"] = self.instructions_nj(instructions)
+        return parts
 
     def _pj(self, name: str) -> float:
         """Picojoules of an event at the machine's supply."""
         return self.technology.value(name) * self.supply.energy
 
-    def _buffers(self, plan: Plan, events: Events) -> NDArray[np.float64]:
-        """Picojoules of each operation's buffers. In each cycle of work the line buffer gives an input, and
+    def _buffers(self, counts: EnergyCounts) -> NDArray[np.float64]:
+        """Picojoules of the units' buffers. In each cycle of work the line buffer gives an input, and
         once for the pixels of a block the weight buffer gives weights. What crosses the SRAM's ports is
         written to a line buffer first."""
         found = memory_macros.macros(self.config)
-        unit, work = plan.costs.unit[: plan.operations], plan.costs.work[: plan.operations]
-        block = np.clip(events.activity.pixels, 1, self.config.accumulators or None)
-        counts = {
-            "mac_lines": np.where(unit == Unit.MAC, work + events.accesses, 0),
-            "vector_lines": np.where(unit == Unit.VECTOR, work + events.accesses, 0),
-            "weight_buffer": np.where(unit == Unit.MAC, work / block, 0),
+        unit, work = counts.unit, counts.work
+        uses = {
+            "mac_lines": np.where(unit == Unit.MAC, work + counts.accesses, 0),
+            "vector_lines": np.where(unit == Unit.VECTOR, work + counts.accesses, 0),
+            "weight_buffer": np.where(unit == Unit.MAC, counts.weights, 0),
             "accumulators": np.where(unit == Unit.MAC, 2 * work, 0),
         }
-        energies: NDArray[np.float64] = np.zeros(plan.operations)
-        for name in found.keys() & counts.keys():
-            energies = energies + found[name].access_pj(self.technology) * self.supply.energy * counts[name]
+        energies: NDArray[np.float64] = np.zeros(len(unit))
+        for name in found.keys() & uses.keys():
+            energies = energies + found[name].access_pj(self.technology) * self.supply.energy * uses[name]
         return energies
 
-    def _clock(self, plan: Plan, requantizations: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Picojoules of the flip-flops of each operation's unit while it runs. Registers behind an
-        accumulator have a clock only where a result passes, and of a lane's accumulators only one has it."""
-        unit = plan.costs.unit[: plan.operations]
-        passed = area.block_area("mac_result").flip_flops * np.where(unit == Unit.MAC, requantizations, 0)
-        clocked = self._flip_flops()[unit] * (plan.timeline.end - plan.timeline.start)
+    def _clock(self, counts: EnergyCounts) -> NDArray[np.float64]:
+        """Picojoules of the flip-flops of each unit while it runs. Registers behind an accumulator have a
+        clock only where a result passes, and of a lane's accumulators only one has it."""
+        behind_sums = area.block_area("mac_result").flip_flops
+        passed = behind_sums * np.where(counts.unit == Unit.MAC, counts.requantizations, 0)
+        clocked = self._flip_flops()[counts.unit] * counts.cycles
         energies: NDArray[np.float64] = self._pj("flip_flop_clock_pj") * (clocked + passed)
         return energies
 
@@ -157,6 +152,19 @@ class EnergyModel:
         """Nanojoules of a power in so many cycles: milliwatts times microseconds."""
         return milliwatts * cycles / self.supply.clock_mhz
 
+    def computing_pj(self) -> float:
+        """Picojoules of a cycle in which the MAC unit works: clock and leakage of the logic."""
+        clock = self._pj("flip_flop_clock_pj") * float(self._flip_flops()[Unit.MAC])
+        return clock + (self.control_clock_nj(1) + self.leaked_nj(self.logic_leakage_mw(), 1)) / _NANO
+
+    def byte_pj(self) -> list[float]:
+        """Picojoules of a byte that is read from each region, or written to it, if that takes more."""
+        return [float(energy) for energy in self._per_byte().max(axis=0)[:-1]]
+
+    def cpu_cycle_pj(self) -> float:
+        """Picojoules of a cycle in which the CPU executes an instruction."""
+        return (self.instructions_nj(1) + self.leaked_nj(self.logic_leakage_mw(), 1)) / _NANO
+
     def instructions_nj(self, count: int) -> float:
         """Nanojoules of instructions of the CPU."""
         return self._pj("instruction_pj") * count * _NANO
@@ -177,11 +185,6 @@ class EnergyModel:
             "cpu": constants["instruction_pj"].uncertainty,
         }
         return sum(shares[name] * energy for name, energy in energies.items())
-
-
-def total_nj(energies: Energies) -> dict[str, float]:
-    """Nanojoules of all operations, by component."""
-    return {name: float(energy.sum()) * _NANO for name, energy in energies.items()}
 
 
 def operation_nj(energies: Energies) -> NDArray[np.float64]:

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from dlasim.errors import printable
-from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, UNITS
 from dlasim.isa.program import Program
 from dlasim.sim.programs.checks import first_fault
@@ -93,7 +92,7 @@ def _executed(program: Program) -> Iterator[tuple[int, DecodedStream, int]]:
     sizes = {int(region): size for region, size in program.region_bytes.items()}
     file = reset_file()
     for step in program.steps:
-        if step.kind is not StepKind.STREAM:
+        if not step.is_stream:
             continue
         place = program.streams[step.index]
         words = program.commands[place.first_word : place.first_word + place.words]

@@ -14,11 +14,12 @@ from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Inference
-from dlasim.sim.physical.energy import Energies, EnergyModel, Events, operation_nj, total_nj
+from dlasim.sim.physical.activity import EnergyCounts
+from dlasim.sim.physical.energy import EnergyModel, operation_nj
 from dlasim.sim.physical.memory_macros import area_uncertainty_mm2, areas_mm2
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.programs.footprint import all_footprints
-from dlasim.sim.reports.figure_parts import ENERGY_COMPONENTS, KINDS
+from dlasim.sim.reports.figure_parts import KINDS
 from dlasim.sim.timing.accounting import Account, busy_cycles, compute_owner
 from dlasim.sim.timing.lower_bound import Bound, program_bound
 from dlasim.sim.timing.memory_timing import memories_of
@@ -73,10 +74,10 @@ class Measured:
     def _add_energy(self, layers: list[LayerCosts]) -> None:
         """What the operations of each layer take; the estimated CPU executes an instruction a cycle."""
         layer_of = self.program.layer_of_words()
-        for run, energies in zip(self.inference.runs, self._energies, strict=True):
+        for run, counts in zip(self.inference.runs, self._counts, strict=True):
             plan = run.plan
             numbers = layer_of[run.first_word :][plan.stream.positions[: plan.operations]]
-            sums = np.bincount(numbers + 1, operation_nj(energies), len(layers) + 1)
+            sums = np.bincount(numbers + 1, operation_nj(self._model.operations(counts)), len(layers) + 1)
             for layer, energy in zip(layers, sums[1:].tolist(), strict=True):
                 layer.energy_nj += energy
         for layer in layers:
@@ -88,36 +89,23 @@ class Measured:
         return EnergyModel(technology(self.config.technology), self.config)
 
     @cached_property
-    def _energies(self) -> list[Energies]:
-        """Of each run, the energies of its operations."""
-        runs = zip(self.inference.runs, self._events, strict=True)
-        return [self._model.operations(run.plan, events) for run, events in runs]
-
-    @cached_property
-    def _events(self) -> list[Events]:
+    def _counts(self) -> list[EnergyCounts]:
         """What the operations of each run do that takes energy."""
-        return [self._model.events(run.plan) for run in self.inference.runs]
+        return [self._model.counts(run.plan) for run in self.inference.runs]
 
     def with_sram(self, sram_bytes: int) -> Measured:
         """The same program on a machine with another size of SRAM, which changes the energy of its accesses
         and no more."""
         other = replace(self, config=self.config.replace(sram_bytes=sram_bytes))
-        vars(other)["_events"] = self._events  # where cached_property keeps it
+        vars(other)["_counts"] = self._counts  # where cached_property keeps it
         return other
 
     @cached_property
     def energy(self) -> dict[str, float]:
         """Nanojoules by component, their sum and how far that may be off."""
-        parts = dict.fromkeys(ENERGY_COMPONENTS, 0.0)
-        for energies in self._energies:
-            for name, energy in total_nj(energies).items():
-                parts[name] += energy
         executed = self.cpu_cycles if self.instructions is None else self.instructions
-        parts["clock"] += self._model.control_clock_nj(self.dla_cycles)
         model, cycles = self._model, self.inference.total_cycles
-        parts["sram_leakage"] = model.leaked_nj(model.memory_leakage_mw(), cycles)
-        parts["logic_leakage"] = model.leaked_nj(model.logic_leakage_mw(), cycles)
-        parts["cpu"] = model.instructions_nj(executed)
+        parts = model.inference(self._counts, cycles, self.dla_cycles, executed)
         return parts | {"total": sum(parts.values()), "uncertainty": model.uncertainty(parts)}
 
     @cached_property

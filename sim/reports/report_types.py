@@ -291,6 +291,9 @@ class Report(TypedDict):
     """The outputs of the program."""
     left_out: NotRequired[list[str]]
     """Conversions that `--io int8` leaves out; of a model."""
+    first_inference: NotRequired[dict[str, Any]]
+    """Cycles, energy_nj and dma_bytes of the inference that loads what `--weights keep` keeps; all other
+    figures are those of later ones."""
     warnings: NotRequired[list[str]]
     """What is suspicious."""
     command: NotRequired[str]
@@ -396,6 +399,8 @@ class SweepRow(TypedDict, total=False):
     tiling: str
     place: str
     io: str
+    objective: str
+    weights: str
     dla_ops: str
     status: str
     reason: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +23,30 @@ from dlasim.sim.timing.walk_columns import UnitOrder, WalkColumns, list_columns
 
 def program_cycles(program: Program, config: DlaConfig) -> int:
     """The total of `dlasim run --timing-only` for a program that the compiler has made: its streams are legal
-    and write every register they use."""
-    doorbell = DOORBELL_CYCLES if config.timing == "full" and program.host_calls else 0
+    and write every register they use. A preload has been done before."""
+    streams = [_walked(program, number, config).total for number in range(len(program.streams))]
+    return inference_cycles(program, config, streams)
+
+
+def inference_cycles(program: Program, config: DlaConfig, stream_cycles: Sequence[int]) -> int:
+    """The total of an inference whose streams take so many cycles."""
+    doorbell = doorbell_cycles(program, config)
     now = 0
     ends = [0]  # of the streams so far; they run one at a time
     for step in program.steps:
-        if step.kind is StepKind.STREAM:
+        if step.kind is StepKind.PRELOAD:
+            ends.append(0)
+        elif step.kind is StepKind.STREAM:
             now += doorbell
-            ends.append(max(now, ends[-1]) + _walked(program, step.index, config).total)
+            ends.append(max(now, ends[-1]) + stream_cycles[step.index])
         else:
             now = max(now, ends[step.after_streams]) + call_cycles(program, program.host_calls[step.index])
     return max(now, ends[-1])
+
+
+def doorbell_cycles(program: Program, config: DlaConfig) -> int:
+    """What the CPU takes to start a stream, where a program has any work for it."""
+    return DOORBELL_CYCLES if config.timing == "full" and program.host_calls else 0
 
 
 def computation_ends(program: Program, config: DlaConfig) -> NDArray[np.int64]:

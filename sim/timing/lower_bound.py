@@ -68,7 +68,8 @@ def find_bound(config: DlaConfig, work: NDArray[np.void], cpu_cycles: int = 0) -
             name, kind = instruction.mnemonic, (opcode, count, *sizes)
             if kind not in known:
                 costs = units[name] = units.get(name) or unit_costs(config, name)
-                known[kind] = _compute_cycles(costs, count, *sizes)
+                weights = prod(sizes) if unit is Unit.MAC else 0
+                known[kind] = _compute_cycles(costs, weights, count, *sizes)
             cycles[unit.name] += known[kind]
         elif config.timing == "macs" and unit is Unit.MAC:
             cycles[unit.name] += -(-count * prod(sizes) // config.pes)
@@ -171,15 +172,16 @@ def layer_bounds(config: DlaConfig, work: Any, layers: int) -> list[Bound]:
     return [find_bound(config, work[work["layer"] == layer]) for layer in range(layers)]
 
 
-def _compute_cycles(unit: UnitCosts, *sizes: int) -> int:
-    """All results leave through the output stage; a pool may have none to scale. The SRAM's ports count
-    nothing: what crosses them depends on the tiles."""
+def _compute_cycles(unit: UnitCosts, weight_bytes: int, *sizes: int) -> int:
+    """All results leave through the output stage; a pool may have none to scale. However a layer is cut, its
+    weights and its results cross the SRAM's ports once or more often. What else does depends on the tiles."""
     pixels, taps, in_channels, channels = sizes
     turns = formulas.ceil_div(pixels, unit.pixel_rows * unit.pixel_columns)
     least = _least_mac_cycles(unit, pixels, taps, in_channels, channels)
     work = formulas.lane_cycles(_without_blocks(unit), turns, taps, in_channels, channels)
     output = formulas.output_cycles(pixels * channels, unit.result_cycles)
-    return max(unit.fill + max(work, output) + unit.drain, least)
+    ports = formulas.port_cycles(unit.port_rate, weight_bytes + pixels * channels)
+    return max(unit.fill + max(work, output, ports) + unit.drain, least)
 
 
 def _without_blocks(unit: UnitCosts) -> UnitCosts:

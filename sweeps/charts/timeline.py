@@ -14,7 +14,7 @@ from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import UNITS
 from dlasim.isa.program import Program
-from dlasim.sim.execution.runner import Inference, Simulation
+from dlasim.sim.execution.runner import Inference, first_and_steady
 from dlasim.sim.reports.lanes import CPU, lane_spans
 from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title
@@ -116,7 +116,7 @@ def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
         return prototype_inference(source.load(), values)
     config, options = resolve(values)
     program = lower_for(source.load(), config, options, with_constants=False).program
-    return program, Simulation(program, config, None).run()
+    return program, first_and_steady(program, config)[1]
 
 
 def _draw_lanes(

@@ -17,7 +17,7 @@ from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError
-from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.execution.runner import first_and_steady
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns, energy_digits
 from dlasim.sim.reports.measured import Measured
@@ -166,7 +166,7 @@ def timing_entry(
         entry, measured = known
         return choice.sufficient_sram_bytes, with_sram(entry, measured, config.sram_bytes), measured
     program = choice.lower(with_constants=False).program
-    measured = Measured(program, config, Simulation(program, config, None).run(), {})
+    measured = Measured(program, config, first_and_steady(program, config)[1], {})
     run_report = report_of(measured)
     entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
     memory.keep(choice.plan, entry, measured)

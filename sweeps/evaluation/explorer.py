@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from dlasim.arguments import checked
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.rows.row_table import RowTable
@@ -122,6 +123,7 @@ class Explorer:
     (True, [2, 2])
     """
 
+    @checked()
     def __init__(
         self,
         workload: Workload,

@@ -26,7 +26,7 @@ def prototype_report(network: UnplacedNetwork, values: Mapping[str, Any]) -> tup
     """The report of one inference, and the seconds that emulating it took, from reset to exit."""
     config, choices = resolve(values)
     program = lower_for(network, config, choices).program
-    options = HostOptions(cpu=values["cpu"])
+    options = HostOptions(cpu=values["cpu"], inferences=1 + program.preloads)
     prototype = Prototype(program, config, make_executor("auto"), options)
     inputs = noise(program.inputs, seed=0)
     runs = [prototype.run(inputs) for _ in range(_RUNS)]
@@ -38,7 +38,12 @@ def prototype_inference(network: UnplacedNetwork, values: Mapping[str, Any]) -> 
     """The program and what happened when during one inference of it."""
     config, choices = resolve(values)
     program = lower_for(network, config, choices).program
-    prototype = Prototype(program, config, make_executor("auto"), HostOptions(cpu=values["cpu"]))
+    prototype = Prototype(
+        program,
+        config,
+        make_executor("auto"),
+        HostOptions(cpu=values["cpu"], inferences=1 + program.preloads),
+    )
     return program, prototype.run(noise(program.inputs, seed=0)).inference
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from dlasim.arguments import checked
 from dlasim.errors import InputError, unknown
 from dlasim.rows import frames
 from dlasim.rows.row_table import html_table
@@ -36,8 +37,8 @@ _SHOWN_ROWS = 50
 _MAX_VALUE_LENGTH = 40
 TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "technology", "fusion",
-    "requant", "depthwise", "tiling", "place", "io", "dla_ops", "memories", "buses", "status", "reason",
-    "version", "key", "name", "operator", "kind", "unit", "outside", "verified", "rtl",
+    "requant", "depthwise", "tiling", "place", "io", "objective", "weights", "dla_ops", "memories", "buses",
+    "status", "reason", "version", "key", "name", "operator", "kind", "unit", "outside", "verified", "rtl",
 ))  # fmt: skip
 
 
@@ -56,6 +57,7 @@ class SweepResult:
     <Chart stacked; save(path) writes it as .png, .svg or .pdf>
     """
 
+    @checked()
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._parent: SweepResult | None = None  # kept alive because it may own the folder
@@ -113,12 +115,14 @@ class SweepResult:
         found._parent = self
         return found
 
+    @checked()
     def plot(self, kind: str | None = None, **settings: Any) -> Chart:
         """A chart, by default of the kind that suits the table; `dlasim plot --help` lists the kinds."""
         from dlasim.sweeps.charts import Chart, fitting_kind
 
         return Chart(self, kind or fitting_kind(self, settings.get("where")), settings)
 
+    @checked()
     def to_html(self, path: str | Path, where: str | None = None) -> Path:
         """Write an interactive page, one self-contained HTML file that works offline, by default of all
         points; returns its path."""
@@ -135,6 +139,7 @@ class SweepResult:
         part = f"<p>{self.partial}</p>" if self.partial else ""
         return part + html_table(rows) + (f"<p>… and {rest:,} more; .frame() has all</p>" if rest else "")
 
+    @checked()
     def rows(self, *columns: str) -> Iterator[dict[str, Any]]:
         """Iterate over the rows, with all columns or only these."""
         head, lines = read_csv(self.path)
@@ -142,10 +147,12 @@ class SweepResult:
         for line in lines:
             yield {name: self._cell(name, line[index]) for index, name in chosen}
 
+    @checked()
     def column(self, name: str) -> list[Any]:
         """The cells of one column."""
         return [row[name] for row in self.rows(name)]
 
+    @checked()
     def best(self, figure: str = "cycles_total") -> SweepRow | None:
         """The row with the smallest value of this figure."""
         if figure not in self.columns:
@@ -154,6 +161,7 @@ class SweepResult:
         found = min(known, key=lambda row: (row[figure], row["point"]), default=None)
         return cast("SweepRow | None", found)
 
+    @checked()
     def decide(self, limits: str | Sequence[str] = (), minimize: str | Sequence[str] = ()) -> Decision:
         """Which machine the table speaks for: `winner`, `front`, the limits that bind. With the goals of its
         study, and these.

@@ -160,14 +160,14 @@ def test_there_is_nothing_else() -> None:
             "pes must be a whole number (got array([ 64, 128]))",
         ),
         (lambda: dlasim.sweep(), "sweep needs a model or a study"),
-        (lambda: dlasim.sweep(5), "'5' is neither a file nor a built-in network"),  # type: ignore[arg-type]
+        (lambda: dlasim.sweep(5), "targets must be text, a path or a list of text or a path (got 5)"),  # type: ignore[arg-type]
         (
             lambda: dlasim.run("mnist", host="riscv", host_options={"device": []}),  # type: ignore[typeddict-unknown-key]
             "unknown host option 'device'; did you mean devices?",
         ),
         (
             lambda: dlasim.run("mnist", host="riscv", host_options={"devices": "device.py"}),  # type: ignore[typeddict-item]
-            "must be FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES] (got 'device.py')",
+            "devices must be a list of text (got 'device.py')",
         ),
         (
             lambda: dlasim.run("mnist", timing_only=True).plot("timeline", end="soon"),

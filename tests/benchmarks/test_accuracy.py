@@ -86,11 +86,22 @@ def test_the_pages_are_whole_and_every_model_of_the_zoo_is_exact() -> None:
 
 
 def test_pages_state_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures of the RTL, of queues and of their area: `make accuracy` puts them in."""
+    """Figures that follow from measured files and from areas: `make docs` puts them in."""
     statements = module(monkeypatch, "statements")
     for page in {page for page, _ in statements.STATEMENTS}:
         text = (ROOT / page).read_text(encoding="utf-8")
         assert statements.update(page, text) == text, page
+
+
+def test_a_statement_is_in_its_page_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of another table once got the figures of the table that has such a row, too."""
+    statements = module(monkeypatch, "statements")
+    row = "| mnist | {one} | {four} |"
+    assert (
+        statements._filled("| mnist | 1 | 2 |", row, {"one": "3", "four": "4"}, "page") == "| mnist | 3 | 4 |"
+    )
+    with pytest.raises(AssertionError, match="page has 2 times, not once"):
+        statements._filled("| mnist | 1 | 2 |\n| mnist | 3 | 4 |", row, {}, "page")
 
 
 def test_energy_is_of_the_order_that_gap9_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

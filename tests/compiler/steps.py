@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dlasim.isa.file_records import StepKind
 from dlasim.isa.program import Program
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import decode_stream
@@ -34,7 +33,7 @@ def missing_wait(program: Program) -> str:
     streams: list[list[Span]] = []
     file = reset_file()
     for step in program.steps:
-        if step.kind is StepKind.STREAM:
+        if step.is_stream:
             place = program.streams[step.index]
             words = program.commands[place.first_word : place.first_word + place.words]
             stream = decode_stream(words, file, program.requirement.fingerprint)

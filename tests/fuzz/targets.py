@@ -23,6 +23,7 @@ from dlasim.compiler_shim.onnx.onnx_import import read_onnx_model
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.tosa.tosa_import import read_tosa_model
 from dlasim.errors import RunError
 from dlasim.inputs import load_npy, noise, save_npy
 from dlasim.isa import container
@@ -112,6 +113,18 @@ def _damaged_onnx(random: Random, seeds: Sequence[bytes]) -> bytes:
     from tests.onnx.onnx_damage import damaged
 
     return damaged(random, seeds)
+
+
+def _damaged_tosa(random: Random, seeds: Sequence[bytes]) -> bytes:
+    from tests.tosa.tosa_damage import damaged
+
+    return damaged(random, seeds)
+
+
+def _tosa_seeds() -> Sequence[bytes]:
+    from tests.tosa.tosa_damage import seeds
+
+    return seeds()
 
 
 @cache
@@ -387,6 +400,12 @@ TARGETS = {
             _onnx_seeds,
             _through_file(".onnx", lambda path: _compile(read_onnx_model(path))),
             damage=_damaged_onnx,
+        ),
+        Target(
+            "tosa",
+            _tosa_seeds,
+            _through_file(".tosa", lambda path: _compile(read_tosa_model(path))),
+            damage=_damaged_tosa,
         ),
         Target("container", _program_seeds, _check_container),
         # Up to 20 errors of three lines each, with a line before and one after them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -165,6 +166,8 @@ def _steps(random: Random, streams: int, calls: int) -> tuple[Step, ...]:
     for kind in kinds:
         steps.append(Step(kind, count[kind], random.randint(0, count[StepKind.STREAM])))
         count[kind] += 1
+    if steps and steps[0].kind is StepKind.STREAM and random.randint(0, 3) == 0:
+        steps[0] = replace(steps[0], kind=StepKind.PRELOAD)
     return tuple(steps)
 
 

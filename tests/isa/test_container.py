@@ -136,7 +136,7 @@ def _patched(data: bytes, kind: Section | None, row: int, member: str, value: in
             1,
             "its stream 0 is empty or does not begin where the one before ends",
         ),
-        (Section.STEPS, 0, "kind", 2, "it has step 0 of unknown kind 2"),
+        (Section.STEPS, 0, "kind", 3, "it has step 0 of unknown kind 3"),
         (Section.STEPS, 0, "index", 1, "its step 0 runs stream 1, but stream 0 is next"),
         (Section.STEPS, 0, "after_streams", 1, "its step 0 waits for 1 streams, but fewer have started"),
         (Section.STEPS, 1, "after_streams", 2, "its step 1 waits for 2 streams, but fewer have started"),

@@ -53,6 +53,7 @@ ALONE = {
     "narrow sum": stream(codec.encode("OP_C_MAX"), **picture(30, 40, 4)),
     "bytes": stream(codec.encode("OP_C_MAX"), **picture(30, 40, 1)),
     "wide sum": stream(codec.encode("OP_E32_ADD"), **picture(16, 16, 8, 4)),
+    "sum of 16 bits": stream(codec.encode("OP_E16_ADD"), **picture(16, 16, 8, 4)),
     "product": stream(codec.encode("OP_E_MUL"), **picture(24, 16, 16)),
     "fill": stream(codec.encode("OP_FILL"), **picture(24, 32, 16)),
     "convolution": convolution("OP_CONV", 10, 12, 16, init=1, quant=1),

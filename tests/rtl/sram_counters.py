@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from dlasim.isa.instructions import UNITS, Extent, Unit
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.physical.energy import EnergyModel
-from dlasim.sim.physical.technology import technology
+from dlasim.sim.physical.memory_macros import port_bytes
 from dlasim.sim.programs.operation import Operation
 from dlasim.sim.timing.cost import unit_costs
 from dlasim.sim.timing.plan import Plan
@@ -33,7 +32,7 @@ def words(events: Events, plan: Plan) -> list[int]:
 
 def accesses(plan: Plan, config: DlaConfig) -> NDArray[np.float64]:
     """The simulator's words of each operation, as energy counts them."""
-    count, width = plan.operations, EnergyModel(technology("45nm"), config).port_bytes
+    count, width = plan.operations, port_bytes(config)
     return stream_accesses(config, plan.stream.batches(count), plan.costs.sram_bytes[:count], width)
 
 

@@ -12,7 +12,7 @@ from dlasim.isa.registers import COUNTERS, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical import area, memory_macros
 from dlasim.sim.physical.activity import Activity, stream_activity
-from dlasim.sim.physical.energy import EnergyModel, total_nj
+from dlasim.sim.physical.energy import Energies, EnergyModel
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing.plan import Plan, plan_stream
@@ -40,6 +40,12 @@ def plan_of(*operations: tuple[str, dict[str, int]], config: DlaConfig = CONFIG,
 def activity(plan: Plan) -> Activity:
     """What its operations do."""
     return stream_activity(plan.operations, plan.stream.batches(plan.operations))
+
+
+def energies(plan: Plan, model: EnergyModel | None = None) -> Energies:
+    """What its operations take."""
+    model = model or EnergyModel(technology("45nm"), CONFIG)
+    return model.operations(model.counts(plan))
 
 
 def test_a_convolution_counts_products_and_a_rescaling_for_each_result() -> None:
@@ -108,7 +114,7 @@ def test_the_counts_are_those_of_the_counters() -> None:
         ("OP_CONV", {}), ("OP_DMA_READ", {}), ("OP_MAT_MUL", {}), ("OP_DMA_WRITE", {}), **TRANSFERS
     )
     counted = dict(zip((name for name, _ in COUNTERS), plan.counters, strict=True))
-    found = total_nj(EnergyModel(technology("45nm"), CONFIG).operations(plan))
+    found = {name: energy.sum() / 1000 for name, energy in energies(plan).items()}
     assert counted["MACS"] > 0
     assert found["mac"] == pytest.approx(0.3e-3 * counted["MACS"])
     moved = counted["BYTES_READ"] + counted["BYTES_WRITTEN"]
@@ -130,9 +136,9 @@ def test_transfers_cost_by_memory_and_direction(tmp_path: Path) -> None:
     )
     plan = plan_of(("OP_DMA_READ", {}), ("OP_DMA_WRITE", {}), **TRANSFERS)
     model = EnergyModel(technology(str(file)), CONFIG)
-    assert model.operations(plan)["memory"].tolist() == [7 * 300, 11 * 50]
+    assert energies(plan, model)["memory"].tolist() == [7 * 300, 11 * 50]
     access = memory_macros.sram_access_pj(CONFIG, model.technology)
-    assert model.operations(plan)["sram"].tolist() == pytest.approx([access * 19, access * 4]), (
+    assert energies(plan, model)["sram"].tolist() == pytest.approx([access * 19, access * 4]), (
         "300 bytes in 19 words, and 50 in 4"
     )
 
@@ -141,7 +147,7 @@ def test_energies_are_counts_times_constants() -> None:
     plan = plan_of(
         ("OP_CONV", {"init": 1}), ("OP_E32_ADD", {}), IN2_ADDR=0, IN_PIXEL_STRIDE=12, IN_ROW_STRIDE=84
     )
-    found = EnergyModel(technology("45nm"), CONFIG).operations(plan)
+    found = energies(plan)
     assert found["mac"].tolist() == pytest.approx([0.3 * RESULTS * 54, 0])
     assert found["requantization"].tolist() == pytest.approx([3.4 * RESULTS, 0])
     assert found["vector"].tolist() == pytest.approx([0, 0.2 * RESULTS])
@@ -152,7 +158,7 @@ def test_the_clock_of_a_unit_runs_while_it_works() -> None:
     """By flip-flops of the synthesised blocks: 16 multipliers, of 4 lanes the accumulator and its input."""
     plan = plan_of(("OP_CONV", {}), ("OP_E32_ADD", {}), ("OP_DMA_READ", {}), **TRANSFERS, IN2_ADDR=0,
                    IN_PIXEL_STRIDE=12, IN_ROW_STRIDE=84)  # fmt: skip
-    found = EnergyModel(technology("45nm"), CONFIG).operations(plan)["clock"]
+    found = energies(plan)["clock"]
     cycles = plan.timeline.end - plan.timeline.start
     addresses = area.block_area("mac", INPUT_LANES=4, OUTPUT_LANES=4).flip_flops
     addresses += 221  # of results that leave
@@ -195,16 +201,16 @@ def test_buffers_give_an_input_each_cycle_and_weights_once_for_a_block() -> None
     assert plan.costs.work.tolist() == [steps * 30]
     technology_ = technology("45nm")
     model = EnergyModel(technology_, CONFIG.replace(accumulator_storage="flip-flops"))
-    accesses = model.events(plan).accesses
+    accesses = model.counts(plan).accesses
     lines = technology_.buffers.access(16 * 1024, 16) * (steps * 30 + accesses)
     weights = technology_.buffers.access(8 * 1024, 16) * steps
-    assert model.operations(plan)["buffers"] == pytest.approx(lines + weights)
+    assert energies(plan, model)["buffers"] == pytest.approx(lines + weights)
 
 
 def test_accumulators_in_a_memory_are_read_and_written_each_cycle() -> None:
     plan, bare = plan_of(("OP_CONV", {"init": 1})), CONFIG.replace(accumulator_storage="flip-flops")
     technology_ = technology("45nm")
-    less, more = (EnergyModel(technology_, config).operations(plan)["buffers"] for config in (bare, CONFIG))
+    less, more = (energies(plan, EnergyModel(technology_, config))["buffers"] for config in (bare, CONFIG))
     access = technology_.buffers.access(64 * 4 * 4, 4 * 4)  # 64 words of 4 lanes
     assert more - less == pytest.approx(2 * access * plan.costs.work)
 

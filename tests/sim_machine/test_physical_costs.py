@@ -134,7 +134,8 @@ def test_more_registers_take_more_energy_in_each_cycle_of_their_unit(name: str) 
     for config in machines(name):
         plan = plan_of(config)
         cycles = plan.timeline.end - plan.timeline.start
-        clock = EnergyModel(technology("45nm"), config).operations(plan)["clock"]
+        model = EnergyModel(technology("45nm"), config)
+        clock = model.operations(model.counts(plan))["clock"]
         power.append(clock / cycles)
     assert (power[1] > power[0]).any()
 
@@ -149,7 +150,7 @@ def test_a_faster_clock_takes_a_greater_supply_and_never_less_energy(name: str) 
         config = DlaConfig().replace(clock_mhz=clock)
         model, plan = EnergyModel(known, config), plan_of(config)
         milliwatts = model.memory_leakage_mw() + model.logic_leakage_mw()
-        used = sum(energy.sum() for energy in model.operations(plan).values()) / 1000
+        used = sum(energy.sum() for energy in model.operations(model.counts(plan)).values()) / 1000
         if model.supply.volts > known.value("least_supply_v"):
             energies.append(used + model.leaked_nj(milliwatts, plan.timeline.total))
     assert len(energies) >= 6

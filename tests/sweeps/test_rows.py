@@ -13,6 +13,9 @@ from dlasim import api
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
+from dlasim.isa.program import Program
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import Inference, first_and_steady
 from dlasim.sim.reports.figure_parts import KINDS
 from dlasim.sweeps.evaluation import evaluate
 from dlasim.sweeps.results.sweep_result import SweepResult, open_results
@@ -81,12 +84,11 @@ def test_a_plan_that_serves_several_sizes_is_simulated_once(
     """None of them has as much as the compiler can use, but the fastest plan takes less."""
     simulated = []
 
-    class Counted(evaluate.Simulation):
-        def run(self, *inputs: Any) -> Any:
-            simulated.append(self.config.sram_bytes)
-            return super().run(*inputs)
+    def counted(program: Program, config: DlaConfig) -> tuple[Inference, Inference]:
+        simulated.append(config.sram_bytes)
+        return first_and_steady(program, config)
 
-    monkeypatch.setattr(evaluate, "Simulation", Counted)
+    monkeypatch.setattr(evaluate, "first_and_steady", counted)
     path = tmp_path / "mnist.tflite"
     path.write_bytes(write_tflite(build_topology("mnist")))
     sizes = [size << 10 for size in (32, 40, 48)]

@@ -1,4 +1,4 @@
-"""The linker script and the C header, as text, from the memory map and the devices' register lists."""
+"""The linker script and C headers, from the memory map, the devices' registers and the launch block."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dlasim.vp.devices import clint, exit_device, memory_map, uart
 from dlasim.vp.devices.memory_map import AddressRange, DeviceRegister, MemoryMap
+from dlasim.vp.programs import launch
 from generators.written import prose
 
 _NOTICE = "Generated from dlasim/vp/devices/memory_map.py; edit that, not this."
@@ -71,4 +72,25 @@ def linker_script(board: MemoryMap | None = None) -> str:
         program_bytes=board.program.size_bytes,
         ram_base=board.ram.base,
         ram_bytes=board.ram.size_bytes,
+    )
+
+
+def launch_header() -> str:
+    """The header `dlasim_launch.h`."""
+    members = [f"    uint32_t {name}; /* {doc} */" for name, doc in launch.MEMBERS]
+    return "\n".join(
+        [
+            "/* What the loader tells the firmware. Generated from vp/programs/launch.py; edit that. */",
+            "#ifndef DLASIM_LAUNCH_H",
+            "#define DLASIM_LAUNCH_H",
+            "",
+            "#include <stdint.h>",
+            "",
+            "struct dlasim_launch {",
+            *members,
+            "};",
+            "",
+            "#endif",
+            "",
+        ]
     )

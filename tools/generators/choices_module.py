@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 Line = Callable[[str], None]
 '''
 _WIDTH = 106  # of a docstring
-_TEXTS: Mapping[str, str] = {name: text for _, name, _, text in COMPILE}
-_WORDS: Mapping[str, Any] = {name: kind for _, name, kind, _ in (*MACHINE, *COMPILE)}
+_TEXTS: Mapping[str, str] = {name: text for _, name, _, text, *_ in COMPILE}
+_WORDS: Mapping[str, Any] = {name: kind for _, name, kind, *_ in (*MACHINE, *COMPILE)}
 _STUDY_TEXTS = {
     "preset": "Predefined machines, or TOML files.",
     "host": "What simulates the CPU.",
@@ -141,7 +141,7 @@ def _quoted(word: Any) -> str:
 
 
 def _host_rows() -> Iterator[tuple[str, str, str]]:
-    texts = {name: (kind, text) for _, name, kind, text in (*FIRMWARE, *DEBUGGING)}
+    texts = {name: (kind, text) for _, name, kind, text, *_ in (*FIRMWARE, *DEBUGGING) if kind is not bool}
     parameters = signature(host_options).parameters.values()
     kinds = {parameter.name: str(parameter.annotation) for parameter in parameters}
     kinds |= {field.name: str(field.type) for field in fields(RunControl)}

@@ -15,7 +15,8 @@ _HEAD = """\
 
 `dlasim run` prints a summary, `--json` prints the report, and a [sweep](sweeps.md) has a row for each
 machine. All three take their figures from one table, `sim/reports/figures.py`; this page lists it. The
-report also has `schema`, `program`, `config`, `outputs` and `command`, which say what was run.
+report also has `schema`, `program`, `config`, `outputs` and `command`, which say what was run. `schema` is
+the version of the form, which [report.schema.json](report.schema.json) describes as a JSON schema.
 """
 _COLUMNS = ("`--json`", "column of a sweep", "printed as", "unit", "meaning")
 

@@ -9,6 +9,7 @@ from dlasim.compiler_shim.forms.dla_forms import RULES
 from dlasim.compiler_shim.onnx.onnx_import import HANDLERS, IN_REAL
 from dlasim.compiler_shim.operators.definition import OperatorDefinition, Trait
 from dlasim.compiler_shim.operators.table import OPERATORS
+from dlasim.compiler_shim.tosa.tosa_import import TOSA_HANDLERS
 from generators.written import prose
 
 _NOT_OPERATORS = {"BiasScale", "DequantizeLinear", "QuantizeLinear"}
@@ -25,6 +26,7 @@ def page() -> str:
         folded=", ".join(row.name for row in rows if not row.lower),
         onnx_integers=", ".join(sorted(HANDLERS.keys() - _NOT_OPERATORS)),
         onnx_floats=", ".join(sorted(IN_REAL)),
+        tosa=", ".join(sorted(TOSA_HANDLERS)),
         floats=", ".join(row.name for row in lowered if row.takes_floats),
     )
 

@@ -38,6 +38,12 @@ _MORE = {
         ("config", "dict[str, Any]", "the machine: every field of DlaConfig"),
         ("outputs", "list[OutputReport]", "the outputs of the program"),
         ("left_out", "NotRequired[list[str]]", "conversions that `--io int8` leaves out; of a model"),
+        (
+            "first_inference",
+            "NotRequired[dict[str, Any]]",
+            "cycles, energy_nj and dma_bytes of the inference that loads what `--weights keep` keeps; all "
+            "other figures are those of later ones",
+        ),
         ("warnings", "NotRequired[list[str]]", "what is suspicious"),
         ("command", "NotRequired[str]", "the command line that repeats it"),
         ("functions", "NotRequired[list[dict[str, Any]]]", f"what the firmware's functions took; {_BOARD}"),

@@ -29,7 +29,7 @@ class Submission(IntEnum):
     REGISTERS = 1  # operand registers and commands, one at a time
 
 
-_MEMBERS = (
+MEMBERS = (
     ("completion", "0: interrupts, 1: polling"),
     ("submission", "0: command queue, 1: register by register"),
     ("inferences", "how many to run, on the same inputs"),
@@ -37,7 +37,7 @@ _MEMBERS = (
     ("inputs", "address of region INPUTS"),
     ("outputs", "address of region OUTPUTS"),
 )
-SIZE_BYTES = 4 * len(_MEMBERS)
+SIZE_BYTES = 4 * len(MEMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +53,11 @@ class Launch:
 
     def to_bytes(self) -> bytes:
         """The block as it lies in flash."""
-        return struct.pack(f"<{len(_MEMBERS)}I", *(int(getattr(self, name)) for name, _ in _MEMBERS))
+        return struct.pack(f"<{len(MEMBERS)}I", *(int(getattr(self, name)) for name, _ in MEMBERS))
 
 
 def parse(data: bytes) -> Launch:
     """The block from flash."""
-    values = dict(zip((name for name, _ in _MEMBERS), struct.unpack(f"<{len(_MEMBERS)}I", data), strict=True))
+    values = dict(zip((name for name, _ in MEMBERS), struct.unpack(f"<{len(MEMBERS)}I", data), strict=True))
     completion, submission = Completion(values.pop("completion")), Submission(values.pop("submission"))
     return Launch(completion=completion, submission=submission, **values)
-
-
-def c_header() -> str:
-    """The header `dlasim_launch.h`."""
-    members = [f"    uint32_t {name}; /* {doc} */" for name, doc in _MEMBERS]
-    return "\n".join(
-        [
-            "/* What the loader tells the firmware. Generated from vp/programs/launch.py; edit that. */",
-            "#ifndef DLASIM_LAUNCH_H",
-            "#define DLASIM_LAUNCH_H",
-            "",
-            "#include <stdint.h>",
-            "",
-            "struct dlasim_launch {",
-            *members,
-            "};",
-            "",
-            "#endif",
-            "",
-        ]
-    )

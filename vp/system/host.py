@@ -156,7 +156,7 @@ class Prototype:
         observer = self.observer
         if observer is None or self.options.submission is Submission.QUEUE:
             return observer
-        words = iter(self.options.inferences * submitted_words(self.program, operations_only=True))
+        words = iter(self._submitted(operations_only=True))
         return lambda _, tell, sram: observer(next(words), tell, sram)
 
     @property
@@ -215,7 +215,7 @@ class Prototype:
         """The word of the program that faulted; of single commands, the last of so many that ran."""
         if self.options.submission is Submission.QUEUE:
             return fault.position
-        words = submitted_words(self.program)
+        words = self._submitted()
         return words[(runs - 1) % len(words)]
 
     def _figures(self, board: Board, device: DlaDevice, result: BoardResult) -> Prototyped:
@@ -254,11 +254,17 @@ class Prototype:
             device.rtl,
         )
 
+    def _submitted(self, operations_only: bool = False) -> list[int]:
+        """The words of all inferences; those after the first leave out a preload."""
+        words = submitted_words(self.program, operations_only=operations_only)
+        preload = self.program.streams[0].words if self.program.preloads else 0
+        return words + (self.options.inferences - 1) * [word for word in words if word >= preload]
+
     def _numbered(self, runs: list[Run]) -> list[Run]:
-        """Single commands by the words they are in the program's streams."""
+        """Single commands of the last inference by the words they are in the program's streams."""
         if self.options.submission is Submission.QUEUE:
             return runs
-        words = submitted_words(self.program)
+        words = self._submitted()[-len(runs) :]
         return [replace(run, first_word=word) for run, word in zip(runs, words, strict=True)]
 
 

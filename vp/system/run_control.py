@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dlasim.dataclass import dataclass
 from dlasim.vp.system.board import Board, Progress
@@ -18,7 +18,7 @@ class RunControl:
 
     max_instructions: int | None = None
     stuck_after_seconds: float = STUCK_AFTER_SECONDS  # a guest that only waits is ended; 0: never
-    devices: tuple[str, ...] = ()  # of the user's own, as `--device` has them
+    devices: Sequence[str] = ()  # of the user's own, as `--device` has them
     dla: str = "simulator"  # or rtl: the Verilated RTL behind the bus
     vcd: str | None = None  # where the RTL's waveforms go: .vcd or .fst
     log_functions: bool = False  # which function ran when, for a timeline

@@ -60,6 +60,14 @@ class PrefetchPlan:
 NO_PREFETCHES = PrefetchPlan({}, {})
 
 
+class KeptConstants(NamedTuple):
+    """Constants that stay in SRAM after the first inference: by step the address of each piece, and the bytes
+    that all take."""
+
+    addresses: Mapping[int, tuple[int, ...]]
+    size_bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class SramPlan:
     """A plan for a size of SRAM: the values that stay in it; for each DLA node its problem, tiling and buffer
@@ -74,6 +82,7 @@ class SramPlan:
     chains: Mapping[int, Chain]  # by first step
     inner: frozenset[int]  # values that only exist in stripes
     prefetches: PrefetchPlan = NO_PREFETCHES
+    kept: KeptConstants | None = None
 
     @property
     def addresses(self) -> Mapping[int, int]:
@@ -83,6 +92,11 @@ class SramPlan:
     @property
     def peak_bytes(self) -> int:
         """The most SRAM that is in use at a time."""
+        return self.working_bytes + (self.kept.size_bytes if self.kept is not None else 0)
+
+    @property
+    def working_bytes(self) -> int:
+        """The same without constants that stay."""
         return self.prefetches.peak_bytes or self.packed_bytes
 
     @property

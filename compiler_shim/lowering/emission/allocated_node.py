@@ -24,8 +24,9 @@ class AllocatedNode(NamedTuple):
     """A step of the network with its tiling, the locations of its operands, and the addresses of its buffers:
     for each of inputs, constants, accumulator and output one address per copy.
 
-    The first pieces of its constants are prefetched to `prefetch_addresses`. In a chain, what lies
-    between it and the next node is at `between_address`.
+    The first pieces of its constants are prefetched to `prefetch_addresses`; all are there from the first
+    inference on where it `keeps_constants`. In a chain, what lies between it and the next node is at
+    `between_address`.
     """
 
     step: int
@@ -35,6 +36,7 @@ class AllocatedNode(NamedTuple):
     buffers: tuple[tuple[int, ...], ...]
     prefetch_addresses: tuple[int, ...] = ()
     between_address: int = 0
+    keeps_constants: bool = False
 
     @property
     def passes(self) -> int:
@@ -77,7 +79,8 @@ class AllocatedNode(NamedTuple):
     def numbers(self, first_constant: int) -> list[int]:
         """The slots of its `Node`."""
         tile_shape = self.tile_shape
-        numbers = [self.step, first_constant, len(self.prefetch_addresses), self.between_address]
+        numbers = [self.step, first_constant, len(self.prefetch_addresses), int(self.keeps_constants)]
+        numbers.append(self.between_address)
         numbers += [
             tile_shape.rows,
             tile_shape.columns,

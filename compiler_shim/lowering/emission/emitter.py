@@ -80,6 +80,7 @@ class Emitter:
         self._placed: dict[int, tuple[AllocatedNode, int]] = {}  # by step, with the place of its constants
         self._shared: dict[tuple[object, ...], int] = {}  # places of constants
         self._addresses: list[int] = []  # of prefetched constants, by place
+        self._kept: list[Prefetch] = []
         self._known_places = 0  # of constants, that the routine has seen
         self._segment_rows: list[tuple[int, ...]] = []  # this and the following: of what waits
         self._stripe_rows: list[Rows] = []
@@ -90,14 +91,29 @@ class Emitter:
 
     def put(self, allocated: AllocatedNode) -> None:
         """A node that is to be emitted, or some of its constants ahead of it. Where none of them are
-        prefetched, it shares those of an earlier image of a batch."""
+        prefetched, or all are kept, it shares those of an earlier image of a batch."""
         shared, prefetched = allocated.shared, allocated.prefetch_addresses
-        place = self._shared.get(shared) if shared and not prefetched else None
+        place = self._shared.get(shared) if shared and self._may_share(allocated) else None
         if place is None:
             place = len(self._addresses)
             self._addresses += [*prefetched, *[0] * (allocated.pieces - len(prefetched))]
+            if allocated.keeps_constants:
+                self._kept.append(Prefetch(allocated.step, 0, 0, allocated.pieces))
+                self._note_shared(allocated, place)
         self._placed[allocated.step] = allocated, place
         self._nodes.write(allocated.step, allocated.numbers(place))
+
+    @staticmethod
+    def _may_share(allocated: AllocatedNode) -> bool:
+        return allocated.keeps_constants or not allocated.prefetch_addresses
+
+    def _note_shared(self, allocated: AllocatedNode, place: int) -> None:
+        if allocated.shared:
+            self._shared[allocated.shared] = place
+
+    def preload(self) -> None:
+        """Load all constants that stay in SRAM."""
+        self._add_segment((), 1, 0, 1, self._kept)
 
     def node(self, step: int, tasks: int, loads: Sequence[Prefetch] = ()) -> None:
         """All tasks of a node, and between them loads for later tasks."""
@@ -160,9 +176,7 @@ class Emitter:
     ) -> None:
         """Let a segment wait. A task is no more than so many operations, loads for later tasks apart."""
         for step in steps:
-            allocated, place = self._placed[step]
-            if allocated.shared:
-                self._shared[allocated.shared] = place
+            self._note_shared(*self._placed[step])
         self._steps += steps
         first, stripe, load = steps[0] if steps else 0, len(self._stripe_rows), len(self._load_rows)
         self._load_rows += loads

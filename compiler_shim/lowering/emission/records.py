@@ -158,13 +158,15 @@ class Node(Record):
     """A node as a plan has it: its tile shape, tensors and buffers, and how far the buffers are filled.
 
     Its pieces of constants have their places in `constant_offsets` and `prefetch_addresses` from
-    `first_constant` on. The first `prefetched` of them are loaded before their tasks. In a chain, what lies
-    between it and the next node is at `between_address`.
+    `first_constant` on. The first `prefetched` of them are loaded before their tasks, or all before the first
+    inference where it `keeps_constants`. In a chain, what lies between it and the next node is at
+    `between_address`.
     """
 
     step: int = 0
     first_constant: int = 0
     prefetched: int = 0
+    keeps_constants: int = 0
     between_address: int = 0
     tile_rows: int = 0
     tile_columns: int = 0
@@ -199,7 +201,7 @@ class Load(Record):
 
 @record
 class EmittedSegment(Record):
-    """A node or a chain of several, from `step` on; without any, the end of the stream.
+    """A node or a chain of several, from `step` on; without any, loads alone, or else the end of the stream.
 
     A chain is computed in `groups` of channels, or in stripes where that is 0: `first_stripe` is the first of
     their rows. `operations` are the most that a task takes, with all loads for later tasks.

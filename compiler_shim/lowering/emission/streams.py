@@ -66,7 +66,8 @@ def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
 @routine
 def _segment_task(stream: StreamBuilder, segment: EmittedSegment, task: int) -> None:
     if segment.nodes == 0:
-        _end(stream)
+        if segment.loads == 0:
+            _end(stream)
     elif segment.nodes == 1:
         _tile(stream, stream.nodes[segment.step], task)
     elif segment.groups:

@@ -238,6 +238,8 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
         return matrix.offset + tile.channel * matrix.line_bytes
     if not packed_bytes(tile.channels, depth, facts.weight_bytes, facts.record_bytes, facts.table_bytes):
         return 0
+    if node.keeps_constants:
+        return stream.prefetch_addresses[node.first_constant + _piece(stream, node, start)]
     if facts.table_bytes:
         set_box(box, 0, 0, 0, 0, 0, 0)
     else:
@@ -248,10 +250,18 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
         transfer(stream.load, 1, node.tensors[MATRIX_TENSOR], stream.second_box, address, facts.layer)
         write_operation(stream, stream.load)
     elif is_fresh:
-        passes = -(-facts.depth // node.tile_depth)
-        number = tile.channel // node.tile_channels * passes + start // node.tile_depth
-        load_piece(stream, node, number, address)
+        load_piece(stream, node, _piece(stream, node, start), address)
     return address
+
+
+@routine
+def _piece(stream: StreamBuilder, node: Node, start: int) -> int:
+    """The number of the piece of constants for the tile's channels, from an input channel on."""
+    facts = stream.facts[node.step]
+    if facts.table_bytes:
+        return 0
+    passes = -(-facts.depth // node.tile_depth)
+    return stream.tile.channel // node.tile_channels * passes + start // node.tile_depth
 
 
 @routine

@@ -12,6 +12,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
 from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     contention_both,
     load_beats,
+    priced,
     store_beats,
     task_traffic,
 )
@@ -261,7 +262,7 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
     else:
         busiest = max(max(compute, move_in + contention), max(stripes * store + store_contention, ports))
         busiest += lead
-    return busiest + store, read + written, tensors + waits
+    return busiest + store + priced(costs, read + written), read + written, tensors + waits
 
 
 STRIPES = Routine(cut_stripes, "stripes")

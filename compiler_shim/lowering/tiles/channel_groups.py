@@ -16,7 +16,7 @@ from dlasim.compiler_shim.lowering.segments.chains import ChainLayout, ChainTili
 from dlasim.compiler_shim.lowering.tiles.geometry import Geometry, TileShape
 from dlasim.compiler_shim.lowering.tiles.search import smaller_group
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, align
-from dlasim.compiler_shim.lowering.tiles.tile_costs import contention_both, task_traffic, work_cycles
+from dlasim.compiler_shim.lowering.tiles.tile_costs import contention_both, priced, task_traffic, work_cycles
 from dlasim.compiler_shim.lowering.tiles.tile_records import MachineCosts, Tile
 from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem
 from dlasim.compiler_shim.lowering.tiles.transfers import latency_cycles
@@ -163,7 +163,8 @@ def _estimate(problems: Sequence[TilingProblem], layouts: _GroupLayouts, size: i
         port_cycles(costs.unit.port_rate, crossing),
     )
     cycles = loads.first + max(costs.bus.latency, costs.constants.latency) + busiest + store
-    return ChainTiling(layouts, size, cycles, loads.read_bytes + written, loads.tensor_cycles)
+    moved_bytes = loads.read_bytes + written
+    return ChainTiling(layouts, size, cycles + priced(costs, moved_bytes), moved_bytes, loads.tensor_cycles)
 
 
 class _Loads(NamedTuple):

@@ -22,11 +22,13 @@ Buffers = tuple[tuple[int, int], ...]
 
 
 class InSram(NamedTuple):
-    """Which of a node's tensors stay in SRAM; the others are in system memory."""
+    """Which of a node's tensors stay in SRAM, and whether its constants are there from the first inference
+    on; the others are in system memory."""
 
     inputs: tuple[bool, ...]
     output: bool
     matrix: bool = False
+    constants: bool = False
 
 
 class TileShape(NamedTuple):
@@ -108,6 +110,7 @@ class Geometry:
             table_bytes=shape.table_bytes,
             has_matrix=int(shape.has_matrix),
             is_matrix_in_sram=int(in_sram.matrix),
+            keeps_constants=int(in_sram.constants),
             input_height=in_shape[0],
             input_width=in_shape[1],
             input_pixel_stride=first_pixel,
@@ -140,7 +143,7 @@ class Geometry:
         self.most = _most(sizes, prod(in_shape) * shape.in_element_bytes)
 
     def constant_bytes(self, channels: int, depth: int) -> int:
-        """Bytes of the weights, records and table of a group of output channels, as they are packed."""
+        """Bytes that are loaded of the weights, records and table of a group of output channels."""
         return tile_buffers.constant_bytes(self.sizes, channels, depth)
 
     def buffers(self, tile_shape: TileShape) -> Buffers:

@@ -16,7 +16,13 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     spatial_tiles,
     sram_bytes,
 )
-from dlasim.compiler_shim.lowering.tiles.tile_costs import describe_costs, estimate, least_cycles
+from dlasim.compiler_shim.lowering.tiles.tile_costs import (
+    describe_costs,
+    estimate,
+    least_bytes,
+    least_cycles,
+    priced,
+)
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     BufferSizes,
     ChannelGroup,
@@ -77,12 +83,13 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
     buffer may hold the whole input of one."""
     depth, before = sizes.depth, 0
     work = least_cycles(sizes, machine)
+    near = work + work // MAX_OVERHEAD_PART + priced(machine, least_bytes(sizes))
     while depth:
         _find_sufficient_bytes(sizes, machine, found, depth)
         _cut_all(sizes, machine, found, depth, budget)
         if found.tasks and found.cycles == before and not _may_be_kept(sizes, machine, depth):
             return
-        if found.tasks and found.cycles <= work + work // MAX_OVERHEAD_PART:
+        if found.tasks and found.cycles <= near:
             return
         before = found.cycles if found.tasks else 0
         depth = half(depth) if depth > 1 and not sizes.is_matrix_in_sram else 0

@@ -33,7 +33,9 @@ def packed_bytes(channels: int, depth: int, weight_bytes: int, record_bytes: int
 
 @routine
 def constant_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
-    """Bytes of the constants of a group of output channels, as they are packed."""
+    """Bytes that are loaded of the constants of a group of output channels, as they are packed."""
+    if sizes.keeps_constants:
+        return 0
     return packed_bytes(channels, depth, sizes.loaded_weight_bytes, sizes.record_bytes, sizes.table_bytes)
 
 

@@ -9,6 +9,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     ACCUMULATOR_BYTES,
     DOUBLE,
     DOUBLE_TENSORS,
+    constant_bytes,
     extent,
     load_counts,
     spatial_tiles,
@@ -35,6 +36,7 @@ from dlasim.sim.timing.formulas import (
     transfer_beats,
 )
 
+PRICE_UNIT = 1 << 10  # in a cycle
 WHOLE = 1 << 10  # the share of a tile's traffic in a tile
 
 
@@ -70,11 +72,26 @@ def describe_costs(
 
 
 @routine
+def priced(machine: MachineCosts, moved_bytes: int) -> int:
+    """What bytes over the bus count beside their time."""
+    return moved_bytes * machine.byte_price // PRICE_UNIT
+
+
+@routine
 def least_cycles(sizes: NodeSizes, machine: MachineCosts) -> int:
     """Cycles of a whole node in its unit alone."""
     work = work_cycles(sizes, machine, sizes.channels, sizes.depth)
     results = sizes.height * sizes.width * sizes.channels
     return work + excess(output_cycles(results, machine.unit.result_cycles), work)
+
+
+@routine
+def least_bytes(sizes: NodeSizes) -> int:
+    """Bytes over the bus where each is moved once, the second input apart."""
+    inputs = sizes.input_height * sizes.input_width * sizes.input_bytes
+    inputs *= sizes.depth if sizes.is_dense else sizes.channels // sizes.multiplier
+    outputs = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
+    return inputs + outputs + constant_bytes(sizes, sizes.channels, sizes.depth)
 
 
 @routine
@@ -267,4 +284,4 @@ def estimate(
         else:
             busiest = max(compute, move_in + contention, move_out + store_contention, ports) + latency + start
         cycles = min(cycles, busiest + store)
-    return cycles, tasks, read
+    return cycles + priced(machine, read + tiles * output), tasks, read

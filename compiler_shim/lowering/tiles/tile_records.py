@@ -22,7 +22,8 @@ class NodeSizes(Record):
     and `output_bytes`: bytes to transfer for each channel of a pixel; 0 if the tensor stays in SRAM or does
     not exist. Element bytes do not depend on where a tensor is. Strides are in elements of the whole tensor;
     those of the second input are the matrix's if there is one. `loaded_weight_bytes`: `weight_bytes`, or 0
-    for a matrix in SRAM. `common`: greatest common divisor of stride and dilation.
+    for a matrix in SRAM. `keeps_constants`: whether weights, records and table stay there. `common`: greatest
+    common divisor of stride and dilation.
     """
 
     height: int = 0
@@ -39,6 +40,7 @@ class NodeSizes(Record):
     table_bytes: int = 0
     has_matrix: int = 0
     is_matrix_in_sram: int = 0
+    keeps_constants: int = 0
     input_height: int = 0
     input_width: int = 0
     input_pixel_stride: int = 0
@@ -78,7 +80,7 @@ class MachineCosts(Record):
     channel is an operation of its own. `task_cycles`, `channel_cycles`: cycles of a task in addition to its
     work, and of each of its channels. `assumes_overlap`: whether estimates assume that loads, computations
     and stores overlap perfectly. `assumes_prefetch`: whether they also assume that the first constants have
-    been prefetched.
+    been prefetched. `byte_price`: what a byte over the bus counts, in 1/1024 of a cycle, beside its time.
     """
 
     bus: BusCosts = member(BusCosts)
@@ -94,6 +96,7 @@ class MachineCosts(Record):
     channel_cycles: int = 0
     assumes_overlap: int = 0
     assumes_prefetch: int = 0
+    byte_price: int = 0
 
 
 @record

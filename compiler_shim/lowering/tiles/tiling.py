@@ -69,8 +69,13 @@ class CostAssumption(IntEnum):
 class MachineModel:
     """The cost model of a configuration: what the estimates of tilings need to know of it."""
 
-    def __init__(self, config: DlaConfig, assumption: CostAssumption = CostAssumption.NO_OVERLAP) -> None:
-        self.config, self.assumption = config, assumption
+    def __init__(
+        self,
+        config: DlaConfig,
+        assumption: CostAssumption = CostAssumption.NO_OVERLAP,
+        byte_price: int = 0,
+    ) -> None:
+        self.config, self.assumption, self.byte_price = config, assumption, byte_price
         self.assumes_overlap, self.assumes_prefetch = (
             assumption is not CostAssumption.NO_OVERLAP,
             assumption is CostAssumption.PREFETCHED,
@@ -94,6 +99,7 @@ class MachineModel:
             1, *(formulas.transfer_beats(memory, 1, 1) for memory in memories)
         )  # in a run of its own
         self.most_cycles_per_byte = ports * dearest_byte * max(1, *(memory.alone for memory in memories))
+        self.most_cycles_per_byte += byte_price
 
     def costs(self, node: DlaNode) -> MachineCosts:
         """What the routines read of it for nodes like this."""
@@ -115,6 +121,10 @@ class MachineModel:
     def load_cycles(self, size_bytes: int) -> int:
         """Cycles of a transfer of contiguous bytes of tensors."""
         return formulas.transfer_beats(self.bus, size_bytes, 1) + self.bus.latency
+
+    def load_cost(self, size_bytes: int) -> int:
+        """The same with the price of the bytes."""
+        return self.load_cycles(size_bytes) + self.byte_price * size_bytes // tile_costs.PRICE_UNIT
 
     def constants_cycles(self, size_bytes: int) -> int:
         """Cycles of a transfer of constants."""
@@ -149,6 +159,7 @@ class MachineModel:
             channel_cycles=channel,
             assumes_overlap=int(self.assumes_overlap),
             assumes_prefetch=int(self.assumes_prefetch),
+            byte_price=self.byte_price,
         )
 
 
@@ -182,6 +193,11 @@ class TilingProblem:
     def constants_cycles(self) -> int:
         """Cycles of loading all constants at once; 0 where estimates assume that they are prefetched."""
         return self.constants_load_cycles if self.constant_bytes and not self.machine.assumes_prefetch else 0
+
+    @cached_property
+    def constants_price(self) -> int:
+        """What the bytes of all constants count beside their time."""
+        return tile_costs.priced(self.machine_costs, self.constant_bytes)
 
     @cached_property
     def constants_load_cycles(self) -> int:

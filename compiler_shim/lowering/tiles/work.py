@@ -23,6 +23,12 @@ def list_work(network: PlacedNetwork) -> NDArray[np.void]:
     return np.array([*_computations(network), *_transfers(network)], WORK.dtype)
 
 
+def list_kept_work(network: PlacedNetwork) -> NDArray[np.void]:
+    """The same where weights, records and tables stay in SRAM, so that no inference must load them."""
+    computations = [row for row in _computations(network) if row[1] != _READ]
+    return np.array([*computations, *_transfers(network)], WORK.dtype)
+
+
 def _computations(network: PlacedNetwork) -> Iterator[_Row]:
     known: set[int] = set()  # constants: the images of a batch share them
     for node in network.nodes:

@@ -1,0 +1,1 @@
+"""TOSA files (`.tosa`), integer profile, to the graph of every model."""

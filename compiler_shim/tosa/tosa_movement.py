@@ -1,0 +1,215 @@
+"""Operators of TOSA that move elements, or choose among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter
+from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
+from dlasim.compiler_shim.tosa.tosa_schema import NEAREST
+from dlasim.compiler_shim.tosa.tosa_values import Array, TosaActivation, TosaConstant, UnplacedError
+
+_REDUCTIONS = {"REDUCE_MAX": "REDUCE_MAX", "REDUCE_MIN": "REDUCE_MIN", 
+               "REDUCE_ANY": "REDUCE_ANY", "REDUCE_ALL": "REDUCE_ALL"}  # fmt: skip
+
+
+def _move(
+    converter: TosaConverter,
+    operator: TosaOperator,
+    kind: str,
+    *others: int,
+    on_constant: Callable[[Array], Array] | None = None,
+    **options: Any,
+) -> None:
+    """An operator that moves the elements of its first input, whatever they stand for."""
+    value = converter.value(operator)
+    if isinstance(value, TosaConstant):
+        if on_constant is None:
+            raise UnplacedError("its input must not be constant")
+        converter.set(operator, TosaConstant(on_constant(value.data)))
+        return
+    if not isinstance(value, TosaActivation):
+        value = converter.activation(value, operator.inputs[0])
+    number = emitted(converter, kind, [value.number, *others], value, operator.outputs[0], **options)
+    converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
+
+
+def emitted(
+    converter: TosaConverter, kind: str, inputs: list[int], value: TosaActivation, name: str, **options: Any
+) -> int:
+    """An operator whose result has the type and scale of the tensor that holds a value."""
+    if value.dtype == "int8" or value.curve is not None:
+        return converter.emit(kind, inputs, converter.scale_of(value.number), name, **options)
+    return converter.compute(kind, inputs, value.dtype, name, **options)
+
+
+def reshape(converter: TosaConverter, operator: TosaOperator) -> None:
+    """RESHAPE."""
+    shape, value = tuple(converter.integers(operator, 1)), converter.value(operator)
+    if prod(shape) != prod(value.shape) or any(size < 1 for size in shape):
+        raise UnplacedError(f"{list(value.shape)} cannot be reshaped to {list(shape)[:8]}")
+    _move(converter, operator, "RESHAPE", on_constant=lambda data: data.reshape(shape), new_shape=shape)
+
+
+def transpose(converter: TosaConverter, operator: TosaOperator) -> None:
+    """TRANSPOSE."""
+    rank = len(converter.value(operator).shape)
+    order = converter.numbers(operator, "perms", rank)
+    if sorted(order) != list(range(rank)):
+        raise UnplacedError(f"its perms must be 0 to {rank - 1} (got {order})")
+    numbers = converter.list_of(operator.outputs[0], order)
+    _move(converter, operator, "TRANSPOSE", numbers, on_constant=lambda data: data.transpose(order))
+
+
+def identity(converter: TosaConverter, operator: TosaOperator) -> None:
+    """IDENTITY."""
+    converter.set(operator, converter.value(operator))
+
+
+def concatenation(converter: TosaConverter, operator: TosaOperator) -> None:
+    """CONCAT."""
+    values = [converter.value(operator, place) for place in range(len(operator.inputs))]
+    if not values or len({value.dtype for value in values}) > 1:
+        raise UnplacedError("its inputs must be of one type")
+    name = operator.outputs[0]
+    axis = converter.axis(operator, len(values[0].shape))
+    numbers = [converter.tensor(value, name) for value in values]
+    first = TosaActivation(numbers[0], values[0].shape, values[0].dtype)
+    if first.dtype == "int8":
+        scale = converter.scale_of(numbers[0])
+        numbers = [converter.seen(number, scale, name) for number in numbers]
+    number = emitted(converter, "CONCATENATION", numbers, first, name, axis=axis)
+    converter.set(operator, TosaActivation(number, converter.builder.shape(number), first.dtype))
+
+
+def pad(converter: TosaConverter, operator: TosaOperator) -> None:
+    """PAD."""
+    value, name = converter.activation(converter.value(operator), operator.inputs[0]), operator.outputs[0]
+    amounts, filler = converter.integers(operator, 1), converter.constant(operator, 2)
+    if len(amounts) != 2 * len(value.shape) or min(amounts, default=0) < 0 or filler.size != 1:
+        raise UnplacedError(f"its padding must be two numbers from 0 for each dimension (got {amounts[:16]})")
+    if filler.dtype.name != value.dtype:
+        raise UnplacedError(f"it pads {value.dtype} with {filler.dtype.name}")
+    is_int8 = value.dtype == "int8"
+    scale = converter.scale_of(value.number) if is_int8 else None
+    pads = converter.list_of(name, np.reshape(amounts, (-1, 2)).tolist())
+    inputs = [value.number, pads]
+    if scale is not None and int(filler.ravel()[0]) == scale.zero_point:
+        number = converter.emit("PAD", inputs, scale, name)
+    else:
+        inputs.append(converter.stored(f"{name}/filler", filler.reshape(1), scale))
+        number = emitted(converter, "PADV2", inputs, value, name)
+    converter.set(operator, TosaActivation(number, converter.builder.shape(number), value.dtype))
+
+
+def part(converter: TosaConverter, operator: TosaOperator) -> None:
+    """SLICE."""
+    begins, sizes = (converter.integers(operator, place) for place in (1, 2))
+    shape = converter.value(operator).shape
+    if not len(begins) == len(sizes) == len(shape) or any(
+        first < 0 or size < 1 or first + size > whole
+        for first, size, whole in zip(begins, sizes, shape, strict=False)
+    ):
+        raise UnplacedError(f"start {begins[:8]} and size {sizes[:8]} do not fit {list(shape)}")
+    name = operator.outputs[0]
+    box = tuple(slice(first, first + size) for first, size in zip(begins, sizes, strict=True))
+    numbers = [converter.list_of(name, row) for row in (begins, sizes)]
+    _move(converter, operator, "SLICE", *numbers, on_constant=lambda data: data[box])
+
+
+def reverse(converter: TosaConverter, operator: TosaOperator) -> None:
+    """REVERSE."""
+    axis = converter.axis(operator, len(converter.value(operator).shape))
+    numbers = converter.list_of(operator.outputs[0], [axis])
+    _move(converter, operator, "REVERSE_V2", numbers, on_constant=lambda data: np.flip(data, axis))
+
+
+def tile(converter: TosaConverter, operator: TosaOperator) -> None:
+    """TILE."""
+    times, shape = converter.integers(operator, 1), converter.value(operator).shape
+    if len(times) != len(shape) or not all(0 < number < 1 << 20 for number in times):
+        raise UnplacedError(f"its multiples {times[:8]} do not fit {list(shape)}")
+    numbers = converter.list_of(operator.outputs[0], times)
+    _move(converter, operator, "TILE", numbers, on_constant=lambda data: np.tile(data, times))
+
+
+def gather(converter: TosaConverter, operator: TosaOperator) -> None:
+    """GATHER: for each batch, rows at indices."""
+    value, indices = converter.value(operator), converter.value(operator, 1)
+    if len(value.shape) != 3 or len(indices.shape) != 2 or indices.dtype != "int32":
+        raise UnplacedError(f"shapes {list(value.shape)} and {list(indices.shape)} do not fit")
+    place = converter.tensor(indices, operator.inputs[1])
+    if isinstance(value, TosaConstant):
+        converter.values[operator.inputs[0]] = converter.activation(value, operator.inputs[0])
+    _move(converter, operator, "GATHER", place, axis=1, batch_dims=1)
+
+
+def reduction(converter: TosaConverter, operator: TosaOperator) -> None:
+    """REDUCE_MAX and the like."""
+    value = converter.activation(converter.value(operator), operator.inputs[0])
+    axis = converter.axis(operator, len(value.shape))
+    inputs = [value.number, converter.list_of(operator.outputs[0], [axis])]
+    kind, name = _REDUCTIONS[operator.kind], operator.outputs[0]
+    number = emitted(converter, kind, inputs, value, name, keep_dims=True)
+    converter.set(operator, TosaActivation(number, converter.builder.shape(number), value.dtype))
+
+
+def greatest(converter: TosaConverter, operator: TosaOperator) -> None:
+    """ARGMAX."""
+    value = converter.value(operator)
+    axis = converter.list_of(operator.outputs[0], [converter.axis(operator, len(value.shape))])
+    number = converter.compute(
+        "ARG_MAX", [converter.tensor(value, operator.inputs[0]), axis], "int32", operator.outputs[0]
+    )
+    converter.set(operator, TosaActivation(number, converter.builder.shape(number), "int32"))
+
+
+def resize(converter: TosaConverter, operator: TosaOperator) -> None:
+    """RESIZE to the nearest pixels: rows and columns that are picked."""
+    value = converter.value(operator)
+    if operator.attributes.get("mode") != NEAREST or not isinstance(value, TosaActivation):
+        raise UnplacedError("only NEAREST of what the network computes is supported")
+    scale, offset, border = (converter.integers(operator, place) for place in (1, 2, 3))
+    if len(value.shape) != 4 or [len(each) for each in (scale, offset, border)] != [4, 2, 2]:
+        raise UnplacedError("it must have an image, a scale of 4, an offset and a border of 2 numbers")
+    if min(scale) < 1 or max(scale) > 1 << 12:
+        raise UnplacedError(f"its scale must be from 1 to 4096 (got {scale})")
+    number, name = value.number, operator.outputs[0]
+    for place, axis in enumerate((1, 2)):
+        steps = scale[2 * place], scale[2 * place + 1]
+        picked = _nearest(value.shape[axis], steps, offset[place], border[place])
+        indices = converter.list_of(name, picked)
+        number = emitted(converter, "GATHER", [number, indices], value, name, axis=axis, batch_dims=0)
+    converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
+
+
+def _nearest(size: int, steps: tuple[int, int], offset: int, border: int) -> list[int]:
+    """The rows or columns of so many that the result's are nearest to."""
+    numerator, denominator = steps
+    count = ((size - 1) * numerator - offset + border) // denominator + 1
+    if not 0 < count < 1 << 15:
+        raise UnplacedError(f"it makes {count} rows or columns of {size}")
+    places = np.arange(count) * denominator + offset
+    whole = places // numerator
+    return list(np.clip(whole + (2 * (places - whole * numerator) >= numerator), 0, size - 1).tolist())
+
+
+MOVEMENT = {
+    **dict.fromkeys(_REDUCTIONS, reduction),
+    "ARGMAX": greatest,
+    "CONCAT": concatenation,
+    "GATHER": gather,
+    "IDENTITY": identity,
+    "PAD": pad,
+    "RESHAPE": reshape,
+    "RESIZE": resize,
+    "REVERSE": reverse,
+    "SLICE": part,
+    "TILE": tile,
+    "TRANSPOSE": transpose,
+}

@@ -1,0 +1,125 @@
+"""RESCALE of TOSA, and the factor with which the DLA rescales alike.
+
+TOSA multiplies by multiplier / 2^shift in 64 bits and rounds once, halves up; or twice, which is what
+TensorFlow Lite and the DLA do. Where a file rounds once and more than 31 bits are cut off, the DLA's
+multiplier has fewer bits. Both are step functions of the sum: they are equal if they are equal next to each
+step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.dataclass import dataclass
+from dlasim.sim.arithmetic.numerics import (
+    INT8_MAX,
+    INT8_MIN,
+    Integers,
+    quantize_multiplier,
+    requant,
+    single_rounding_multiplier,
+)
+
+Array = NDArray[Any]
+_ROUNDED_BITS = 31  # that the DLA's first rounding cuts off
+_NEIGHBOURS = np.arange(-3, 4)  # of a step, which are compared
+# Of a multiplier: one of these may hit all steps.
+_NUDGES = (1, -1, 2, -2, 3, -3, 4, -4, 6, -6, 8, -8, 12, -12, 16, -16)
+
+
+@dataclass(frozen=True, slots=True)
+class Rescaling:
+    """A RESCALE: one multiplier and shift, or one for each index of the last dimension."""
+
+    multipliers: Integers
+    shifts: Integers
+    is_double: bool
+    input_zero_point: int
+    zero_point: int
+    dtype: str
+
+    @property
+    def is_single_factor(self) -> bool:
+        """Whether all elements have one factor."""
+        return self.multipliers.size == 1
+
+    @property
+    def real(self) -> NDArray[np.float64]:
+        """The factors, exactly."""
+        return np.ldexp(self.multipliers.astype(np.float64), -self.shifts)
+
+    def of(self, values: Array) -> Integers:
+        """What it makes of numbers."""
+        limits = np.iinfo(self.dtype)
+        wide = np.asarray(values, np.int64) - self.input_zero_point
+        found = scaled(wide, self.multipliers, self.shifts, self.is_double) + self.zero_point
+        return np.clip(found, int(limits.min), int(limits.max))
+
+
+def scaled(values: Integers, multipliers: Integers, shifts: Integers, is_double: bool) -> Integers:
+    """values * multiplier / 2^shift, rounded as TOSA does."""
+    halves = np.int64(1) << (shifts - 1)
+    if is_double:
+        first = np.where(shifts > _ROUNDED_BITS, np.int64(1) << (_ROUNDED_BITS - 1), 0)
+        halves = halves + np.where(values >= 0, first, -first)
+    result: Integers = (values * multipliers + halves) >> shifts
+    return result
+
+
+def nearest_factors(
+    rescaling: Rescaling, low: Integers, high: Integers, rounds_once: bool, unit: int = 1
+) -> tuple[list[float], bool]:
+    """The factors with which a graph rescales sums from `low` to `high` of each channel to int8, and whether
+    that is exactly as TOSA does. Sums are multiples of a unit."""
+    count = max(rescaling.multipliers.size, low.size)
+    columns = (rescaling.multipliers, rescaling.shifts, low, high)
+    rows = zip(*(np.broadcast_to(column, (count,)).tolist() for column in columns), strict=True)
+    found = [
+        _channel(rescaling, multiplier, shift, least, most, rounds_once, unit)
+        for multiplier, shift, least, most in rows
+    ]
+    factors = [factor for factor, _ in found]
+    return factors[:1] if rescaling.is_single_factor else factors, all(exact for _, exact in found)
+
+
+def _channel(
+    rescaling: Rescaling, multiplier: int, shift: int, low: int, high: int, rounds_once: bool, unit: int
+) -> tuple[float, bool]:
+    factor = float(np.ldexp(np.float64(multiplier), -shift))
+    points = _points(rescaling, factor * unit, low // unit, high // unit) * unit
+    exact = scaled(points, np.array(multiplier), np.array(shift), rescaling.is_double)
+    expected = _limited(exact, rescaling.zero_point)
+    for candidate in nudged(factor, rounds_once):
+        pair = graph_multiplier(candidate, rounds_once)
+        fits = pair[1] <= 0 or max(-low, high) << pair[1] < 1 << 31
+        if fits and np.array_equal(_limited(requant(points, *pair), rescaling.zero_point), expected):
+            return candidate, True
+    return factor, False
+
+
+def graph_multiplier(factor: float, rounds_once: bool) -> tuple[int, int]:
+    """The multiplier and shift that a graph makes of a factor."""
+    return single_rounding_multiplier(factor) if rounds_once else quantize_multiplier(factor)
+
+
+def nudged(factor: float, rounds_once: bool) -> list[float]:
+    """Factors near to one, of which another may hit all steps that the one does not."""
+    multiplier, shift = graph_multiplier(factor, rounds_once)
+    near = (float(np.ldexp(multiplier + nudge, shift - 31)) for nudge in _NUDGES)
+    return [factor, *(candidate for candidate in near if candidate > 0)]
+
+
+def _points(rescaling: Rescaling, factor: float, low: int, high: int) -> Integers:
+    """The ends, and the sums around each at which the result becomes one more."""
+    steps = np.arange(INT8_MIN, INT8_MAX + 2) - rescaling.zero_point - 0.5
+    with np.errstate(all="ignore"):
+        places = np.nan_to_num(np.ceil(steps / factor)).clip(-(2.0**40), 2.0**40).astype(np.int64)
+    around = (places[:, None] + _NEIGHBOURS).ravel()
+    return np.unique(np.clip(np.append(around, (low, high)), low, high))
+
+
+def _limited(values: Integers, zero_point: int) -> Integers:
+    return np.clip(values + zero_point, INT8_MIN, INT8_MAX)
