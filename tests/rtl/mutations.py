@@ -80,7 +80,7 @@ MUTATIONS = (
     Mutation("half of a place", "dla_vector_lane.sv", "half = rounds || is_sigmoid ?", "half = rounds ?"),
     Mutation("sign of a place", "dla_vector_lane.sv", "is_sigmoid && place < 0 ?", "1'b0 ?"),
     Mutation("places beyond the table", "dla_vector_lane.sv", "entry >= LAST_ENTRY", "entry > LAST_ENTRY"),
-    Mutation("rounding of tanh", "dla_vector_lane.sv", "32'sd127 - found", "32'sd0 - total"),
+    Mutation("rounding of tanh", "dla_vector_lane.sv", "32'sd127 - found", "32'sd0 - found"),
     Mutation("leaky ReLU", "dla_vector_lane.sv",
              "OPCODE_OP_ACT_LRELU && value < 0", "OPCODE_OP_ACT_LRELU && value > 0"),
     Mutation("zero point of a mean", "dla_vector_lane.sv",
