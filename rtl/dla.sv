@@ -11,6 +11,7 @@ module dla
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned SRAM_BANDWIDTH = 0,  // of each port and bank; 0: no limit
     parameter int unsigned SRAM_PORTS = 4,
+    parameter int unsigned SRAM_DMA_PORTS = 0,  // of its own for each direction of the DMA
     parameter int unsigned SRAM_BANKS = 8,
     parameter int unsigned LINE_BUFFER_BYTES = 16384,  // of MAC and of VECTOR; 0: no limit
     parameter int unsigned WEIGHT_BUFFER_BYTES = 8192,
@@ -28,6 +29,7 @@ module dla
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,
     parameter int unsigned QUEUE_DEPTH = 4,
+    parameter int unsigned COMPUTE_OVERLAP = 1,
     parameter int unsigned MAC_FILL = 4,
     parameter int unsigned MAC_DRAIN = 6,
     parameter int unsigned VECTOR_FILL = 2,
@@ -36,7 +38,8 @@ module dla
     // What follows: a beat is what one transfer alone moves in a cycle.
     parameter bit LIMITED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < DMA_BANDWIDTH,
     parameter int unsigned BUS_BYTES = LIMITED ? DMA_SHARED_BANDWIDTH : DMA_BANDWIDTH,
-    parameter int unsigned PORT_BYTES = SRAM_BANDWIDTH * (SRAM_PORTS < SRAM_BANKS ? SRAM_PORTS : SRAM_BANKS),
+    parameter int unsigned DMA_WORDS = SRAM_DMA_PORTS != 0 ? 1 : SRAM_PORTS,  // of a transfer in a cycle
+    parameter int unsigned PORT_BYTES = SRAM_BANDWIDTH * (DMA_WORDS < SRAM_BANKS ? DMA_WORDS : SRAM_BANKS),
     parameter int unsigned BEAT_BYTES = PORT_BYTES != 0 && PORT_BYTES < BUS_BYTES ? PORT_BYTES : BUS_BYTES
 ) (
     input logic clock,
@@ -93,6 +96,8 @@ module dla
   logic [31:0] region_base[REGION_COUNT], region_bytes[REGION_COUNT];
   operand_words_t operand_words;
   operand_file_t file;
+  products_t products;
+  merged_t merged;
   fault_t fault;
   logic [UNIT_COUNT-1:0] push, busy, done;
   logic [8:0] outstanding[UNIT_COUNT], remaining[UNIT_COUNT];
@@ -140,6 +145,7 @@ module dla
       .ISSUE_CYCLES(ISSUE_CYCLES),
       .CHECK_CYCLES(CHECK_CYCLES),
       .QUEUE_DEPTH(QUEUE_DEPTH),
+      .COMPUTE_OVERLAP(COMPUTE_OVERLAP),
       .FINGERPRINT(FINGERPRINT)
   ) issue (
       .clock,
@@ -159,6 +165,8 @@ module dla
       .words(operand_words),
       .push,
       .word,
+      .products,
+      .merged,
       .outstanding,
       .remaining,
       .running,
@@ -186,25 +194,31 @@ module dla
   typedef struct packed {
     logic [7:0] opcode;
     logic [FIELD_BITS-1:0] fields;
-    mac_operands_t operands;
+    mac_slot_t slot;
+    products_t products;
   } mac_operation_t;
   typedef struct packed {
     logic [7:0] opcode;
     logic [FIELD_BITS-1:0] fields;
-    vector_operands_t operands;
+    vector_slot_t slot;
+    walk_t walk;
   } vector_operation_t;
-  dma_operands_t dma_issued[2], dma_head[2];
+  typedef struct packed {
+    dma_slot_t slot;
+    merged_t merged;
+  } dma_operation_t;
+  dma_operation_t dma_issued[2], dma_head[2];
   mac_operation_t mac_issued, mac_head;
   vector_operation_t vector_issued, vector_head;
 
-  assign dma_issued[DMA_IN] = dma_in_operands(file);
-  assign dma_issued[DMA_OUT] = dma_out_operands(file);
-  assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], mac_operands(file)};
-  assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_operands(file)};
+  assign dma_issued[DMA_IN] = {dma_in_slot(file, PLACE), merged};
+  assign dma_issued[DMA_OUT] = {dma_out_slot(file, PLACE), merged};
+  assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], mac_slot(file, PLACE), products};
+  assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_slot(file, PLACE), products.walk};
 
   for (genvar d = 0; d < 2; d++) begin : dma_queue
     dla_queue #(
-        .WIDTH($bits(dma_operands_t)),
+        .WIDTH($bits(dma_operation_t)),
         .DEPTH(QUEUE_DEPTH)
     ) queue (
         .clock,
@@ -274,8 +288,9 @@ module dla
         .clock,
         .reset(restart),
         .valid(busy[d]),
-        .operands(dma_head[d]),
-        .region_base(region_base[dma_head[d].region[2:0]]),
+        .operands(dma_kept(dma_head[d].slot)),
+        .merged(dma_head[d].merged),
+        .region_base(region_base[dma_head[d].slot.region]),
         .room(bus_room[d]),
         .crossed(crossed[d]),
         .wants_bus(wants_bus[d]),
@@ -294,6 +309,9 @@ module dla
   request_t request[UNIT_COUNT][SLOTS];
   logic [31:0] crossed_bytes[UNIT_COUNT][SLOTS];
   logic [7:0] granted[UNIT_COUNT][SLOTS];
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic [31:0] next_word[UNIT_COUNT][SLOTS];  // not every stream looks at it
+  /* verilator lint_on UNUSEDSIGNAL */
   for (genvar d = 0; d < 2; d++) begin : dma_words
     if (SRAM_BANDWIDTH == 0) begin : free
       assign {bus_room[d], crossed[d]} = '1;
@@ -303,7 +321,7 @@ module dla
     end else begin : shared
       dla_dma_words #(
           .BANK_BYTES(SRAM_BANDWIDTH),
-          .PORTS(SRAM_PORTS),
+          .PORTS(DMA_WORDS),
           .BEAT_BYTES(BEAT_BYTES)
       ) carrier (
           .clock,
@@ -328,7 +346,7 @@ module dla
   if (SRAM_BANDWIDTH == 0) begin : no_ports
     for (genvar u = 0; u < UNIT_COUNT; u++) begin : unit
       for (genvar s = 0; s < SLOTS; s++) begin : slot
-        assign granted[u][s] = '0;
+        assign {granted[u][s], next_word[u][s]} = '0;
         logic unused;
         assign unused = &{1'b0, request[u][s]};
       end
@@ -337,6 +355,7 @@ module dla
     dla_ports #(
         .BANK_BYTES(SRAM_BANDWIDTH),
         .PORTS(SRAM_PORTS),
+        .OWN_PORTS(2 * SRAM_DMA_PORTS),
         .BANKS(SRAM_BANKS),
         .UNITS(UNIT_COUNT),
         .SLOTS(SLOTS)
@@ -344,7 +363,8 @@ module dla
         .clock,
         .reset(restart),
         .request,
-        .granted
+        .granted,
+        .next(next_word)
     );
   end
 
@@ -385,15 +405,16 @@ module dla
   logic mac_read, mac_finish_read, mac_write_wide, vector_read, vector_read_wide, vector_finish_read;
   logic vector_write_wide;
   logic [31:0] macs, mac_partial_address, mac_record_address;
-  logic [31:0] mac_input_address[INPUTS], mac_weight_address[PES], mac_partial[MAC_LANES], mac_bias[MAC_LANES];
-  logic [31:0] mac_multiplier[MAC_LANES], mac_shift[MAC_LANES], mac_result_address[MAC_LANES];
+  logic [31:0] mac_input_address, mac_weight_address, mac_filter_step, mac_result_address;
+  logic [$clog2(INPUTS+1)-1:0] mac_input_offset[INPUTS];
+  logic [31:0] mac_partial[MAC_LANES], mac_bias[MAC_LANES], mac_multiplier[MAC_LANES], mac_shift[MAC_LANES];
   logic [31:0] mac_result[MAC_LANES];
   logic [7:0] mac_input[INPUTS], mac_weight[PES];
   logic [MAC_LANES-1:0] mac_write;
   logic [31:0] vector_in_address, vector_in2_address, vector_record_address;
   logic [31:0] vector_in[VECTOR_LANES], vector_in2[VECTOR_LANES], vector_table_address[VECTOR_LANES];
   logic [31:0] vector_multiplier[VECTOR_LANES], vector_shift[VECTOR_LANES];
-  logic [31:0] vector_result_address[VECTOR_LANES], vector_result[VECTOR_LANES];
+  logic [31:0] vector_result_address, vector_result[VECTOR_LANES];
   logic [31:0] vector_table[VECTOR_LANES];
   logic [VECTOR_LANES-1:0] vector_write;
 
@@ -417,17 +438,21 @@ module dla
       .init(mac_head.fields[INIT_BITS-1:0]),
       .wide(mac_head.fields[OUT_LOW-INIT_LOW] == OUT_INT32),
       .by_channel(mac_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
-      .operands(mac_head.operands),
+      .operands(mac_kept(mac_head.slot)),
+      .products(mac_head.products),
       .done(done[MAC]),
       .waits(mac_waits),
       .request(request[MAC]),
       .crossed_bytes(crossed_bytes[MAC]),
       .granted(granted[MAC]),
+      .next_word(next_word[MAC]),
       .macs,
       .read(mac_read),
       .input_address(mac_input_address),
+      .input_offset(mac_input_offset),
       .input_data(mac_input),
       .weight_address(mac_weight_address),
+      .filter_step(mac_filter_step),
       .weight_data(mac_weight),
       .finish_read(mac_finish_read),
       .partial_address(mac_partial_address),
@@ -460,7 +485,8 @@ module dla
       .opcode(vector_head.opcode),
       .mode(vector_head.fields[MODE_LOW-INIT_LOW+:MODE_BITS]),
       .by_channel(vector_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
-      .operands(vector_head.operands),
+      .operands(vector_kept(vector_head.slot)),
+      .walk(vector_head.walk),
       .done(done[VECTOR]),
       .waits(vector_waits),
       .request(request[VECTOR]),
@@ -487,6 +513,7 @@ module dla
   dla_sram #(
       .BYTES(SRAM_BYTES),
       .INPUTS(INPUTS),
+      .INPUT_LANES(INPUT_LANES),
       .PES(PES),
       .MAC_LANES(MAC_LANES),
       .VECTOR_LANES(VECTOR_LANES),
@@ -495,8 +522,10 @@ module dla
       .clock,
       .mac_read,
       .mac_input_address,
+      .mac_input_offset,
       .mac_input,
       .mac_weight_address,
+      .mac_filter_step,
       .mac_weight,
       .mac_finish_read,
       .mac_partial_address,

@@ -1,12 +1,14 @@
 // The operand checks of an operation that is about to issue, from the registers as they are: an operand in a cycle, and
 // beside them the operation's steps by one multiplier and the remainder of its channels. After CYCLES the fault with the
-// lowest number is there, and the address that belongs to it.
+// lowest number is there, and the address that belongs to it; and the products that the units need, which the same
+// multipliers make where no operand takes them.
 //
 // A size beyond any memory counts as one that is just too large. One fault of the manual is not seen here: a pooling
 // window whose taps straddle the input without meeting it, which takes a dilation larger than the input.
 
 module dla_checks
   import dla_isa::*;
+  import dla_words::*;
 #(
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned CYCLES = 16  // no choice: what the steps below take
@@ -20,15 +22,17 @@ module dla_checks
     /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] region_bytes[REGION_COUNT],
     output fault_t fault,
-    output logic [31:0] address
+    output logic [31:0] address,
+    output products_t products,
+    output merged_t merged
 );
   // ------------------------------------------------------------------------------------------------ what is looked at
   // Operands by number: of several with the same fault the first is named. Windows are looked at in the same way.
   localparam logic [3:0] SYSTEM = 4'd0, TRANSFER = 4'd1, IN = 4'd2, IN2 = 4'd3, WEIGHT = 4'd4, ACC = 4'd5, PARAM = 4'd6,
-      LUT = 4'd7, OUT = 4'd8, WINDOW_ROWS = 4'd9, WINDOW_COLUMNS = 4'd10, NOTHING = 4'd15;
+      LUT = 4'd7, OUT = 4'd8, WINDOW_ROWS = 4'd9, WINDOW_COLUMNS = 4'd10, PADS = 4'd11, AREA = 4'd12, NOTHING = 4'd15;
   // The output is first, because others are compared with it; weights are last, when their size is known.
   localparam logic [3:0] ORDER[16] = '{OUT, SYSTEM, TRANSFER, IN, IN2, ACC, PARAM, LUT, WINDOW_ROWS, WINDOW_COLUMNS, WEIGHT,
-      NOTHING, NOTHING, NOTHING, NOTHING, NOTHING};
+      PADS, AREA, NOTHING, NOTHING, NOTHING};
   localparam int unsigned SIZE_BITS = 34, SUM_BITS = 36;  // of bytes, and of sums of them
   typedef logic [SUM_BITS-1:0] sum_t;
 
@@ -49,7 +53,7 @@ module dla_checks
   } box_t;
 
   logic [7:0] opcode;
-  logic is_in, is_out, is_pool;
+  logic is_in, is_out, is_transfer, is_pool;
   logic [31:0] most_region_bytes;
   /* verilator lint_off UNUSEDSIGNAL */
   dma_operands_t dma;  // of its region 3 bits matter
@@ -58,33 +62,34 @@ module dla_checks
   assign opcode = word[7:0];
   assign is_in = opcode == OPCODE_OP_DMA_READ;
   assign is_out = opcode == OPCODE_OP_DMA_WRITE;
+  assign is_transfer = is_in || is_out;
   assign is_pool = opcode == OPCODE_OP_POOL;
   assign dma = is_in ? dma_in_operands(file) : dma_out_operands(file);
   assign most_region_bytes = region_bytes[dma.region[2:0]];
   assign uses = operand_uses(word);
 
   // ------------------------------------------------------------- products of the operation: three cycles for each factor
-  // Channels of the output by those of the input and by taps are the bytes of weights; by pixels, the steps.
+  // Channels of the input by taps are the bytes of a filter, by channels of the output those of weights; by pixels, the
+  // steps. Of a transfer bytes of a run by runs and planes.
   localparam int unsigned STEP_BITS = 49;  // 2^48 are allowed
-  logic [STEP_BITS-1:0] steps, multiplied;
+  logic [STEP_BITS-1:0] steps, multiplied, first_factor;
   logic [STEP_BITS+11:0] product, low_product, high_product;
   logic [STEP_BITS+24:0] whole_product;
   logic [23:0] factor;
   logic [11:0] half_factor;
   logic [1:0] phase;
+  assign first_factor = is_transfer ? STEP_BITS'(dma.run_bytes) : sums_channels(opcode) ? STEP_BITS'(file.in_channels) : STEP_BITS'(1);
   always_comb begin
     factor = 24'd1;
     case (step[3:0])
-      4'd0, 4'd1, 4'd2: begin
-        if (sums_channels(opcode)) factor = file.in_channels[23:0];
-      end
-      4'd3, 4'd4, 4'd5: if (has_kernel(opcode)) factor = 24'(file.kernel.height);
-      4'd6, 4'd7, 4'd8: if (has_kernel(opcode)) factor = 24'(file.kernel.width);
+      4'd0, 4'd1, 4'd2: factor = is_transfer ? dma.runs[23:0] : has_kernel(opcode) ? 24'(file.kernel.height) : 24'd1;
+      4'd3, 4'd4, 4'd5: factor = is_transfer ? dma.planes[23:0] : has_kernel(opcode) ? 24'(file.kernel.width) : 24'd1;
+      4'd6, 4'd7, 4'd8: factor = file.out_channels[23:0];
       4'd9, 4'd10, 4'd11: factor = 24'(file.out_size.height);
       default: factor = 24'(file.out_size.width);
     endcase
     phase = 2'(32'(step[3:0]) % 3);
-    multiplied = step[3:0] == 0 ? STEP_BITS'(file.out_channels) : steps;
+    multiplied = step[3:0] == 0 ? first_factor : steps;
     half_factor = phase == 0 ? factor[11:0] : factor[23:12];
     product = (STEP_BITS + 12)'(multiplied) * (STEP_BITS + 12)'(half_factor);
     whole_product = {1'b0, high_product, 12'd0} + (STEP_BITS + 25)'(low_product);
@@ -92,24 +97,30 @@ module dla_checks
   always_ff @(posedge clock) begin
     if (phase == 0) low_product <= product;
     high_product <= product;
-    if (step == 0) steps <= STEP_BITS'(file.out_channels);
+    if (step == 0) steps <= first_factor;
     else if (phase == 2 && step < CYCLES - 1)
       steps <= whole_product[STEP_BITS+24:STEP_BITS] != 0 ? '1 : whole_product[STEP_BITS-1:0];
   end
 
-  // Two binary digits a cycle of the channels' quotient, of which only the remainder matters
-  logic [23:0] remainder, dividend, next_remainder;
+  // Two binary digits a cycle of the channels' quotient, which follow the dividend's from the right
+  logic [23:0] remainder, dividend, next_remainder, half_remainder;
   function automatic logic [23:0] after_digit(input logic [23:0] rest, input logic digit, input logic [23:0] divisor);
     logic [24:0] whole;
     whole = {rest, digit};
     return whole >= {1'b0, divisor} ? 24'(whole - {1'b0, divisor}) : whole[23:0];
   endfunction
-  assign next_remainder = after_digit(after_digit(remainder, dividend[23], file.in_channels[23:0]), dividend[22],
-      file.in_channels[23:0]);
+  function automatic logic fits_in(input logic [23:0] rest, input logic digit, input logic [23:0] divisor);
+    return {rest, digit} >= {1'b0, divisor};
+  endfunction
+  assign half_remainder = after_digit(remainder, dividend[23], file.in_channels[23:0]);
+  assign next_remainder = after_digit(half_remainder, dividend[22], file.in_channels[23:0]);
   always_ff @(posedge clock) begin
-    dividend <= step == 0 ? file.out_channels[23:0] : dividend << 2;
-    if (step == 0) remainder <= '0;
-    else if (step <= 12) remainder <= next_remainder;
+    if (step == 0) {remainder, dividend} <= {24'd0, file.out_channels[23:0]};
+    else if (step <= 12) begin
+      remainder <= next_remainder;
+      dividend <= {dividend[21:0], fits_in(remainder, dividend[23], file.in_channels[23:0]),
+                   fits_in(half_remainder, dividend[22], file.in_channels[23:0])};
+    end
   end
 
   // ------------------------------------------------------------------------------------------ first stage: an operand
@@ -137,13 +148,37 @@ module dla_checks
     return {number, is_pool, 3'b0, 32'(size), 24'(kernel), 32'(dilation), 24'(outputs), 32'(stride), SIZE_BITS'(pad)};
   endfunction
 
+  // Of an operation that computes, the places of a transfer's operands serve for products, as do further ones.
+  function automatic box_t factors(input logic [3:0] number, input logic [15:0] planes, input logic [31:0] plane_stride,
+                                   input logic [15:0] runs, input logic [31:0] run_stride);
+    return {number, 4'b0, 32'd0, 24'(planes) + 24'd1, plane_stride, 24'(runs) + 24'd1, run_stride, SIZE_BITS'(0)};
+  endfunction
+  /* verilator lint_off UNUSEDSIGNAL */
+  window_t windows;  // the output's size is the file's
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign windows = !has_kernel(opcode) ? each_pixel(file.out_size) : '{
+      in_size: file.in_size,
+      out_size: file.out_size,
+      kernel: file.kernel,
+      stride: file.stride,
+      dilation: file.dilation,
+      pad: file.pad
+  };
+
   always_comb begin
     case (step < CYCLES ? ORDER[step[3:0]] : NOTHING)
+      PADS: chosen = factors(PADS, windows.pad.top, file.in_row_stride, windows.pad.left, file.in_pixel_stride);
+      AREA: chosen = factors(AREA, file.out_size.height, 32'(file.out_size.width), '0, '0);
       SYSTEM:
-      chosen = {SYSTEM, is_in || is_out, 1'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
+      if (!is_transfer) chosen = factors(SYSTEM, windows.stride.height, file.in_row_stride, windows.stride.width, file.in_pixel_stride);
+      else
+      chosen = {SYSTEM, is_transfer, 1'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
                 24'(dma.runs), dma.run_stride, SIZE_BITS'(dma.run_bytes)};
       TRANSFER:
-      chosen = {TRANSFER, is_in || is_out, 1'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes), dma.plane_sram_stride,
+      if (!is_transfer)
+        chosen = factors(TRANSFER, windows.dilation.height, file.in_row_stride, windows.dilation.width, file.in_pixel_stride);
+      else
+      chosen = {TRANSFER, is_transfer, 1'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes), dma.plane_sram_stride,
                 24'(dma.runs), dma.run_sram_stride, SIZE_BITS'(dma.run_bytes)};
       IN: chosen = view(IN, uses.in, file.in_addr, file.in_pixel_stride, file.in_row_stride);
       IN2: chosen = view(IN2, uses.in2, file.in2_addr, file.in2_pixel_stride, file.in2_row_stride);
@@ -157,12 +192,12 @@ module dla_checks
                       uses.lut.wide ? SIZE_BITS'(EXPONENTIALS_BYTES) : SIZE_BITS'(TABLE_BYTES));
       OUT: chosen = view(OUT, uses.out, file.out_addr, file.out_pixel_stride, file.out_row_stride);
       WINDOW_ROWS:
-      chosen = window(WINDOW_ROWS, file.in_size.height, file.out_size.height, file.kernel.height, file.stride.height,
-                      file.dilation.height, file.pad.top);
+      chosen = window(WINDOW_ROWS, windows.in_size.height, file.out_size.height, windows.kernel.height,
+                      windows.stride.height, windows.dilation.height, windows.pad.top);
       WINDOW_COLUMNS:
-      chosen = window(WINDOW_COLUMNS, file.in_size.width, file.out_size.width, file.kernel.width, file.stride.width,
-                      file.dilation.width, file.pad.left);
-      default: chosen = '0;
+      chosen = window(WINDOW_COLUMNS, windows.in_size.width, file.out_size.width, windows.kernel.width,
+                      windows.stride.width, windows.dilation.width, windows.pad.left);
+      default: chosen = factors(NOTHING, '0, '0, '0, '0);
     endcase
   end
 
@@ -173,6 +208,45 @@ module dla_checks
     second <= first;
     planes_product <= (56'(first.planes) - 56'd1) * 56'(first.plane_stride);
     runs_product <= (56'(first.runs) - 56'd1) * 56'(first.run_stride);
+  end
+
+  // The bits of an address of the SRAM, and one more, as in the units.
+  localparam logic [31:0] PLACE = (32'd2 << $clog2(SRAM_BYTES)) - 1;
+  // Of an axis of windows: how far the last window is from the first, and a window's last tap from its first
+  function automatic logic [18:0] distance(input logic [55:0] far);
+    return far[55:17] != 0 ? 19'h20000 : far[18:0];
+  endfunction
+  logic [18:0] last_window, last_tap, last_reached;
+  logic [15:0] size_outside;
+  assign last_window = distance(runs_product);
+  assign last_tap = distance(planes_product);
+  assign last_reached = last_window + last_tap - 19'(second.run_bytes);
+  assign size_outside = second.address[15:0] - 16'd1;
+  always_ff @(posedge clock) begin
+    if (second.number == WINDOW_ROWS) begin
+      products.walk.span <= last_tap >= 19'hffff ? '1 : last_tap[15:0] + 16'd1;
+      products.walk.is_inside <= second.run_bytes == 0 && last_window <= 19'(size_outside);
+    end
+    if (second.number == WINDOW_COLUMNS) begin
+      products.walk.last_column <= last_reached < 19'(size_outside) ? last_reached[15:0] : size_outside;
+      if (second.run_bytes != 0 || last_window > 19'(size_outside)) products.walk.is_inside <= 1'b0;
+    end
+    case (second.number)
+      SYSTEM: {products.walk.row_step, products.walk.column_step} <= {planes_product[31:0] & PLACE, runs_product[31:0] & PLACE};
+      TRANSFER:
+      {products.walk.tap_row_step, products.walk.tap_column_step} <= {planes_product[31:0] & PLACE, runs_product[31:0] & PLACE};
+      PADS: products.walk.start <= (file.in_addr - planes_product[31:0] - runs_product[31:0]) & PLACE;
+      AREA: products.pixels <= planes_product[31:0] & PLACE;
+      default: ;
+    endcase
+    products.outputs_each <= 32'(dividend) & PLACE;
+    merged.runs_touch <= dma.runs == 1 || dma.run_stride == dma.run_bytes;
+    if (step == 3) begin
+      merged.planes_touch <= merged.runs_touch && (dma.planes == 1 || 49'(dma.plane_stride) == steps);
+      merged.run_bytes <= merged.runs_touch ? steps[31:0] : dma.run_bytes;
+    end
+    if (step == 6 && merged.planes_touch) merged.run_bytes <= steps[31:0];
+    if (step == 6) products.filter_bytes <= steps[31:0] & PLACE;
   end
 
   // ----------------------------------------------------------------------------------------- third stage: where it ends

@@ -6,6 +6,7 @@
 
 module dla_dma
   import dla_isa::*;
+  import dla_words::*;
 #(
     parameter int unsigned BEAT_BYTES = 8,
     parameter int unsigned LATENCY = 64,
@@ -20,6 +21,7 @@ module dla_dma
     /* verilator lint_off UNUSEDSIGNAL */
     input dma_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
+    input merged_t merged,
     input logic [31:0] region_base,
     input logic room,  // for a beat, between the bus and the SRAM's ports
     input logic crossed,  // all bytes have crossed the ports, those of this cycle's beat too
@@ -44,19 +46,14 @@ module dla_dma
   end
 
   // ------------------------------------------------------------- the transfer as system memory sees it: merged
-  logic [31:0] run_bytes, runs, planes;
-  logic runs_touch, planes_touch;
-  assign runs_touch = operands.run_stride == operands.run_bytes || operands.runs == 1;
-  assign planes_touch = (runs_touch || operands.runs == 1)
-      && (operands.plane_stride == operands.run_bytes * operands.runs || operands.planes == 1);
-  assign run_bytes = operands.run_bytes * (runs_touch ? operands.runs : 1) * (planes_touch ? operands.planes : 1);
-  assign runs = runs_touch ? 1 : operands.runs;
-  assign planes = planes_touch ? 1 : operands.planes;
+  logic [31:0] runs, planes;
+  assign runs = merged.runs_touch ? 1 : operands.runs;
+  assign planes = merged.planes_touch ? 1 : operands.planes;
 
   // --------------------------------------------------------------------------- requests, at the head of bursts
   logic [31:0] offset, left;  // in the merged run: bytes done, and to do
   logic needs_request, ends_run, ends_plane;
-  assign left = run_bytes - offset;
+  assign left = merged.run_bytes - offset;
   assign beat_bytes = left < BEAT_BYTES ? left : BEAT_BYTES;
 
   if (BURST_OVERHEAD == 0) begin : without_requests

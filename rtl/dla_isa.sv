@@ -351,6 +351,16 @@ package dla_isa;
     32'h00000001, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000
   };
 
+  localparam int unsigned OPERAND_KEPT_BITS[61] = '{
+    32, 3, 31, 31, 31, 24, 31, 31, 24, 31, 31, 3, 31, 31, 31, 24, 31, 31, 24, 31, 31, 31, 31, 31, 31, 31, 31,
+    31, 31, 31, 31, 31, 31, 31, 31, 31, 32, 24, 32, 24, 32, 32, 32, 32, 8, 8, 8, 8, 8, 8, 31, 6, 31, 6, 31, 6,
+    5, 5, 8, 8, 16
+  };
+  localparam bit OPERAND_SIGNED[61] = '{
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0
+  };
+
   function automatic logic is_legal_operand(input logic [5:0] index, input logic [31:0] value);
     case (index)
       6'd0, 6'd43: return 1'b1;
@@ -371,7 +381,7 @@ package dla_isa;
     endcase
   endfunction
 
-  // What an operation of MAC keeps of the registers at issue.
+  // What an operation of MAC reads of the registers at issue.
   typedef struct packed {
     logic [31:0] in_addr;
     logic [31:0] in_pixel_stride;
@@ -401,39 +411,97 @@ package dla_isa;
     logic signed [31:0] out_shift;
     logic signed [31:0] weight_zp;
   } mac_operands_t;
-  function automatic mac_operands_t mac_operands(input operand_file_t file);
-    mac_operands_t taken;
-    taken.in_addr = file.in_addr;
-    taken.in_pixel_stride = file.in_pixel_stride;
-    taken.in_row_stride = file.in_row_stride;
-    taken.out_addr = file.out_addr;
-    taken.out_pixel_stride = file.out_pixel_stride;
-    taken.out_row_stride = file.out_row_stride;
-    taken.acc_addr = file.acc_addr;
-    taken.acc_pixel_stride = file.acc_pixel_stride;
-    taken.acc_row_stride = file.acc_row_stride;
-    taken.weight_addr = file.weight_addr;
-    taken.param_addr = file.param_addr;
-    taken.in_size = file.in_size;
-    taken.in_channels = file.in_channels;
-    taken.out_size = file.out_size;
-    taken.out_channels = file.out_channels;
-    taken.kernel = file.kernel;
-    taken.stride = file.stride;
-    taken.dilation = file.dilation;
-    taken.pad = file.pad;
-    taken.pad_value = file.pad_value;
-    taken.in_zp = file.in_zp;
-    taken.out_zp = file.out_zp;
-    taken.act_min = file.act_min;
-    taken.act_max = file.act_max;
-    taken.out_mult = file.out_mult;
-    taken.out_shift = file.out_shift;
-    taken.weight_zp = file.weight_zp;
-    return taken;
+
+  // What its queue keeps of them: the bits of legal values, of places in SRAM those of `place`.
+  typedef struct packed {
+    logic [31:0] in_pixel_stride;
+    logic [31:0] out_addr;
+    logic [31:0] out_pixel_stride;
+    logic [31:0] out_row_stride;
+    logic [31:0] acc_addr;
+    logic [31:0] acc_pixel_stride;
+    logic [31:0] acc_row_stride;
+    logic [31:0] weight_addr;
+    logic [31:0] param_addr;
+    logic [31:0] in_size;
+    logic [23:0] in_channels;
+    logic [31:0] out_size;
+    logic [23:0] out_channels;
+    logic [31:0] kernel;
+    logic [31:0] stride;
+    logic [31:0] dilation;
+    logic [31:0] pad;
+    logic [7:0] pad_value;
+    logic [7:0] in_zp;
+    logic [7:0] out_zp;
+    logic [7:0] act_min;
+    logic [7:0] act_max;
+    logic [30:0] out_mult;
+    logic [5:0] out_shift;
+    logic [7:0] weight_zp;
+  } mac_slot_t;
+  function automatic mac_slot_t mac_slot(input operand_file_t file, input logic [31:0] place);
+    mac_slot_t kept;
+    kept.in_pixel_stride = file.in_pixel_stride & place;
+    kept.out_addr = file.out_addr & place;
+    kept.out_pixel_stride = file.out_pixel_stride & place;
+    kept.out_row_stride = file.out_row_stride & place;
+    kept.acc_addr = file.acc_addr & place;
+    kept.acc_pixel_stride = file.acc_pixel_stride & place;
+    kept.acc_row_stride = file.acc_row_stride & place;
+    kept.weight_addr = file.weight_addr & place;
+    kept.param_addr = file.param_addr & place;
+    kept.in_size = file.in_size[31:0];
+    kept.in_channels = file.in_channels[23:0];
+    kept.out_size = file.out_size[31:0];
+    kept.out_channels = file.out_channels[23:0];
+    kept.kernel = file.kernel[31:0];
+    kept.stride = file.stride[31:0];
+    kept.dilation = file.dilation[31:0];
+    kept.pad = file.pad[31:0];
+    kept.pad_value = file.pad_value[7:0];
+    kept.in_zp = file.in_zp[7:0];
+    kept.out_zp = file.out_zp[7:0];
+    kept.act_min = file.act_min[7:0];
+    kept.act_max = file.act_max[7:0];
+    kept.out_mult = file.out_mult[30:0];
+    kept.out_shift = file.out_shift[5:0];
+    kept.weight_zp = file.weight_zp[7:0];
+    return kept;
+  endfunction
+  function automatic mac_operands_t mac_kept(input mac_slot_t kept);
+    mac_operands_t read;
+    read.in_addr = '0;
+    read.in_pixel_stride = kept.in_pixel_stride;
+    read.in_row_stride = '0;
+    read.out_addr = kept.out_addr;
+    read.out_pixel_stride = kept.out_pixel_stride;
+    read.out_row_stride = kept.out_row_stride;
+    read.acc_addr = kept.acc_addr;
+    read.acc_pixel_stride = kept.acc_pixel_stride;
+    read.acc_row_stride = kept.acc_row_stride;
+    read.weight_addr = kept.weight_addr;
+    read.param_addr = kept.param_addr;
+    read.in_size = kept.in_size;
+    read.in_channels = 32'(kept.in_channels);
+    read.out_size = kept.out_size;
+    read.out_channels = 32'(kept.out_channels);
+    read.kernel = kept.kernel;
+    read.stride = kept.stride;
+    read.dilation = kept.dilation;
+    read.pad = kept.pad;
+    read.pad_value = 32'($signed(kept.pad_value));
+    read.in_zp = 32'($signed(kept.in_zp));
+    read.out_zp = 32'($signed(kept.out_zp));
+    read.act_min = 32'($signed(kept.act_min));
+    read.act_max = 32'($signed(kept.act_max));
+    read.out_mult = 32'(kept.out_mult);
+    read.out_shift = 32'($signed(kept.out_shift));
+    read.weight_zp = 32'($signed(kept.weight_zp));
+    return read;
   endfunction
 
-  // What an operation of VECTOR keeps of the registers at issue.
+  // What an operation of VECTOR reads of the registers at issue.
   typedef struct packed {
     logic [31:0] in_addr;
     logic [31:0] in_pixel_stride;
@@ -470,46 +538,118 @@ package dla_isa;
     logic signed [31:0] fill_value;
     logic [31:0] limit;
   } vector_operands_t;
-  function automatic vector_operands_t vector_operands(input operand_file_t file);
-    vector_operands_t taken;
-    taken.in_addr = file.in_addr;
-    taken.in_pixel_stride = file.in_pixel_stride;
-    taken.in_row_stride = file.in_row_stride;
-    taken.in2_addr = file.in2_addr;
-    taken.in2_pixel_stride = file.in2_pixel_stride;
-    taken.in2_row_stride = file.in2_row_stride;
-    taken.out_addr = file.out_addr;
-    taken.out_pixel_stride = file.out_pixel_stride;
-    taken.out_row_stride = file.out_row_stride;
-    taken.param_addr = file.param_addr;
-    taken.lut_addr = file.lut_addr;
-    taken.in_size = file.in_size;
-    taken.in_channels = file.in_channels;
-    taken.out_size = file.out_size;
-    taken.out_channels = file.out_channels;
-    taken.kernel = file.kernel;
-    taken.stride = file.stride;
-    taken.dilation = file.dilation;
-    taken.pad = file.pad;
-    taken.in_zp = file.in_zp;
-    taken.in2_zp = file.in2_zp;
-    taken.out_zp = file.out_zp;
-    taken.act_min = file.act_min;
-    taken.act_max = file.act_max;
-    taken.in_mult = file.in_mult;
-    taken.in_shift = file.in_shift;
-    taken.in2_mult = file.in2_mult;
-    taken.in2_shift = file.in2_shift;
-    taken.out_mult = file.out_mult;
-    taken.out_shift = file.out_shift;
-    taken.left_shift = file.left_shift;
-    taken.shift_amount = file.shift_amount;
-    taken.fill_value = file.fill_value;
-    taken.limit = file.limit;
-    return taken;
+
+  // What its queue keeps of them: the bits of legal values, of places in SRAM those of `place`.
+  typedef struct packed {
+    logic [31:0] in_pixel_stride;
+    logic [31:0] in2_addr;
+    logic [31:0] in2_pixel_stride;
+    logic [31:0] in2_row_stride;
+    logic [31:0] out_addr;
+    logic [31:0] out_pixel_stride;
+    logic [31:0] out_row_stride;
+    logic [31:0] param_addr;
+    logic [31:0] lut_addr;
+    logic [31:0] in_size;
+    logic [23:0] in_channels;
+    logic [31:0] out_size;
+    logic [23:0] out_channels;
+    logic [31:0] kernel;
+    logic [31:0] stride;
+    logic [31:0] dilation;
+    logic [31:0] pad;
+    logic [7:0] in_zp;
+    logic [7:0] in2_zp;
+    logic [7:0] out_zp;
+    logic [7:0] act_min;
+    logic [7:0] act_max;
+    logic [30:0] in_mult;
+    logic [5:0] in_shift;
+    logic [30:0] in2_mult;
+    logic [5:0] in2_shift;
+    logic [30:0] out_mult;
+    logic [5:0] out_shift;
+    logic [4:0] left_shift;
+    logic [4:0] shift_amount;
+    logic [7:0] fill_value;
+    logic [15:0] limit;
+  } vector_slot_t;
+  function automatic vector_slot_t vector_slot(input operand_file_t file, input logic [31:0] place);
+    vector_slot_t kept;
+    kept.in_pixel_stride = file.in_pixel_stride & place;
+    kept.in2_addr = file.in2_addr & place;
+    kept.in2_pixel_stride = file.in2_pixel_stride & place;
+    kept.in2_row_stride = file.in2_row_stride & place;
+    kept.out_addr = file.out_addr & place;
+    kept.out_pixel_stride = file.out_pixel_stride & place;
+    kept.out_row_stride = file.out_row_stride & place;
+    kept.param_addr = file.param_addr & place;
+    kept.lut_addr = file.lut_addr & place;
+    kept.in_size = file.in_size[31:0];
+    kept.in_channels = file.in_channels[23:0];
+    kept.out_size = file.out_size[31:0];
+    kept.out_channels = file.out_channels[23:0];
+    kept.kernel = file.kernel[31:0];
+    kept.stride = file.stride[31:0];
+    kept.dilation = file.dilation[31:0];
+    kept.pad = file.pad[31:0];
+    kept.in_zp = file.in_zp[7:0];
+    kept.in2_zp = file.in2_zp[7:0];
+    kept.out_zp = file.out_zp[7:0];
+    kept.act_min = file.act_min[7:0];
+    kept.act_max = file.act_max[7:0];
+    kept.in_mult = file.in_mult[30:0];
+    kept.in_shift = file.in_shift[5:0];
+    kept.in2_mult = file.in2_mult[30:0];
+    kept.in2_shift = file.in2_shift[5:0];
+    kept.out_mult = file.out_mult[30:0];
+    kept.out_shift = file.out_shift[5:0];
+    kept.left_shift = file.left_shift[4:0];
+    kept.shift_amount = file.shift_amount[4:0];
+    kept.fill_value = file.fill_value[7:0];
+    kept.limit = file.limit[15:0];
+    return kept;
+  endfunction
+  function automatic vector_operands_t vector_kept(input vector_slot_t kept);
+    vector_operands_t read;
+    read.in_addr = '0;
+    read.in_pixel_stride = kept.in_pixel_stride;
+    read.in_row_stride = '0;
+    read.in2_addr = kept.in2_addr;
+    read.in2_pixel_stride = kept.in2_pixel_stride;
+    read.in2_row_stride = kept.in2_row_stride;
+    read.out_addr = kept.out_addr;
+    read.out_pixel_stride = kept.out_pixel_stride;
+    read.out_row_stride = kept.out_row_stride;
+    read.param_addr = kept.param_addr;
+    read.lut_addr = kept.lut_addr;
+    read.in_size = kept.in_size;
+    read.in_channels = 32'(kept.in_channels);
+    read.out_size = kept.out_size;
+    read.out_channels = 32'(kept.out_channels);
+    read.kernel = kept.kernel;
+    read.stride = kept.stride;
+    read.dilation = kept.dilation;
+    read.pad = kept.pad;
+    read.in_zp = 32'($signed(kept.in_zp));
+    read.in2_zp = 32'($signed(kept.in2_zp));
+    read.out_zp = 32'($signed(kept.out_zp));
+    read.act_min = 32'($signed(kept.act_min));
+    read.act_max = 32'($signed(kept.act_max));
+    read.in_mult = 32'(kept.in_mult);
+    read.in_shift = 32'($signed(kept.in_shift));
+    read.in2_mult = 32'(kept.in2_mult);
+    read.in2_shift = 32'($signed(kept.in2_shift));
+    read.out_mult = 32'(kept.out_mult);
+    read.out_shift = 32'($signed(kept.out_shift));
+    read.left_shift = 32'(kept.left_shift);
+    read.shift_amount = 32'(kept.shift_amount);
+    read.fill_value = 32'($signed(kept.fill_value));
+    read.limit = 32'(kept.limit);
+    return read;
   endfunction
 
-  // What a transfer keeps of the registers at issue.
+  // What a transfer reads of the registers at issue.
   typedef struct packed {
     logic [31:0] region;
     logic [31:0] offset;
@@ -522,6 +662,7 @@ package dla_isa;
     logic [31:0] plane_stride;
     logic [31:0] plane_sram_stride;
   } dma_operands_t;
+
   function automatic dma_operands_t dma_in_operands(input operand_file_t file);
     dma_operands_t taken;
     taken.region = file.dma_in_region;
@@ -550,6 +691,62 @@ package dla_isa;
     taken.plane_stride = file.dma_out_plane_stride;
     taken.plane_sram_stride = file.dma_out_plane_sram_stride;
     return taken;
+  endfunction
+
+  // What its queue keeps of them: the bits of legal values, of places in SRAM those of `place`.
+  typedef struct packed {
+    logic [2:0] region;
+    logic [30:0] offset;
+    logic [31:0] sram_addr;
+    logic [31:0] run_bytes;
+    logic [23:0] runs;
+    logic [30:0] run_stride;
+    logic [31:0] run_sram_stride;
+    logic [23:0] planes;
+    logic [30:0] plane_stride;
+    logic [31:0] plane_sram_stride;
+  } dma_slot_t;
+  function automatic dma_slot_t dma_in_slot(input operand_file_t file, input logic [31:0] place);
+    dma_slot_t kept;
+    kept.region = file.dma_in_region[2:0];
+    kept.offset = file.dma_in_offset[30:0];
+    kept.sram_addr = file.dma_in_sram_addr & place;
+    kept.run_bytes = file.dma_in_run_bytes & place;
+    kept.runs = file.dma_in_runs[23:0];
+    kept.run_stride = file.dma_in_run_stride[30:0];
+    kept.run_sram_stride = file.dma_in_run_sram_stride & place;
+    kept.planes = file.dma_in_planes[23:0];
+    kept.plane_stride = file.dma_in_plane_stride[30:0];
+    kept.plane_sram_stride = file.dma_in_plane_sram_stride & place;
+    return kept;
+  endfunction
+  function automatic dma_slot_t dma_out_slot(input operand_file_t file, input logic [31:0] place);
+    dma_slot_t kept;
+    kept.region = file.dma_out_region[2:0];
+    kept.offset = file.dma_out_offset[30:0];
+    kept.sram_addr = file.dma_out_sram_addr & place;
+    kept.run_bytes = file.dma_out_run_bytes & place;
+    kept.runs = file.dma_out_runs[23:0];
+    kept.run_stride = file.dma_out_run_stride[30:0];
+    kept.run_sram_stride = file.dma_out_run_sram_stride & place;
+    kept.planes = file.dma_out_planes[23:0];
+    kept.plane_stride = file.dma_out_plane_stride[30:0];
+    kept.plane_sram_stride = file.dma_out_plane_sram_stride & place;
+    return kept;
+  endfunction
+  function automatic dma_operands_t dma_kept(input dma_slot_t kept);
+    dma_operands_t read;
+    read.region = 32'(kept.region);
+    read.offset = 32'(kept.offset);
+    read.sram_addr = kept.sram_addr;
+    read.run_bytes = kept.run_bytes;
+    read.runs = 32'(kept.runs);
+    read.run_stride = 32'(kept.run_stride);
+    read.run_sram_stride = kept.run_sram_stride;
+    read.planes = 32'(kept.planes);
+    read.plane_stride = 32'(kept.plane_stride);
+    read.plane_sram_stride = kept.plane_sram_stride;
+    return read;
   endfunction
 
   typedef enum logic [3:0] {

@@ -6,11 +6,13 @@
 
 module dla_issue
   import dla_isa::*;
+  import dla_words::*;
 #(
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
     parameter int unsigned QUEUE_DEPTH = 4,
+    parameter int unsigned COMPUTE_OVERLAP = 1,  // 0: MAC and VECTOR take turns
     parameter logic [31:0] FINGERPRINT = '0
 ) (
     input logic clock,
@@ -34,6 +36,8 @@ module dla_issue
     // The units
     output logic [UNIT_COUNT-1:0] push,
     output logic [63:0] word,
+    output products_t products,  // of the operation that is pushed
+    output merged_t merged,
     input logic [8:0] outstanding[UNIT_COUNT],
     input logic [8:0] remaining[UNIT_COUNT],
     // What happens in this cycle
@@ -94,7 +98,9 @@ module dla_issue
       .file,
       .region_bytes,
       .fault(operand_fault),
-      .address(operand_address)
+      .address(operand_address),
+      .products,
+      .merged
   );
 
   always_comb begin
@@ -130,7 +136,10 @@ module dla_issue
     case (opcode)
       OPCODE_WAIT: held = remaining[wait_unit] > most_outstanding;
       OPCODE_IRQ, OPCODE_HALT: held = !units_idle_next;
-      default: held = is_operation && remaining[unit[1:0]] >= 9'(QUEUE_DEPTH);
+      default:
+      held = is_operation && (remaining[unit[1:0]] >= 9'(QUEUE_DEPTH)
+          || (COMPUTE_OVERLAP == 0 && unit == UNIT_MAC && remaining[UNIT_VECTOR[1:0]] != 0)
+          || (COMPUTE_OVERLAP == 0 && unit == UNIT_VECTOR && remaining[UNIT_MAC[1:0]] != 0));
     endcase
   end
 
@@ -152,6 +161,23 @@ module dla_issue
     assign push[u] = acts && 32'(unit) == u;
   end
 
+  // The operand registers: the bits of legal values, as others are refused.
+  logic writes;
+  logic [OPERAND_INDEX_BITS-1:0] written;
+  logic [31:0] value;
+  assign writes = write_operand || (acts && opcode == OPCODE_CFG);
+  assign {written, value} = write_operand ? {operand_index, operand_value} : {cfg_index, 32'(cfg_value)};
+  for (genvar i = 0; i < OPERAND_COUNT; i++) begin : operand
+    localparam int unsigned BITS = OPERAND_KEPT_BITS[i];
+    logic [BITS-1:0] kept;
+    if (OPERAND_SIGNED[i]) assign words[i] = 32'($signed(kept));
+    else assign words[i] = 32'(kept);
+    always_ff @(posedge clock) begin
+      if (reset) kept <= OPERAND_RESET[i][BITS-1:0];
+      else if (writes && written == OPERAND_INDEX_BITS'(i)) kept <= value[BITS-1:0];
+    end
+  end
+
   assign fetch_index = start ? start_index : acts ? index + 1 : index;
   always_ff @(posedge clock) fetched <= fetch_data;
 
@@ -161,10 +187,7 @@ module dla_issue
       from_queue <= 1'b0;
       {index, limit, spent} <= '0;
       command <= '0;
-      words <= OPERAND_RESET;
     end else begin
-      if (write_operand) words[operand_index] <= operand_value;
-      else if (acts && opcode == OPCODE_CFG) words[cfg_index] <= cfg_value;
       if (start) begin
         running <= 1'b1;
         from_queue <= start_from_queue;

@@ -30,7 +30,8 @@ module dla_mac
     // What follows from the array
     parameter int unsigned PES = INPUT_LANES * OUTPUT_LANES,
     parameter int unsigned LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES,
-    parameter int unsigned INPUTS = LANES > INPUT_LANES ? LANES : INPUT_LANES
+    parameter int unsigned INPUTS = LANES > INPUT_LANES ? LANES : INPUT_LANES,
+    parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1)
 ) (
     input logic clock,
     input logic reset,
@@ -39,17 +40,26 @@ module dla_mac
     input logic [1:0] init,
     input logic wide,
     input logic by_channel,
+    // What places the input has been multiplied out; without limits nothing asks for words.
+    /* verilator lint_off UNUSEDSIGNAL */
     input mac_operands_t operands,
+    input products_t products,
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic done,
     output logic waits,  // for words of the SRAM
     output request_t request[4],  // to the ports
     output logic [31:0] crossed_bytes[4],
     input logic [7:0] granted[4],
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic [31:0] next_word[4],  // of each stream, after those
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic [31:0] macs,  // multiply-accumulates that begin in this cycle
     output logic read,
-    output logic [31:0] input_address[INPUTS],
+    output logic [31:0] input_address,  // of the first lane
+    output logic [OFFSET_BITS-1:0] input_offset[INPUTS],  // of each lane, from there
     input logic [7:0] input_data[INPUTS],
-    output logic [31:0] weight_address[PES],
+    output logic [31:0] weight_address,  // of the first PE
+    output logic [31:0] filter_step,  // bytes from an output lane's to the next one's
     input logic [7:0] weight_data[PES],
     output logic finish_read,
     output logic [31:0] partial_address,
@@ -60,7 +70,7 @@ module dla_mac
     input logic [31:0] shift_data[LANES],
     output logic [LANES-1:0] write,
     output logic write_wide,
-    output logic [31:0] result_address[LANES],
+    output logic [31:0] result_address,  // of the first lane; the others follow
     output logic [31:0] result[LANES]
 );
   localparam int unsigned LEAST_FILL = 4, LEAST_DRAIN = 6;
@@ -96,26 +106,34 @@ module dla_mac
 
   // ------------------------------------------------------------------------------------------ shape of the work
   logic depthwise, matrix;
-  logic [31:0] kernel_height, kernel_width, in_height, in_width, out_height, out_width;
+  logic [31:0] kernel_height, kernel_width, out_height, out_width;
   logic [31:0] in_step, out_step, filter_bytes;
   assign depthwise = opcode == OPCODE_OP_DEPTH_CONV;
   assign matrix = opcode == OPCODE_OP_MAT_MUL;
-  assign kernel_height = matrix ? 1 : 32'(operands.kernel.height);
-  assign kernel_width = matrix ? 1 : 32'(operands.kernel.width);
+  window_t window;
+  assign window = matrix ? each_pixel(operands.out_size) : '{
+      in_size: operands.in_size,
+      out_size: operands.out_size,
+      kernel: operands.kernel,
+      stride: operands.stride,
+      dilation: operands.dilation,
+      pad: operands.pad
+  };
+  assign kernel_height = 32'(window.kernel.height);
+  assign kernel_width = 32'(window.kernel.width);
   assign out_height = 32'(operands.out_size.height);
   assign out_width = 32'(operands.out_size.width);
-  assign in_height = matrix ? out_height : 32'(operands.in_size.height);
-  assign in_width = matrix ? out_width : 32'(operands.in_size.width);
   assign in_step = depthwise ? operands.in_channels : INPUT_LANES;
   assign out_step = depthwise ? LANES : OUTPUT_LANES;
-  assign filter_bytes = (kernel_height * kernel_width * operands.in_channels) & PLACE;
+  assign filter_bytes = products.filter_bytes;
 
   // ---------------------------------------------------------------------------------- address: the loops, a step
   // Registers have the bits that they can need: of a size, of channels, of an address.
   localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
   logic [31:0] group, block_row, block_column, row, column, index, tap_row, tap_column, depth, warm_up;
   // Where the group's first filter begins, and how far into it the tap lies: sums of what follows each other in memory
-  logic [31:0] weight_group, groups_weights, weight_tap;
+  logic [31:0] weight_group, groups_weights, group_bytes, weight_tap;
+  logic [31:0] group_channel;  // the first lane's of a depthwise convolution
   logic more, bank, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group, ends_block, may_step;
   logic signed [31:0] in_row, in_column;
   logic [31:0] tap, next_row, next_column;
@@ -128,16 +146,36 @@ module dla_mac
   assign ends_row = row + 1 == out_height;
   assign ends_block = index + 1 == BLOCK || (ends_column && ends_row);
   assign ends_group = group + out_step >= operands.out_channels;
-  assign in_row = matrix ? row : row * 32'(operands.stride.height)
-      + tap_row * 32'(operands.dilation.height) - 32'(operands.pad.top);
-  assign in_column = matrix ? column : column * 32'(operands.stride.width)
-      + tap_column * 32'(operands.dilation.width) - 32'(operands.pad.left);
 
   logic steps, is_first, is_last, meets;
   assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
   assign is_first = tap_row == 0 && tap_column == 0 && depth == 0;
   assign is_last = ends_depth && ends_tap_column && ends_tap_row;
-  assign meets = in_row >= 0 && in_row < in_height && in_column >= 0 && in_column < in_width;
+
+  // Within a block a pixel follows the other; all of them, for each tap and group of input channels.
+  logic [31:0] in_place, acc_place, out_place;
+  logic ends_taps;
+  assign ends_taps = ends_block && is_last;
+  dla_window #(
+      .PLACE(PLACE)
+  ) windows (
+      .clock,
+      .reset(reset || done),
+      .window,
+      .walk(products.walk),
+      .step(steps),
+      .ends_column,
+      .ends_row,
+      .restarts(ends_block && !is_last),
+      .starts(ends_taps),
+      .step_tap(steps && ends_block && ends_depth),
+      .ends_tap_column,
+      .ends_tap_row,
+      .row(in_row),
+      .column(in_column),
+      .meets,
+      .place(in_place)
+  );
 
   always_comb begin
     address_s.valid = steps;
@@ -147,13 +185,10 @@ module dla_mac
     address_s.meets = meets;
     address_s.output_channel = group;
     address_s.input_channel = depth;
-    address_s.pixel = (operands.in_addr + in_row * operands.in_row_stride
-        + in_column * operands.in_pixel_stride + (depthwise ? 0 : depth)) & PLACE;
+    address_s.pixel = (in_place + (depthwise ? group_channel : depth)) & PLACE;
     address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
-    address_s.partial = (operands.acc_addr + row * operands.acc_row_stride
-        + column * operands.acc_pixel_stride + 4 * group) & PLACE;
-    address_s.result = (operands.out_addr + row * operands.out_row_stride
-        + column * operands.out_pixel_stride + (wide ? 4 * group : group)) & PLACE;
+    address_s.partial = (operands.acc_addr + acc_place + 4 * group) & PLACE;
+    address_s.result = (operands.out_addr + out_place + (wide ? 4 * group : group)) & PLACE;
     address_s.place = PLACE_BITS'(index + (bank ? BLOCK : 0));
   end
 
@@ -199,36 +234,39 @@ module dla_mac
   always_ff @(posedge clock) begin
     if (reset || done) groups_weights <= '0;
     else if (steps && is_last && ends_column && ends_row && !depthwise)
-      groups_weights <= (groups_weights + OUTPUT_LANES * filter_bytes) & PLACE;
+      groups_weights <= (groups_weights + group_bytes) & PLACE;
   end
+  assign group_bytes = (OUTPUT_LANES * filter_bytes) & PLACE;
   assign weight_group = (operands.weight_addr + groups_weights) & PLACE;
 
   // Depthwise: which input channel each lane works on. The first lane's is kept, with how many outputs of that
-  // channel came before; the others count on from there.
-  logic [31:0] group_channel, group_before, next_channel, next_before;
-  logic [31:0] fed_channel[LANES], lane_channel[LANES];
-  // An output counts as many as there are input channels: an input's outputs are over when as many have been
-  // counted as there are outputs, whose number is a multiple of the other.
+  // channel came before; the others count on from there, no further than there are lanes.
+  logic [31:0] group_before, channel_left;
+  logic [OFFSET_BITS-1:0] fed_offset[LANES], lane_offset[LANES], each, left, next_offset;
+  function automatic logic [OFFSET_BITS-1:0] few(input logic [31:0] outputs);
+    return outputs > LANES ? '0 : OFFSET_BITS'(outputs);  // 0: more than there are lanes
+  endfunction
+  assign channel_left = products.outputs_each - group_before;
+  assign each = few(products.outputs_each);
   always_comb begin
-    next_channel = group_channel;
-    next_before = group_before;
+    next_offset = '0;
+    left = few(channel_left);
     for (int unsigned l = 0; l < LANES; l++) begin
-      fed_channel[l] = next_channel;
-      next_before = (next_before + operands.in_channels) & CHANNELS;
-      if (next_before == operands.out_channels) begin
-        next_before = '0;
-        next_channel = (next_channel + 1) & CHANNELS;
-      end
+      fed_offset[l] = next_offset;
+      if (left == 1) next_offset = next_offset + 1'b1;
+      if (left == 1) left = each;
+      else if (left != 0) left = left - 1'b1;
     end
   end
-  for (genvar l = 0; l < LANES; l++) begin : lane_channels
-    always_ff @(posedge clock) if (steps) lane_channel[l] <= fed_channel[l];
+  for (genvar l = 0; l < LANES; l++) begin : lane_offsets
+    always_ff @(posedge clock) if (steps) lane_offset[l] <= fed_offset[l];
   end
   always_ff @(posedge clock) begin
     if (reset || done) {group_channel, group_before} <= '0;
     else if (steps && is_last && ends_column && ends_row) begin
-      group_channel <= next_channel;
-      group_before <= next_before;
+      group_channel <= (group_channel + 32'(next_offset)) & PLACE;
+      group_before <= left != 0 ? (products.outputs_each - 32'(left)) & PLACE
+          : next_offset == 0 ? (group_before + LANES) & PLACE : 32'(LANES) - (channel_left & PLACE);
     end
   end
 
@@ -260,16 +298,13 @@ module dla_mac
 
   // -------------------------------------------------------------------------------------------------------- read
   assign read = read_s.valid;
+  assign input_address = read_s.pixel;
   for (genvar i = 0; i < INPUTS; i++) begin : input_ports
-    if (i < LANES)
-      assign input_address[i] = (read_s.pixel + (depthwise ? lane_channel[i] : i)) & PLACE;
-    else assign input_address[i] = (read_s.pixel + i) & PLACE;
+    if (i < LANES) assign input_offset[i] = depthwise ? lane_offset[i] : OFFSET_BITS'(i);
+    else assign input_offset[i] = OFFSET_BITS'(i);
   end
-  for (genvar p = 0; p < PES; p++) begin : weight_ports
-    localparam int unsigned OUTPUT = p / INPUT_LANES, INPUT = p % INPUT_LANES;
-    localparam int unsigned LANE = OUTPUT_LANES == 1 ? p : OUTPUT;
-    assign weight_address[p] = (read_s.weight + (depthwise ? LANE : OUTPUT * filter_bytes + INPUT)) & PLACE;
-  end
+  assign weight_address = read_s.weight;
+  assign filter_step = depthwise ? 1 : filter_bytes;
 
   // ---------------------------------------------------------------------------------------------------- multiply
   logic signed [8:0] value[INPUTS];
@@ -339,7 +374,8 @@ module dla_mac
     end else begin : without_tree
       assign sum = 32'(product[OWN]);
     end
-    dla_mac_lane tail (
+    logic signed [31:0] newest;
+    dla_mac_lane adder (
         .clock,
         .tree(tree_s.valid),
         .accumulate(accumulate_s.valid),
@@ -347,10 +383,15 @@ module dla_mac
         .accumulate_again,
         .growing(growing[l]),
         .added(added[l]),
+        .newest,
+        .sum
+    );
+    dla_mac_result tail (
+        .clock,
         .start(start_s.valid),
         .start_again,
+        .newest,
         .complete(complete[l]),
-        .sum,
         .init,
         .wide,
         .by_channel,
@@ -366,8 +407,8 @@ module dla_mac
         .result(result[l])
     );
     assign write[l] = write_s.valid && l < out_step && write_s.output_channel + l < operands.out_channels;
-    assign result_address[l] = (write_s.result + (wide ? 4 * l : l)) & PLACE;
   end
+  assign result_address = write_s.result;
   assign write_wide = wide;
   assign finish_read = leave_s.valid;
   assign partial_address = leave_s.partial;
@@ -381,6 +422,7 @@ module dla_mac
     logic [1:0] blocks;  // that have accumulators
     logic [31:0] lanes, rows_before, lane_bytes;
     dla_mac_results #(
+        .LANES(LANES),
         .BLOCK(BLOCK),
         .RESULT_CYCLES(RESULT_CYCLES),
         .PLACE_BITS(PLACE_BITS),
@@ -407,6 +449,7 @@ module dla_mac
     assign {leave_s.first, leave_s.last, leave_s.meets} = '0;
     assign {leave_s.input_channel, leave_s.pixel, leave_s.weight} = '0;
 
+    assign {acc_place, out_place} = '0;  // results leave later
     assign block_begins = is_first && index == 0;
     assign may_step = ports_ready && (!block_begins || blocks < 2);
     assign waits = valid && more && warm_up == FILL - LEAST_FILL && !ports_ready;
@@ -434,7 +477,7 @@ module dla_mac
         assign {request[s], crossed_bytes[s]} = '0;
       end
       logic unused;
-      assign unused = &{1'b0, lane_bytes, rows_before, granted[0], granted[1], granted[2], granted[3]};
+      assign unused = &{1'b0, in_row, in_column, lane_bytes, rows_before, granted[0], granted[1], granted[2], granted[3]};
     end else begin : shared
       dla_mac_traffic #(
           .INPUT_LANES(INPUT_LANES),
@@ -452,10 +495,10 @@ module dla_mac
           .uses(operand_uses(64'({by_channel, wide, init, opcode}))),
           .depthwise,
           .operands,
-          .matrix,
-          .filter_bytes,
-          .per_input(depthwise ? (operands.out_channels & CHANNELS) / (operands.in_channels & CHANNELS) : 32'd1),
+          .window,
+          .products,
           .group_step(out_step),
+          .group_bytes,
           .block_row(rows_before + block_row),
           .step_row(rows_before + row),
           .step_out_row(row),
@@ -478,11 +521,20 @@ module dla_mac
           .written(is_written),
           .request,
           .crossed_bytes,
-          .granted
+          .granted,
+          .next_word
       );
     end
   end else begin : ideal
     assign may_step = 1'b1;
+    dla_walk #(.PLACE(PLACE)) partials (
+        .clock, .reset(reset || done), .step(steps && is_last), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
+        .row_step(operands.acc_row_stride), .column_step(operands.acc_pixel_stride), .place(acc_place)
+    );
+    dla_walk #(.PLACE(PLACE)) results (
+        .clock, .reset(reset || done), .step(steps && is_last), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
+        .row_step(operands.out_row_stride), .column_step(operands.out_pixel_stride), .place(out_place)
+    );
     assign waits = 1'b0;
     assign written = result_ends;
     always_comb begin
@@ -493,7 +545,7 @@ module dla_mac
       assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
-    assign unused = &{1'b0, by_channel, granted[0], granted[1], granted[2], granted[3]};
+    assign unused = &{1'b0, by_channel, in_row, in_column, granted[0], granted[1], granted[2], granted[3]};
   end
 
   // --------------------------------------------------------------------------------------------------------- end
@@ -511,6 +563,11 @@ module dla_mac
   logic [31:0] outputs_left, inputs_left;
   assign outputs_left = operands.out_channels - group;
   assign inputs_left = operands.in_channels - depth;
-  assign macs = !steps ? 0 : (outputs_left < out_step ? outputs_left : out_step)
-      * (depthwise ? 1 : inputs_left < INPUT_LANES ? inputs_left : INPUT_LANES);
+  // Few bits, for a small multiplier
+  localparam int unsigned STEP_BITS = $clog2(LANES + 1), INPUT_BITS = $clog2(INPUT_LANES + 1);
+  logic [STEP_BITS-1:0] step_outputs;
+  logic [INPUT_BITS-1:0] step_inputs;
+  assign step_outputs = STEP_BITS'(outputs_left < out_step ? outputs_left : out_step);
+  assign step_inputs = INPUT_BITS'(depthwise ? 1 : inputs_left < INPUT_LANES ? inputs_left : INPUT_LANES);
+  assign macs = !steps ? 0 : 32'(step_outputs) * 32'(step_inputs);
 endmodule

@@ -1,11 +1,8 @@
-// An output lane of the MAC unit: it adds to one of its sums, and leads a complete one to a result. The names are those of
-// the pipeline's stages: the sum of products arrives in `tree`, and the result is ready in `write`. The sums lie in
-// `dla_accumulators`; what was added last is kept here, because the memory gives what it held a cycle ago.
+// An output lane of the MAC unit: it adds to one of its sums. The names are those of the pipeline's stages: the sum of
+// products arrives in `tree`. The sums lie in `dla_accumulators`; what was added last is kept here, because the memory
+// gives what it held a cycle ago.
 
-module dla_mac_lane
-  import dla_isa::*;
-  import dla_fixed_point::*;
-(
+module dla_mac_lane (
     input logic clock,
     input logic tree,  // valid bits of the stages
     input logic accumulate,
@@ -13,52 +10,15 @@ module dla_mac_lane
     input logic accumulate_again,  // to the sum that was written last
     input logic signed [31:0] growing,  // otherwise to this one
     output logic signed [31:0] added,
-    input logic start,
-    input logic start_again,  // with the sum that was written before this cycle
-    input logic signed [31:0] complete,  // otherwise with this one
-    input logic signed [31:0] sum,  // in tree: of this lane's products
-    input logic [1:0] init,
-    input logic wide,  // out=int32
-    input logic by_channel,  // quant=channel
-    input logic signed [31:0] partial,  // in start: what the SRAM holds for this lane
-    input logic signed [31:0] bias,
-    input logic signed [31:0] record_multiplier,
-    input logic signed [31:0] record_shift,
-    input logic signed [31:0] multiplier,
-    input logic signed [31:0] shift,
-    input logic signed [31:0] zero_point,
-    input logic signed [31:0] lowest,
-    input logic signed [31:0] highest,
-    output logic [31:0] result  // in write
+    output logic signed [31:0] newest,  // what was written before this cycle
+    input logic signed [31:0] sum  // in tree: of this lane's products
 );
   /* verilator no_inline_module */  // compiled once for all lanes
-  logic signed [31:0] summed, accumulator, newest, started, multiplier_started, multiplier_shifted, rescaled, rounded;
-  logic signed [31:0] sums_kept[3];  // what leaves as it is, beside the rescaling
-  logic signed [6:0] shift_started;
-
+  logic signed [31:0] summed, accumulator;
   assign accumulator = accumulate_again ? newest : growing;
   assign added = (accumulate_first ? 0 : accumulator) + summed;
-
-  dla_rescale rescale (
-      .clock,
-      .value(started),
-      .shift(shift_started),
-      .multiplier(multiplier_shifted),
-      .result(rescaled)
-  );
   always_ff @(posedge clock) begin
     if (tree) summed <= sum;
     if (accumulate) newest <= added;
-    if (start) begin
-      started <= (start_again ? newest : complete) + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
-      multiplier_started <= by_channel ? record_multiplier : multiplier;
-      shift_started <= limit_shift(by_channel ? record_shift : shift);
-    end
-    multiplier_shifted <= multiplier_started;
-    sums_kept[0] <= started;
-    sums_kept[1] <= sums_kept[0];
-    sums_kept[2] <= sums_kept[1];
-    rounded <= wide ? sums_kept[2] : rescaled + zero_point;
   end
-  assign result = wide ? rounded : clamp(rounded, lowest, highest);
 endmodule

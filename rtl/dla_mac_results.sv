@@ -4,6 +4,7 @@
 module dla_mac_results
   import dla_isa::*;
 #(
+    parameter int unsigned LANES = 64,
     parameter int unsigned BLOCK = 32,
     parameter int unsigned RESULT_CYCLES = 0,
     parameter int unsigned PLACE_BITS = 6,
@@ -34,7 +35,8 @@ module dla_mac_results
   logic [63:0] needed;
 
   // ------------------------------------------------------------------------------------------- when a pixel leaves
-  assign lanes = operands.out_channels - group < group_step ? operands.out_channels - group : group_step;
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
+  assign lanes = 32'(LANE_BITS'(operands.out_channels - group < group_step ? operands.out_channels - group : group_step));
   assign needed = 64'(lanes) * 64'(RESULT_CYCLES);
   assign pending = waiting != 0 || closes;
   if (RESULT_CYCLES == 0) begin : unlimited
@@ -62,9 +64,17 @@ module dla_mac_results
   assign block_leaves = leaves && (index + 1 == BLOCK || (ends_column && ends_row));
   assign place = PLACE_BITS'(index + (bank ? BLOCK : 0));
   assign output_channel = group;
-  assign partial = (operands.acc_addr + row * operands.acc_row_stride + column * operands.acc_pixel_stride + 4 * group) & PLACE;
-  assign result = (operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
-      + (wide ? 4 * group : group)) & PLACE;
+  logic [31:0] acc_place, out_place;
+  assign partial = (operands.acc_addr + acc_place + 4 * group) & PLACE;
+  assign result = (operands.out_addr + out_place + (wide ? 4 * group : group)) & PLACE;
+  dla_walk #(.PLACE(PLACE)) partials (
+      .clock, .reset, .step(leaves), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
+      .row_step(operands.acc_row_stride), .column_step(operands.acc_pixel_stride), .place(acc_place)
+  );
+  dla_walk #(.PLACE(PLACE)) results (
+      .clock, .reset, .step(leaves), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
+      .row_step(operands.out_row_stride), .column_step(operands.out_pixel_stride), .place(out_place)
+  );
   always_ff @(posedge clock) begin
     if (reset) begin
       {group, row, column, index} <= '0;

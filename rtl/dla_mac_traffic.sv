@@ -23,10 +23,12 @@ module dla_mac_traffic
     input mac_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic depthwise,
-    input logic matrix,
-    input logic [31:0] filter_bytes,
-    input logic [31:0] per_input,
+    input window_t window,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input products_t products,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] group_step,
+    input logic [31:0] group_bytes,  // of weights
     // The array's next step; rows count on from group to group
     input logic [31:0] block_row,
     input logic [31:0] step_row,
@@ -51,18 +53,12 @@ module dla_mac_traffic
     // To the ports
     output request_t request[4],
     output logic [31:0] crossed_bytes[4],  // of operands, with this cycle's words
-    input logic [7:0] granted[4]
+    input logic [7:0] granted[4],
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic [31:0] next_word[4]
+    /* verilator lint_on UNUSEDSIGNAL */
 );
   localparam int unsigned RESULTS = 0, WEIGHTS = 1, INPUT = 2, PARTIALS = 3;
-  window_t window;
-  assign window = matrix ? each_pixel(operands.out_size) : '{
-      in_size: operands.in_size,
-      out_size: operands.out_size,
-      kernel: operands.kernel,
-      stride: operands.stride,
-      dilation: operands.dilation,
-      pad: operands.pad
-  };
 
   // ------------------------------------------------------------------------------------------------------ weights
   logic weights_ready, input_ready, partials_ready;
@@ -73,6 +69,7 @@ module dla_mac_traffic
       .PORTS(PORTS),
       .PLACE(PLACE),
       .BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
+      .LANES(LANES),
       .BLOCK(BLOCK)
   ) weights (
       .clock,
@@ -82,11 +79,11 @@ module dla_mac_traffic
       .has_records(uses.param.present),
       .weight_address(operands.weight_addr),
       .record_address(operands.param_addr),
-      .filter_bytes,
-      .taps(32'(window.kernel.height) * 32'(window.kernel.width)),
+      .filter_bytes(products.filter_bytes),
       .channels(operands.out_channels),
       .group_step,
-      .pixels(32'(operands.out_size.height) * 32'(operands.out_size.width)),
+      .group_bytes,
+      .pixels(products.pixels),
       .step_bytes(step_filter + step_inputs),
       .step_tap,
       .block_ends,
@@ -94,7 +91,8 @@ module dla_mac_traffic
       .ready(weights_ready),
       .request(request[WEIGHTS]),
       .crossed_bytes(crossed_bytes[WEIGHTS]),
-      .granted(granted[WEIGHTS])
+      .granted(granted[WEIGHTS]),
+      .next_word(next_word[WEIGHTS])
   );
 
   // -------------------------------------------------------------------------------------------------------- input
@@ -103,27 +101,32 @@ module dla_mac_traffic
   request_t pixels_request, slices_request;
   assign sliced = serves && !depthwise;
   // Depthwise: the input channels that a group of outputs reads. Of the first one `fed_before` outputs are in groups
-  // before, and each group adds to that; the divisions are of numbers of lanes.
-  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
-  logic input_ends, is_spread;  // a channel has more outputs than there are lanes
-  logic [31:0] input_group, input_left, last_before, fed_first, fed_before, fed_last, each_before, each_channels;
-  logic [LANE_BITS-1:0] of_channel;
+  // before, and each group adds to that as many whole channels as have all of their outputs in it, and the rest.
+  logic input_ends, goes_on;
+  logic [31:0] input_group, input_left, fed_first, fed_before, fed_last, next_before, each_before, each_channels;
   assign input_left = operands.out_channels - input_group;
-  assign is_spread = per_input > LANES;
-  assign of_channel = is_spread ? LANE_BITS'(1) : LANE_BITS'(per_input);
-  assign each_channels = is_spread ? '0 : LANES / 32'(of_channel);
-  assign each_before = is_spread ? LANES : LANES % 32'(of_channel);
-  assign last_before = fed_before + (input_left < LANES ? input_left : LANES) - 1;
-  assign fed_last = fed_first + (is_spread ? 32'(last_before >= per_input)
-      : (last_before % (2 << LANE_BITS)) / 32'(of_channel));
+  always_comb begin
+    each_channels = '0;
+    each_before = LANES;
+    for (int unsigned outputs = 1; outputs <= LANES; outputs++) begin
+      if (products.outputs_each == outputs) begin
+        each_channels = LANES / outputs;
+        each_before = LANES % outputs;
+      end
+    end
+  end
+  assign next_before = (fed_before + each_before) & PLACE;
+  assign goes_on = next_before >= products.outputs_each;  // into the channel after those
+  always_comb begin
+    if (input_left <= LANES) fed_last = operands.in_channels - 1;
+    else if (next_before == 0) fed_last = fed_first + each_channels - 1;
+    else fed_last = fed_first + each_channels + 32'(next_before > products.outputs_each);
+  end
   always_ff @(posedge clock) begin
     if (reset) {fed_first, fed_before} <= '0;
-    else if (input_ends && fed_before + each_before >= per_input) begin
-      fed_first <= fed_first + each_channels + 1;
-      fed_before <= fed_before + each_before - per_input;
-    end else if (input_ends) begin
-      fed_first <= fed_first + each_channels;
-      fed_before <= fed_before + each_before;
+    else if (input_ends) begin
+      fed_first <= (fed_first + each_channels + 32'(goes_on)) & PLACE;
+      fed_before <= goes_on ? (next_before - products.outputs_each) & PLACE : next_before;
     end
   end
   dla_raster #(
@@ -135,8 +138,8 @@ module dla_mac_traffic
       .clock,
       .reset,
       .enable(valid && !sliced),
-      .base(depthwise ? operands.in_addr + fed_first : operands.in_addr),
-      .row_stride(operands.in_row_stride),
+      .walk(products.walk),
+      .base(depthwise ? products.walk.start + fed_first : products.walk.start),
       .pixel_stride(operands.in_pixel_stride),
       .pixel_bytes(depthwise ? fed_last - fed_first + 1 : operands.in_channels),
       .window,
@@ -173,9 +176,7 @@ module dla_mac_traffic
       .reset,
       .enable(valid && !depthwise),
       .window,
-      .base(operands.in_addr),
-      .row_stride(operands.in_row_stride),
-      .pixel_stride(operands.in_pixel_stride),
+      .walk(products.walk),
       .pixel_bytes(operands.in_channels),
       .channels(operands.out_channels),
       .group_step,
@@ -186,7 +187,8 @@ module dla_mac_traffic
       .ready(slices_ready),
       .request(slices_request),
       .crossed_bytes(slices_bytes),
-      .granted(granted[INPUT])
+      .granted(granted[INPUT]),
+      .next_word(next_word[INPUT])
   );
 
   // ------------------------------------------------------------------------------------------------- partial sums
@@ -203,8 +205,8 @@ module dla_mac_traffic
       .clock,
       .reset,
       .enable(valid && uses.acc.present),
+      .walk(pixel_walk('0, operands.acc_row_stride, operands.acc_pixel_stride, operands.out_size.width)),
       .base(operands.acc_addr + 4 * partial_group),
-      .row_stride(operands.acc_row_stride),
       .pixel_stride(operands.acc_pixel_stride),
       .pixel_bytes(4 * (partials_left < group_step ? partials_left : group_step)),
       .window(each_pixel(operands.out_size)),

@@ -18,8 +18,10 @@ module dla_raster
     input logic enable,
     // The picture
     input window_t window,
-    input logic [31:0] base,
-    input logic [31:0] row_stride,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input walk_t walk,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input logic [31:0] base,  // under the first tap of the first window
     input logic [31:0] pixel_stride,
     input logic [31:0] pixel_bytes,
     // It is passed over once for each group of channels, unless the buffer may keep it.
@@ -43,43 +45,19 @@ module dla_raster
     input logic [7:0] granted
 );
   // ------------------------------------------------------------------------------------------------------- shape
-  // What is compared with the buffer counts no further than beyond it.
-  localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2);
-  typedef logic [ENOUGH_BITS-1:0] enough_t;
-  function automatic enough_t enough(input logic [31:0] count);
-    return count > BUFFER_BYTES ? enough_t'(BUFFER_BYTES + 1) : enough_t'(count);
-  endfunction
-  function automatic logic [2*ENOUGH_BITS-1:0] bytes_of(input enough_t number, input enough_t bytes_each);
-    return (2 * ENOUGH_BITS)'(number) * (2 * ENOUGH_BITS)'(bytes_each);
-  endfunction
-  function automatic logic holds(input logic [31:0] number, input enough_t bytes_each);
-    return BUFFER_BYTES == 0 || bytes_of(enough(number), bytes_each) <= (2 * ENOUGH_BITS)'(BUFFER_BYTES);
-  endfunction
-
   logic sparse;  // the window leaves out columns
-  logic fits, is_kept;
-  logic [31:0] common_tap, common_row, span, columns, rows_read;
-  enough_t line_bytes;
-  logic signed [31:0] in_height, in_width, pad_top, pad_left, last_column, reach;
-  logic [31:0] out_height, out_width, kernel_height, kernel_width;
+  logic [31:0] common_tap, common_row;
+  logic signed [31:0] in_height, pad_top, pad_left, last_column;
+  logic [31:0] out_height, kernel_height, kernel_width;
   logic [31:0] stride_height, stride_width, dilation_height, dilation_width;
-  assign {in_height, in_width} = {32'(window.in_size.height), 32'(window.in_size.width)};
-  assign {out_height, out_width} = {32'(window.out_size.height), 32'(window.out_size.width)};
+  assign in_height = 32'(window.in_size.height);
+  assign out_height = 32'(window.out_size.height);
   assign {kernel_height, kernel_width} = {32'(window.kernel.height), 32'(window.kernel.width)};
   assign {stride_height, stride_width} = {32'(window.stride.height), 32'(window.stride.width)};
   assign {dilation_height, dilation_width} = {32'(window.dilation.height), 32'(window.dilation.width)};
   assign {pad_top, pad_left} = {32'(window.pad.top), 32'(window.pad.left)};
+  assign last_column = 32'(walk.last_column);
   assign sparse = dilation_width == 1 && stride_width > kernel_width;
-  assign reach = $signed((out_width - 1) * stride_width + (kernel_width - 1) * dilation_width) - pad_left;
-  assign last_column = reach < in_width ? reach : in_width - 1;
-  assign columns = sparse ? out_width * kernel_width : $unsigned(last_column) + 1;
-  assign line_bytes = holds(columns, enough(pixel_bytes)) ? enough_t'(bytes_of(enough(columns), enough(pixel_bytes)))
-      : enough_t'(BUFFER_BYTES + 1);
-  assign span = (kernel_height - 1) * dilation_height + 1;
-  assign rows_read = stride_height > kernel_height ? out_height * kernel_height
-      : (out_height - 1) * stride_height + span;
-  assign fits = holds(span, line_bytes);
-  assign is_kept = keeps && holds($signed(rows_read) < in_height ? rows_read : $unsigned(in_height), line_bytes);
   // Tap t of output row y reads what tap t + common_tap of row y - common_row has read.
   assign common_tap = stride_height == dilation_height ? 1 : stride_height;
   assign common_row = stride_height == dilation_height ? 1 : dilation_height;
@@ -87,29 +65,93 @@ module dla_raster
   // ---------------------------------------------------------------------------------------------------- position
   // Registers have the bits that they can need: of a size, a column in front of the picture, or rows of two groups.
   localparam logic [31:0] SIZE = 32'h0000ffff, COLUMNS = 32'h0001ffff, ROWS = 32'h0003ffff, CHANNELS = 32'h01ffffff;
-  logic [31:0] passed, row, next_row, next_tap, tap_row, offset, phase, sent, held_word, again, lines;
+  // Beyond the greatest size and its padding no row is in the picture: distances count no further.
+  localparam int unsigned DISTANCE_BITS = 18;
+  typedef struct packed {
+    logic [DISTANCE_BITS-1:0] row;
+    logic [31:0] place;
+  } line_t;
+  function automatic line_t after(input line_t at, input logic [15:0] rows, input logic [31:0] step);
+    return {at.row[DISTANCE_BITS-1] ? at.row : at.row + DISTANCE_BITS'(rows), (at.place + step) & PLACE};
+  endfunction
+
+  // The line that is being read, that of the row's first tap, and that of the first tap which brings a new line
+  line_t line, first_line, new_line, next_first_line, next_new_line;
+  logic [31:0] passed, row, next_row, tap_row, new_tap, offset, phase, sent, held_word;
   logic signed [31:0] in_row, column;
-  logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead, is_level;
-  logic [31:0] next_offset;
+  logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead, is_level, ends_taps;
+  logic fits, is_kept, waits, decides, skips_taps, may_go;
+  logic [31:0] next_offset, window_place, pixel_place, next_pixel_place;
   assign column = $signed(offset) - pad_left;
-  assign in_row = $signed(row * stride_height + tap_row * dilation_height) - pad_top;
+  assign in_row = $signed(32'(line.row)) - pad_top;
   assign reads_row = in_row >= 0 && in_row < in_height
       && (!fits || row < common_row || tap_row + common_tap >= kernel_height);
-  // Of a later row only the taps that bring a new row are looked at.
   assign next_row = row + 1 == out_height ? '0 : (row + 1) & SIZE;
-  assign next_tap = !fits || next_row < common_row || kernel_height <= common_tap ? '0 : kernel_height - common_tap;
-  // Lines from the block's to the reader's, which begins a group with all lines under its first window; it goes no
-  // further than into the next group.
-  assign again = group == step_group || span < stride_height ? '0 : span - stride_height;
-  assign lines = ((passed - block_row) & ROWS) * stride_height + span + again;
+  assign ends_taps = tap_row + 1 == kernel_height;
+  assign next_first_line = next_row == 0 ? '0 : after(first_line, window.stride.height, walk.row_step);
+  assign next_new_line = after(tap_row == new_tap ? line : new_line, window.stride.height, walk.row_step);
+  // Of a later row only the taps that bring a new line are looked at.
+  assign new_tap = kernel_height - common_tap;
+  assign skips_taps = fits && next_row >= common_row && kernel_height > common_tap;
   assign is_level = ((passed - step_row) & ROWS) == 0;
   assign is_ahead = !is_level && ((passed - step_row) & ROWS) <= ROWS / 2;
-  assign active = enable && !finished && (!is_ahead || BUFFER_BYTES == 0
-      || (group <= step_group + group_step && holds(lines, line_bytes)));
+  assign active = enable && !finished && !decides && !(waits && (row >= common_row || ends_taps)) && (!is_ahead || may_go);
   assign next_offset = offset + (sparse && phase + 1 == kernel_width ? stride_width - kernel_width + 1 : 1);
+  assign next_pixel_place = (sparse && phase + 1 == kernel_width ? window_place + walk.column_step
+      : pixel_place + pixel_stride) & PLACE;
+
+  // -------------------------------------------------------------------------------------------------- what is held
+  // A line's bytes are those of the first line that is read; what is compared with the buffer counts no further than
+  // beyond it. The reader begins a group with all lines under its first window; it goes no further than into the next.
+  logic measures;
+  if (BUFFER_BYTES == 0) begin : all_held
+    assign {fits, is_kept, may_go} = {1'b1, keeps, 1'b1};
+    assign {waits, measures} = '0;
+    logic unused;
+    assign unused = &{1'b0, walk.span, group_ends, block_row};
+  end else begin : some_held
+    localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2);
+    localparam logic [31:0] TOO_MANY = BUFFER_BYTES + 1;
+    logic [ENOUGH_BITS-1:0] read_bytes, next_read_bytes;
+    logic [31:0] all_bytes;
+    logic [17:0] rows, rows_again;
+    logic known, is_measured;
+    assign all_bytes = 32'(read_bytes) + (pixel_bytes < TOO_MANY ? pixel_bytes : TOO_MANY);
+    assign next_read_bytes = !(reads_row && column >= 0 && pixel_done) ? read_bytes
+        : ENOUGH_BITS'(all_bytes < TOO_MANY ? all_bytes : TOO_MANY);
+    assign measures = row_done && reads_row && !is_measured;
+    assign is_kept = keeps && next_read_bytes != ENOUGH_BITS'(TOO_MANY);
+    assign waits = is_measured && !known;
+    assign may_go = known && group <= step_group + group_step
+        && ((passed - block_row) & ROWS) < (group == step_group ? 32'(rows) : 32'(rows_again));
+    always_ff @(posedge clock) begin
+      if (reset) begin
+        read_bytes <= '0;
+        is_measured <= 1'b0;
+      end else if (active) begin
+        read_bytes <= group_ends ? '0 : next_read_bytes;
+        is_measured <= group_ends ? keeps && (is_measured || measures) : is_measured || measures;
+      end
+    end
+    dla_fitting #(
+        .BYTES(BUFFER_BYTES)
+    ) fitting (
+        .clock,
+        .reset,
+        .start(measures),
+        .line_bytes(next_read_bytes),
+        .span(walk.span),
+        .stride(window.stride.height),
+        .known,
+        .fits,
+        .rows,
+        .rows_again
+    );
+  end
+
   // ------------------------------------------------------------------------------------------ words of the pixel
   logic [31:0] pixel, first_word, last_word, left;
-  assign pixel = (base + in_row * row_stride + column * pixel_stride) & PLACE;
+  assign pixel = (base + pixel_place) & PLACE;
   assign first_word = pixel / BANK_BYTES;
   assign last_word = ((pixel + pixel_bytes - 1) & PLACE) / BANK_BYTES;
   assign skips_word = holds_word && held_word == first_word;
@@ -121,7 +163,7 @@ module dla_raster
   assign crossed_bytes = active && reads_row && column >= 0 && pixel_done ? pixel_bytes : '0;
   assign row_done = active && (!reads_row || (pixel_done && $signed(next_offset) - pad_left > last_column));
 
-  assign group_ends = row_done && tap_row + 1 == kernel_height && row + 1 == out_height;
+  assign group_ends = row_done && ends_taps && row + 1 == out_height;
 
   // ------------------------------------------------------------------------------------------- what has crossed
   // Where rows come in order, a step waits only for those above its own.
@@ -135,16 +177,34 @@ module dla_raster
   always_ff @(posedge clock) begin
     if (reset) begin
       {passed, row, tap_row, offset, phase, sent, held_word, group} <= '0;
-      {holds_word, finished} <= '0;
+      {line, first_line, new_line, window_place, pixel_place} <= '0;
+      {holds_word, finished, decides} <= '0;
+    end else if (decides && !waits) begin
+      decides <= 1'b0;
+      if (fits && row >= common_row) begin
+        tap_row <= new_tap & SIZE;
+        line <= new_line;
+        {window_place, pixel_place} <= {2{new_line.place}};
+      end
     end else if (active) begin
       sent <= pixel_done ? '0 : (sent + 32'(granted)) & PLACE;
       if (row_done) begin
         offset <= '0;
         phase <= '0;
-        tap_row <= (tap_row + 1 == kernel_height ? next_tap : tap_row + 1) & SIZE;
-        if (tap_row + 1 == kernel_height) begin
+        if (tap_row == new_tap) new_line <= line;
+        if (!ends_taps) begin
+          tap_row <= (tap_row + 1) & SIZE;
+          line <= after(line, window.dilation.height, walk.tap_row_step);
+          {window_place, pixel_place} <= {2{(line.place + walk.tap_row_step) & PLACE}};
+        end else begin
           passed <= (passed + 1) & ROWS;
           row <= next_row;
+          first_line <= next_first_line;
+          new_line <= next_new_line;
+          decides <= measures && kernel_height > common_tap;
+          tap_row <= skips_taps && !measures ? new_tap & SIZE : '0;
+          line <= skips_taps && !measures ? next_new_line : next_first_line;
+          {window_place, pixel_place} <= {2{skips_taps && !measures ? next_new_line.place : next_first_line.place}};
           if (row + 1 == out_height) begin
             group <= (group + group_step) & CHANNELS;
             finished <= is_kept || group + group_step >= channels;
@@ -153,6 +213,8 @@ module dla_raster
       end else if (pixel_done) begin
         offset <= next_offset & COLUMNS;
         phase <= phase + 1 == kernel_width ? '0 : (phase + 1) & SIZE;
+        pixel_place <= next_pixel_place;
+        if (phase + 1 == kernel_width) window_place <= next_pixel_place;
       end
       if (reads_row && column >= 0 && pixel_done) begin
         held_word <= last_word;

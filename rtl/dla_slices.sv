@@ -19,10 +19,8 @@ module dla_slices
     // The picture; one tap has no dilation.
     /* verilator lint_off UNUSEDSIGNAL */
     input window_t window,
+    input walk_t walk,
     /* verilator lint_on UNUSEDSIGNAL */
-    input logic [31:0] base,
-    input logic [31:0] row_stride,
-    input logic [31:0] pixel_stride,
     input logic [31:0] pixel_bytes,
     input logic [31:0] channels,
     input logic [31:0] group_step,
@@ -34,89 +32,106 @@ module dla_slices
     output logic ready,  // what the step reads has come
     output request_t request,
     output logic [31:0] crossed_bytes,
-    input logic [7:0] granted
+    input logic [7:0] granted,
+    input logic [31:0] next_word  // address of the word after those
 );
   // ------------------------------------------------------------------------------------------------------- shape
-  logic whole_words, is_inside, is_kept;
-  logic [31:0] out_height, out_width, row_step, column_step, words;
+  logic whole_words, is_kept;
+  logic [31:0] out_height, out_width, words;
   assign {out_height, out_width} = {32'(window.out_size.height), 32'(window.out_size.width)};
-  assign row_step = (row_stride * 32'(window.stride.height)) & PLACE;
-  assign column_step = (pixel_stride * 32'(window.stride.width)) & PLACE;
   assign words = (pixel_bytes & PLACE) / BANK_BYTES;  // of a pixel
-  assign whole_words = base % BANK_BYTES == 0 && row_stride % BANK_BYTES == 0 && pixel_stride % BANK_BYTES == 0
-      && pixel_bytes % BANK_BYTES == 0;
-  assign is_inside = window.pad.top == 0 && window.pad.left == 0
-      && (out_height - 1) * 32'(window.stride.height) < 32'(window.in_size.height)
-      && (out_width - 1) * 32'(window.stride.width) < 32'(window.in_size.width);
-  assign serves = window.kernel.height == 1 && window.kernel.width == 1 && whole_words && is_inside;
-  // What is compared with the buffer counts no further than beyond it.
-  localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2);
-  typedef logic [ENOUGH_BITS-1:0] enough_t;
-  function automatic enough_t enough(input logic [31:0] count);
-    return count > BUFFER_BYTES ? enough_t'(BUFFER_BYTES + 1) : enough_t'(count);
-  endfunction
-  function automatic logic holds(input logic [31:0] number, input logic [31:0] bytes_each);
-    return BUFFER_BYTES == 0
-        || (2 * ENOUGH_BITS)'(enough(number)) * (2 * ENOUGH_BITS)'(enough(bytes_each)) <= (2 * ENOUGH_BITS)'(BUFFER_BYTES);
-  endfunction
-  assign is_kept = holds(out_height * out_width, pixel_bytes);
+  assign whole_words = walk.start % BANK_BYTES == 0 && walk.row_step % BANK_BYTES == 0
+      && walk.column_step % BANK_BYTES == 0 && pixel_bytes % BANK_BYTES == 0;
+  assign serves = window.kernel.height == 1 && window.kernel.width == 1 && whole_words && walk.is_inside;
 
   // ---------------------------------------------------------------------------------------------------- position
   // A run is the part of a row of pixels that is in the block.
   // Registers have the bits that they can need: of a size, of words of a pixel, of channels.
   localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
-  logic [31:0] group, block, first_row, first_column, row, column, index, slice, sent;
-  logic [31:0] run, left, next_row, next_column, used, step_slice;
-  logic signed [31:0] ahead;
-  logic finished, active, run_done, ends_row, ends_block, ends_picture;
+  logic [31:0] group, first_row, first_column, row, column, index, slice, sent;
+  // Where the next word lies, its row and its block; from slice to slice they go on by a word
+  typedef struct packed {
+    logic [31:0] place;
+    logic [31:0] row_place;
+  } at_t;
+  at_t at, first, after, block_after, slice_after;
+  logic [31:0] slice_place;
+  logic [31:0] run, left, next_row, next_column, step_slice, ahead;
+  logic finished, active, run_done, ends_row, ends_block, ends_slices, ends_picture;
   assign run = out_width - column < BLOCK - index ? out_width - column : BLOCK - index;
   assign left = run - sent;
   assign ends_row = column + run == out_width;
   assign ends_picture = ends_row && row + 1 == out_height;
   assign ends_block = index + run == BLOCK || ends_picture;
+  assign ends_slices = slice + 1 == words;
   assign next_column = ends_row ? '0 : (column + run) & SIZE;
   assign next_row = ends_picture ? '0 : ends_row ? (row + 1) & SIZE : row;
-  assign request.stride = column_step;
-  assign request.address = (base + row * row_step + (column + sent) * column_step + slice * BANK_BYTES) & PLACE;
+  assign request.stride = walk.column_step;
+  assign request.address = (walk.start + at.place) & PLACE;
   assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign crossed_bytes = active ? 32'(granted) * BANK_BYTES : '0;
   assign run_done = active && 32'(granted) == left;
 
+  logic [31:0] next_row_place, next_place;
+  assign next_row_place = ends_row ? (at.row_place + walk.row_step) & PLACE : at.row_place;
+  assign next_place = ends_row ? next_row_place : (next_word - walk.start) & PLACE;
+  assign after = {next_place, next_row_place};
+  assign block_after = ends_picture ? '0
+      : {(next_place - slice_place) & PLACE, (next_row_place - slice_place) & PLACE};
+  assign slice_after = {(first.place + BANK_BYTES) & PLACE, (first.row_place + BANK_BYTES) & PLACE};
+
   // ------------------------------------------------------------------------------------------- what the array uses
-  // `used`: blocks before the array's; `ahead`: slices between the array's and the one that is asked for
+  // Slices are counted from the operation's first: those that have come, and those before the array's block.
+  localparam int unsigned MOST_WORDS = BUFFER_BYTES / BANK_BYTES, WORDS_BITS = $clog2(MOST_WORDS + PORTS + 2);
+  logic [31:0] come, used;
+  logic [WORDS_BITS-1:0] read_words;  // of the picture's first pass, no further than beyond the buffer
+  assign is_kept = BUFFER_BYTES == 0 || 32'(read_words) <= MOST_WORDS;
   assign step_slice = (step_bytes - 1) / BANK_BYTES;
-  assign ahead = ((block - used) & PLACE) * words + slice - step_slice;
+  assign ahead = (come - used - step_slice) & PLACE;
   assign active = enable && serves && !finished
-      && (is_kept || ahead <= 1 || ahead < $signed(BUFFER_BYTES / (BLOCK * BANK_BYTES)));
-  assign ready = finished || block != used || slice > step_slice || (slice == step_slice && index + sent > step_index);
+      && (is_kept || ahead <= 1 || ahead > PLACE / 2 || ahead < BUFFER_BYTES / (BLOCK * BANK_BYTES));
+  logic [31:0] block_come;  // of the block at hand
+  assign block_come = (come - used) & PLACE;
+  assign ready = finished || (block_come != step_slice && ahead <= PLACE / 2)
+      || (block_come == step_slice && index + sent > step_index);
 
   always_ff @(posedge clock) begin
     if (reset) begin
-      {group, block, first_row, first_column, row, column, index, slice, sent} <= '0;
+      {group, first_row, first_column, row, column, index, slice, sent, come, used, read_words} <= '0;
+      {at, first, slice_place} <= '0;
       finished <= 1'b0;
-    end else if (run_done) begin
-      sent <= '0;
-      index <= ends_block ? '0 : (index + run) & SIZE;
-      row <= next_row;
-      column <= next_column;
-      if (ends_block && slice + 1 != words) begin
-        slice <= (slice + 1) & PLACE;
-        row <= first_row;
-        column <= first_column;
-      end else if (ends_block) begin
-        slice <= '0;
-        block <= (block + 1) & PLACE;
-        first_row <= next_row;
-        first_column <= next_column;
-        if (ends_picture) begin
-          group <= (group + group_step) & CHANNELS;
-          finished <= is_kept || group + group_step >= channels;
+    end else begin
+      if (active && is_kept) read_words <= read_words + WORDS_BITS'(granted);
+      if (block_ends) used <= (used + words) & PLACE;
+      if (run_done) begin
+        sent <= '0;
+        index <= ends_block ? '0 : (index + run) & SIZE;
+        row <= next_row;
+        column <= next_column;
+        at <= after;
+        if (ends_block) come <= (come + 1) & PLACE;
+        if (ends_block && !ends_slices) begin
+          slice <= (slice + 1) & PLACE;
+          slice_place <= (slice_place + BANK_BYTES) & PLACE;
+          row <= first_row;
+          column <= first_column;
+          {at, first} <= {2{slice_after}};
+        end else if (ends_block) begin
+          slice <= '0;
+          slice_place <= '0;
+          first_row <= next_row;
+          first_column <= next_column;
+          {at, first} <= {2{block_after}};
+          if (ends_picture) begin
+            group <= (group + group_step) & CHANNELS;
+            finished <= (is_kept && (BUFFER_BYTES == 0 || 32'(read_words) + 32'(granted) <= MOST_WORDS))
+                || group + group_step >= channels;
+          end
         end
+      end else if (active) begin
+        sent <= (sent + 32'(granted)) & SIZE;
+        at.place <= (next_word - walk.start) & PLACE;
       end
-    end else if (active) sent <= (sent + 32'(granted)) & SIZE;
-  end
-  always_ff @(posedge clock) begin
-    if (reset) used <= '0;
-    else if (block_ends) used <= (used + 1) & PLACE;
+    end
   end
 endmodule

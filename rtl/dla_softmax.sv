@@ -88,7 +88,10 @@ module dla_softmax
   dla_rescale products (
       .clock,
       .value(left_factor),
+      .left('0),
       .shift('0),
+      .replaces(1'b0),
+      .replacement('0),
       .multiplier(right_factor),
       .result(high)
   );

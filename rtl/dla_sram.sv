@@ -6,17 +6,20 @@
 module dla_sram #(
     parameter int unsigned BYTES = 524288,
     parameter int unsigned INPUTS = 64,  // bytes of input that the MAC array takes in a cycle
+    parameter int unsigned INPUT_LANES = 1,  // PEs of an output lane
     parameter int unsigned PES = 64,
     parameter int unsigned MAC_LANES = 64,  // accumulators
     parameter int unsigned VECTOR_LANES = 16,
     parameter int unsigned BEAT_BYTES = 8
 ) (
     input logic clock,
-    // MAC: a byte of input for each channel, of weight for each PE
+    // MAC: a byte of input for each channel, of weight for each PE; addresses are the first lane's
     input logic mac_read,
-    input logic [31:0] mac_input_address[INPUTS],
+    input logic [31:0] mac_input_address,
+    input logic [$clog2(INPUTS+1)-1:0] mac_input_offset[INPUTS],
     output logic [7:0] mac_input[INPUTS],
-    input logic [31:0] mac_weight_address[PES],
+    input logic [31:0] mac_weight_address,
+    input logic [31:0] mac_filter_step,  // from an output lane's to the next one's
     output logic [7:0] mac_weight[PES],
     // MAC: for each accumulator a partial sum, the three words of its record, and the result
     input logic mac_finish_read,
@@ -28,7 +31,7 @@ module dla_sram #(
     output logic [31:0] mac_shift[MAC_LANES],
     input logic [MAC_LANES-1:0] mac_write,
     input logic mac_write_wide,  // 4 bytes rather than 1
-    input logic [31:0] mac_result_address[MAC_LANES],
+    input logic [31:0] mac_result_address,  // as for partial sums
     input logic [31:0] mac_result[MAC_LANES],
     // VECTOR: a word, or a byte of it, of both inputs for each lane
     input logic vector_read,
@@ -46,7 +49,7 @@ module dla_sram #(
     output logic [31:0] vector_shift[VECTOR_LANES],
     input logic [VECTOR_LANES-1:0] vector_write,
     input logic vector_write_wide,
-    input logic [31:0] vector_result_address[VECTOR_LANES],
+    input logic [31:0] vector_result_address,
     input logic [31:0] vector_result[VECTOR_LANES],
     // DMA: bytes of a beat
     input logic [BEAT_BYTES-1:0] dma_write,
@@ -71,10 +74,11 @@ module dla_sram #(
 
   // ------------------------------------------------------------------------------------------------- MAC
   for (genvar i = 0; i < INPUTS; i++) begin : input_port
-    always_ff @(posedge clock) if (mac_read) mac_input[i] <= memory[PLACE_BITS'(mac_input_address[i])];
+    always_ff @(posedge clock) if (mac_read) mac_input[i] <= memory[PLACE_BITS'(mac_input_address+32'(mac_input_offset[i]))];
   end
   for (genvar p = 0; p < PES; p++) begin : weight_port
-    always_ff @(posedge clock) if (mac_read) mac_weight[p] <= memory[PLACE_BITS'(mac_weight_address[p])];
+    localparam int unsigned OUTPUT = p / INPUT_LANES, INPUT = p % INPUT_LANES;
+    always_ff @(posedge clock) if (mac_read) mac_weight[p] <= memory[PLACE_BITS'(mac_weight_address+OUTPUT*mac_filter_step+INPUT)];
   end
   for (genvar l = 0; l < MAC_LANES; l++) begin : mac_port
     always_ff @(posedge clock) begin
@@ -88,7 +92,7 @@ module dla_sram #(
     for (genvar b = 0; b < 4; b++) begin : result
       always @(posedge clock)
         if (mac_write[l] && (b == 0 || mac_write_wide))
-          memory[PLACE_BITS'(mac_result_address[l]+b)] <= mac_result[l][8*b+:8];
+          memory[PLACE_BITS'(mac_result_address+(mac_write_wide?4*l:l)+b)] <= mac_result[l][8*b+:8];
     end
   end
 
@@ -110,7 +114,7 @@ module dla_sram #(
     for (genvar b = 0; b < 4; b++) begin : result
       always @(posedge clock)
         if (vector_write[l] && (b == 0 || vector_write_wide))
-          memory[PLACE_BITS'(vector_result_address[l]+b)] <= vector_result[l][8*b+:8];
+          memory[PLACE_BITS'(vector_result_address+(vector_write_wide?4*l:l)+b)] <= vector_result[l][8*b+:8];
     end
   end
 

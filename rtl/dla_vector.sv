@@ -31,6 +31,7 @@ module dla_vector
     /* verilator lint_off UNUSEDSIGNAL */
     input vector_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
+    input walk_t walk,
     output logic done,
     output logic waits,  // for words of the SRAM
     output request_t request[4],  // to the ports
@@ -50,7 +51,7 @@ module dla_vector
     input logic [31:0] shift_data[LANES],
     output logic [LANES-1:0] write,
     output logic write_wide,
-    output logic [31:0] result_address[LANES],
+    output logic [31:0] result_address,  // of the first lane; the others follow
     output logic [31:0] result[LANES]
 );
   localparam int unsigned LEAST_FILL = 2, LEAST_DRAIN = 8;
@@ -108,20 +109,13 @@ module dla_vector
   assign ends_pass = !softmax || pass == LAST_PASS;
   assign ends_column = column + 1 == out_width;
   assign ends_row = row + 1 == out_height;
-  assign in_row = !pool ? row : row * 32'(operands.stride.height)
-      + tap_row * 32'(operands.dilation.height) - 32'(operands.pad.top);
-  assign in_column = !pool ? column : column * 32'(operands.stride.width)
-      + tap_column * 32'(operands.dilation.width) - 32'(operands.pad.left);
 
   logic steps, is_last, ends_all, meets;
-  logic [31:0] out_address;
+  logic [31:0] in_place, in2_place, out_place, out_address;
   assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
   assign is_last = ends_tap_column && ends_tap_row && ends_pass;
   assign ends_all = is_last && ends_channel && ends_column && ends_row;
-  assign meets = in_row >= 0 && in_row < 32'(operands.in_size.height)
-      && in_column >= 0 && in_column < 32'(operands.in_size.width);
-  assign out_address = (operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
-      + (wide_out ? 4 * channel : channel)) & PLACE;
+  assign out_address = (operands.out_addr + out_place + (wide_out ? 4 * channel : channel)) & PLACE;
 
   always_comb begin
     address_s.valid = steps;
@@ -133,10 +127,8 @@ module dla_vector
     address_s.pass_last = ends_channel;
     address_s.meets = meets;
     address_s.channel = channel;
-    address_s.in = (operands.in_addr + in_row * operands.in_row_stride + in_column * operands.in_pixel_stride
-        + (wide_in ? 4 * channel : channel)) & PLACE;
-    address_s.in2 = (operands.in2_addr + row * operands.in2_row_stride + column * operands.in2_pixel_stride
-        + (wide_in ? 4 * channel : channel)) & PLACE;
+    address_s.in = (in_place + (wide_in ? 4 * channel : channel)) & PLACE;
+    address_s.in2 = (operands.in2_addr + in2_place + (wide_in ? 4 * channel : channel)) & PLACE;
     address_s.result = out_address;
   end
 
@@ -166,6 +158,32 @@ module dla_vector
     end else if (valid && more && warm_up != FILL - LEAST_FILL) warm_up <= warm_up + 1;
     else if (rest != 0) rest <= rest - 1'b1;
   end
+
+  logic next_pixel;
+  assign next_pixel = steps && is_last && ends_channel;
+  window_t window;
+  assign window = pool ? '{
+      in_size: operands.in_size,
+      out_size: operands.out_size,
+      kernel: operands.kernel,
+      stride: operands.stride,
+      dilation: operands.dilation,
+      pad: operands.pad
+  } : each_pixel(operands.out_size);
+  dla_window #(.PLACE(PLACE)) inputs (
+      .clock, .reset(reset || done), .window, .walk,
+      .step(next_pixel), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
+      .step_tap(steps), .ends_tap_column, .ends_tap_row,
+      .row(in_row), .column(in_column), .meets, .place(in_place)
+  );
+  dla_walk #(.PLACE(PLACE)) seconds (
+      .clock, .reset(reset || done), .step(next_pixel), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
+      .row_step(operands.in2_row_stride), .column_step(operands.in2_pixel_stride), .place(in2_place)
+  );
+  dla_walk #(.PLACE(PLACE)) outputs (
+      .clock, .reset(reset || done), .step(next_pixel), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
+      .row_step(operands.out_row_stride), .column_step(operands.out_pixel_stride), .place(out_place)
+  );
 
   always_ff @(posedge clock) begin
     read_s <= address_s;
@@ -249,16 +267,17 @@ module dla_vector
         .result(result[l])
     );
     assign write[l] = write_s.valid && write_s.channel + l < operands.out_channels;
-    assign result_address[l] = (write_s.result + (wide_out ? 4 * l : l)) & PLACE;
   end
+  assign result_address = write_s.result;
 
   // ---------------------------------------------------------------------------------------------- the output stage
   // Every lane can rescale; a counter keeps to the rate. `behind` is the time that the stage still needs for the
   // results of the steps before, in parts of a cycle; a step with results waits while that is a cycle or more.
   localparam logic [47:0] CYCLE = 48'd65536;
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
   logic output_ready, late_over, result_ends, is_over, written;
   logic [31:0] results;
-  assign results = operands.out_channels - channel < LANES ? operands.out_channels - channel : LANES;
+  assign results = 32'(LANE_BITS'(operands.out_channels - channel < LANES ? operands.out_channels - channel : LANES));
   assign result_ends = write_s.valid && write_s.ends;
   if (REQUANTIZATION_CYCLES == 0 && DIVISION_CYCLES == 0) begin : unlimited_results
     assign output_ready = 1'b1;
@@ -305,7 +324,7 @@ module dla_vector
       assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
-    assign unused = &{1'b0, results, granted[0], granted[1], granted[2], granted[3]};
+    assign unused = &{1'b0, in_row, in_column, results, granted[0], granted[1], granted[2], granted[3]};
   end else begin : shared
     dla_vector_traffic #(
         .BANK_BYTES(BANK_BYTES),
@@ -318,7 +337,8 @@ module dla_vector
         .valid,
         .uses(operand_uses(64'({by_channel, 1'b0, mode, opcode}))),
         .operands,
-        .pool,
+        .window,
+        .walk,
         .wide_in,
         .step_row(row),
         .step_column(column),

@@ -35,24 +35,36 @@ module dla_vector_lane
   localparam logic [23:0] LAST_ENTRY = 24'd255;  // of a table
 
   // ------------------------------------------------------------------- enter: to the scale of a sum, or otherwise
-  logic signed [31:0] centred, centred2, aligned, aligned2, entered, plain, present;
-  logic is_sum16, is_sigmoid, is_tanh;
+  logic signed [8:0] centred, centred2;  // of bytes
+  logic signed [9:0] wide_centred, magnitude;
+  logic signed [31:0] aligned, aligned2, entered, plain, present;
+  logic is_sum16, is_sigmoid, is_tanh, is_less, divides;
   assign is_sum16 = opcode == OPCODE_OP_E16_ADD;
   assign is_sigmoid = opcode == OPCODE_OP_E16_SIGMOID;
   assign is_tanh = mode[0] == SIGMOID_TANH;
-  assign centred = in - operands.in_zp;
-  assign centred2 = in2 - operands.in2_zp;
+  assign centred = 9'($signed(in[7:0])) - 9'($signed(operands.in_zp[7:0]));
+  assign centred2 = 9'($signed(in2[7:0])) - 9'($signed(operands.in2_zp[7:0]));
+  assign wide_centred = 10'(centred);
+  assign magnitude = centred < 0 ? -wide_centred : wide_centred;
+  assign is_less = $signed(in[7:0]) < $signed(in2[7:0]);
+  assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
   dla_rescale align (
       .clock,
-      .value(is_sum16 ? in : centred <<< operands.left_shift[4:0]),
+      .value(is_sum16 ? in : 32'(centred)),
+      .left(is_sum16 ? '0 : operands.left_shift[4:0]),
       .shift(operands.in_shift[6:0]),
+      .replaces(1'b0),
+      .replacement('0),
       .multiplier($signed(operands.in_mult)),
       .result(aligned)
   );
   dla_rescale align2 (
       .clock,
-      .value(is_sum16 ? in2 : centred2 <<< operands.left_shift[4:0]),
+      .value(is_sum16 ? in2 : 32'(centred2)),
+      .left(is_sum16 ? '0 : operands.left_shift[4:0]),
       .shift(operands.in2_shift[6:0]),
+      .replaces(1'b0),
+      .replacement('0),
       .multiplier($signed(operands.in2_mult)),
       .result(aligned2)
   );
@@ -60,8 +72,8 @@ module dla_vector_lane
   // One multiplier: of bytes, of 16-bit numbers, or of one with the factor of OP_E16_SIGMOID, which has no sign
   logic signed [16:0] left_factor, right_factor;
   logic signed [31:0] product;
-  assign left_factor = opcode == OPCODE_OP_E_MUL ? 17'($signed(centred[8:0])) : 17'($signed(in[15:0]));
-  assign right_factor = opcode == OPCODE_OP_E_MUL ? 17'($signed(centred2[8:0]))
+  assign left_factor = opcode == OPCODE_OP_E_MUL ? 17'(centred) : 17'($signed(in[15:0]));
+  assign right_factor = opcode == OPCODE_OP_E_MUL ? 17'(centred2)
       : is_sigmoid ? $signed({1'b0, operands.in_mult[15:0]}) : 17'($signed(in2[15:0]));
   assign product = 32'(left_factor) * 32'(right_factor);
 
@@ -70,11 +82,12 @@ module dla_vector_lane
       OPCODE_OP_FILL: entered = operands.fill_value;
       OPCODE_OP_E32_SHIFT: entered = mode == SHIFT_LEFT ? in << operands.shift_amount[4:0] : in;
       OPCODE_OP_E32_ADD: entered = in + in2;
-      OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU: entered = centred;
+      OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU: entered = 32'(centred);
       OPCODE_OP_E_MUL, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID: entered = product;
-      OPCODE_OP_E_ABS: entered = centred < 0 ? -centred : centred;
-      OPCODE_OP_C_MIN: entered = in < in2 ? in : in2;
-      OPCODE_OP_C_MAX: entered = in > in2 ? in : in2;
+      OPCODE_OP_E_ABS: entered = 32'(magnitude);
+      OPCODE_OP_C_MIN: entered = is_less ? in : in2;
+      OPCODE_OP_C_MAX: entered = is_less ? in2 : in;
+      OPCODE_OP_POOL: entered = mode == POOL_MAX || divides ? in : 32'(centred);
       default: entered = in;
     endcase
   end
@@ -94,29 +107,22 @@ module dla_vector_lane
   end
 
   // --------------------------------------------------------------------------------------------------- compute
-  logic signed [31:0] value, next_value, pooled, difference;
-  assign difference = aligned - aligned2;
+  logic signed [31:0] value, next_value, pooled, total;
+  assign total = aligned + (opcode == OPCODE_OP_E_ADD ? aligned2 : ~aligned2) + 32'(opcode != OPCODE_OP_E_ADD);
   logic [23:0] entry;  // with the bits that lie beyond the table
   assign entry = is_tanh ? present[31:8] : {1'b0, present[31:9]};
   assign element = !is_sigmoid ? present[7:0] : entry > LAST_ENTRY ? LAST_ENTRY[7:0] : entry[7:0];
   always_comb begin
     pooled = first ? (mode == POOL_MAX ? -128 : 0) : value;
-    if (meets)
-      case (mode)
-        POOL_MAX: pooled = larger(pooled, present);
-        POOL_AVERAGE, POOL_AVERAGE_UP: pooled = pooled + present;
-        default: pooled = pooled + present - operands.in_zp;
-      endcase
+    if (meets) pooled = mode == POOL_MAX ? larger(pooled, present) : pooled + present;
   end
 
   always_comb begin
     case (opcode)
       OPCODE_OP_POOL: next_value = pooled;
-      OPCODE_OP_E_ADD: next_value = aligned + aligned2;
-      OPCODE_OP_E_SUB: next_value = difference;
+      OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: next_value = total;
       OPCODE_OP_E16_ADD:
       next_value = clamp(limit16(aligned) + limit16(aligned2), -$signed({15'd0, operands.limit[16:0]}), operands.limit[15] ? 32'sd32767 : $signed({16'd0, operands.limit[15:0]}));
-      OPCODE_OP_E_SQDIFF: next_value = difference * difference;
       default: next_value = present;
     endcase
   end
@@ -127,22 +133,30 @@ module dla_vector_lane
   end
 
   // ---------------------------------------------------------------------------------------------------- finish
-  logic is_negative, from_record, is_share, divides;
-  logic signed [31:0] multiplier, rescaled, average;
+  logic is_negative, from_record, is_share;
+  logic signed [31:0] multiplier, square, rescaled, average;
   logic signed [6:0] shift;
   assign is_share = opcode == OPCODE_OP_SOFTMAX;
   assign is_negative = opcode == OPCODE_OP_ACT_LRELU && value < 0;
   assign from_record = opcode == OPCODE_OP_REQUANT && by_channel;
-  assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
   assign shift = from_record ? limit_shift(record_shift) : is_share ? -7'(reciprocal_right)
       : is_negative ? operands.in_shift[6:0] : operands.out_shift[6:0];
   always_ff @(posedge clock)
     multiplier <= from_record ? record_multiplier : is_share ? reciprocal
         : is_negative ? $signed(operands.in_mult) : $signed(operands.out_mult);
+  dla_square squared (
+      .clock,
+      .value,
+      .shift(operands.out_shift[6:0]),
+      .square
+  );
   dla_rescale rescale (
       .clock,
       .value(is_share ? $signed(looked_up) : value),
+      .left('0),
       .shift,
+      .replaces(opcode == OPCODE_OP_E_SQDIFF),
+      .replacement(square),
       .multiplier,
       .result(rescaled)
   );
@@ -178,10 +192,10 @@ module dla_vector_lane
   assign between_rest = is_beyond ? '0 : 32'(looked_up[25:16]);
   assign between = is_tanh ? (between_first << 8) + 32'(value[7:0]) * between_rest
       : (between_first << 9) + 32'(value[8:0]) * between_rest;
-  function automatic logic signed [31:0] rounded_sigmoid(input logic signed [31:0] total, input logic is_minus, tanh_);
+  function automatic logic signed [31:0] rounded_sigmoid(input logic signed [31:0] found, input logic is_minus, tanh_);
     logic signed [31:0] sum;
-    if (tanh_) sum = is_minus ? 32'sd8388608 + 32'sd127 - total : total - 32'sd8388608 + 32'sd128;
-    else sum = is_minus ? 32'sd33554432 + 32'sd511 - total : total + 32'sd512;
+    if (tanh_) sum = is_minus ? 32'sd8388608 + 32'sd127 - found : found - 32'sd8388608 + 32'sd128;
+    else sum = is_minus ? 32'sd33554432 + 32'sd511 - found : found + 32'sd512;
     return tanh_ ? sum >>> 8 : sum >>> 10;
   endfunction
   always_ff @(posedge clock) begin

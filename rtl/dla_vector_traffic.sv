@@ -18,7 +18,8 @@ module dla_vector_traffic
     input operand_uses_t uses,
     input vector_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
-    input logic pool,
+    input window_t window,
+    input walk_t walk,
     input logic wide_in,
     // The lanes' next step
     input logic [31:0] step_row,
@@ -47,15 +48,6 @@ module dla_vector_traffic
       : uses.lut.wide ? EXPONENTIALS_BYTES : TABLE_BYTES;
   assign pixel_bytes = wide_in ? 4 * operands.out_channels : operands.out_channels;
 
-  window_t window;
-  assign window = !pool ? each_pixel(operands.out_size) : '{
-      in_size: operands.in_size,
-      out_size: operands.out_size,
-      kernel: operands.kernel,
-      stride: operands.stride,
-      dilation: operands.dilation,
-      pad: operands.pad
-  };
   /* verilator lint_off PINCONNECTEMPTY */  // there is one group of channels
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
@@ -66,8 +58,8 @@ module dla_vector_traffic
       .clock,
       .reset,
       .enable(may_read && uses.in.present),
-      .base(operands.in_addr),
-      .row_stride(operands.in_row_stride),
+      .walk,
+      .base(walk.start),
       .pixel_stride(operands.in_pixel_stride),
       .pixel_bytes,
       .window,
@@ -97,8 +89,8 @@ module dla_vector_traffic
       .clock,
       .reset,
       .enable(may_read && uses.in2.present),
+      .walk(pixel_walk('0, operands.in2_row_stride, operands.in2_pixel_stride, operands.out_size.width)),
       .base(operands.in2_addr),
-      .row_stride(operands.in2_row_stride),
       .pixel_stride(operands.in2_pixel_stride),
       .pixel_bytes,
       .window(each_pixel(operands.out_size)),
@@ -128,7 +120,7 @@ module dla_vector_traffic
       .reset,
       .enable(valid && has_parameters),
       .base(uses.lut.present ? operands.lut_addr : operands.param_addr),
-      .row_stride(0),
+      .walk(pixel_walk('0, '0, '0, 16'd1)),
       .pixel_stride(0),
       .pixel_bytes(parameter_bytes),
       .window(each_pixel(One)),

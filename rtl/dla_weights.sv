@@ -11,6 +11,7 @@ module dla_weights
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned BUFFER_BYTES = 0,  // 0: no limit
+    parameter int unsigned LANES = 1,
     parameter int unsigned BLOCK = 1,  // pixels
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
@@ -21,10 +22,10 @@ module dla_weights
     input logic has_records,
     input logic [31:0] weight_address,
     input logic [31:0] record_address,
-    input logic [31:0] filter_bytes,
-    input logic [31:0] taps,
+    input logic [31:0] filter_bytes,  // depthwise: taps
     input logic [31:0] channels,
     input logic [31:0] group_step,
+    input logic [31:0] group_bytes,  // of the filters of a group
     input logic [31:0] pixels,
     // What the array needs now: bytes of a filter up to the end of this pass, or the tap; the end of a block or group
     input logic [31:0] step_bytes,
@@ -34,54 +35,68 @@ module dla_weights
     output logic ready,
     output request_t request,
     output logic [31:0] crossed_bytes,
-    input logic [7:0] granted
+    input logic [7:0] granted,
+    input logic [31:0] next_word  // address of the word after those
 );
   // ------------------------------------------------------------------------------------------------------- shape
   logic whole;  // a group is one chunk
   logic [31:0] shift, chunks, lanes, chunk_bytes;
   // Registers have the bits that they can need: of a picture's pixels, of channels.
   localparam logic [31:0] CHANNELS = 32'h01ffffff;
-  // What is compared with the buffer counts no further than beyond it.
-  localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2);
-  typedef logic [ENOUGH_BITS-1:0] enough_t;
-  function automatic enough_t enough(input logic [31:0] count);
-    return count > BUFFER_BYTES ? enough_t'(BUFFER_BYTES + 1) : enough_t'(count);
-  endfunction
-  function automatic logic holds(input logic [31:0] number, input logic [31:0] bytes_each);
-    return BUFFER_BYTES == 0
-        || (2 * ENOUGH_BITS)'(enough(number)) * (2 * ENOUGH_BITS)'(enough(bytes_each)) <= (2 * ENOUGH_BITS)'(BUFFER_BYTES);
-  endfunction
   assign whole = !depthwise && filter_bytes < BANK_BYTES;
   assign shift = filter_bytes % BANK_BYTES == 0 ? weight_address % BANK_BYTES : BANK_BYTES - 1;  // the most of a lane
-  assign chunks = depthwise ? taps : whole ? 1 : (shift + filter_bytes - 1) / BANK_BYTES + 1;
+  assign chunks = depthwise ? filter_bytes : whole ? 1 : (shift + filter_bytes - 1) / BANK_BYTES + 1;
 
   // ------------------------------------------------------------------------------------------------------ chunks
   logic [31:0] group, pixel, chunk, sent, sequence_, used, step_chunk, first, bytes, count, left, stride;
-  logic records_done, at_records, finished, active, is_held, chunk_done;
+  // Where the group's filters and records, the chunk, and the next word of it lie, each from the one before
+  logic [31:0] group_place, record_place, chunk_place, sent_place;
+  logic records_done, at_records, finished, active, is_held, chunk_done, chunk_fits, ahead_fits;
   assign at_records = has_records && !records_done;
-  assign lanes = channels - group < group_step ? channels - group : group_step;
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
+  assign lanes = 32'(LANE_BITS'(channels - group < group_step ? channels - group : group_step));
   assign chunk_bytes = depthwise ? lanes
       : whole ? lanes * (filter_bytes % (1 << $clog2(BANK_BYTES))) : lanes * BANK_BYTES;  // a filter then is shorter than a word
   always_comb begin
     stride = BANK_BYTES;
     if (at_records) begin
-      first = (record_address + RECORD_BYTES * group) & PLACE;
+      first = (record_address + record_place) & PLACE;
       bytes = RECORD_BYTES * lanes;
     end else begin
-      first = (weight_address + (depthwise ? chunk * channels + group : group * filter_bytes + chunk * BANK_BYTES)) & PLACE;
+      first = (weight_address + group_place + chunk_place) & PLACE;
       bytes = chunk_bytes;
       if (!depthwise && !whole) stride = filter_bytes & PLACE;
     end
     count = at_records || depthwise || whole ? ((first + bytes - 1) & PLACE) / BANK_BYTES - first / BANK_BYTES + 1 : lanes;
   end
-  assign is_held = !at_records && pixel != 0 && holds(chunk + 1, chunk_bytes);
-  assign active = enable && !finished
-      && (sequence_ <= used + step_chunk + 1 || holds(sequence_ - used - step_chunk, chunk_bytes));
+  assign is_held = !at_records && pixel != 0 && chunk_fits;
+  assign active = enable && !finished && (sequence_ <= used + step_chunk + 1 || ahead_fits);
   assign left = is_held ? '0 : count - sent;
-  assign request.address = (first + sent * stride) & PLACE;
+  assign request.address = (first + sent_place) & PLACE;
   assign request.stride = stride;
   assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign chunk_done = active && 32'(granted) == left;
+
+  // What is compared with the buffer counts no further than beyond it: the pass's chunks up to this one, and those from the
+  // array's to this one.
+  if (BUFFER_BYTES == 0) begin : all_fit
+    assign {chunk_fits, ahead_fits} = '1;
+  end else begin : some_fit
+    localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2), CHUNK_BITS = $clog2(LANES * BANK_BYTES + 1);
+    localparam logic [31:0] TOO_MANY = BUFFER_BYTES + 1;
+    logic [ENOUGH_BITS-1:0] pass_bytes;  // of the chunks before this one
+    logic [31:0] next_bytes, ahead;
+    assign next_bytes = 32'(pass_bytes) + 32'(chunk_bytes[CHUNK_BITS-1:0]);
+    assign chunk_fits = next_bytes < TOO_MANY;
+    assign ahead = sequence_ - used - step_chunk;
+    assign ahead_fits = ahead < TOO_MANY && (ENOUGH_BITS + CHUNK_BITS)'(ahead[ENOUGH_BITS-1:0])
+        * (ENOUGH_BITS + CHUNK_BITS)'(chunk_bytes[CHUNK_BITS-1:0]) < (ENOUGH_BITS + CHUNK_BITS)'(TOO_MANY);
+    always_ff @(posedge clock) begin
+      if (reset) pass_bytes <= '0;
+      else if (chunk_done && !at_records)
+        pass_bytes <= chunk + 1 == chunks ? '0 : ENOUGH_BITS'(chunk_fits ? next_bytes : TOO_MANY);
+    end
+  end
 
   // Of a word of each lane's filter count the bytes that the filter still has there.
   logic [31:0] done_bytes, own_bytes;
@@ -93,24 +108,31 @@ module dla_weights
   always_ff @(posedge clock) begin
     if (reset) begin
       {group, pixel, chunk, sent, sequence_} <= '0;
+      {group_place, record_place, chunk_place, sent_place} <= '0;
       finished <= 1'b0;
       records_done <= 1'b0;
     end else if (chunk_done) begin
-      sent <= '0;
+      {sent, sent_place} <= '0;
       sequence_ <= sequence_ + 1;
       if (at_records) records_done <= 1'b1;
       else begin
         chunk <= chunk + 1 == chunks ? '0 : (chunk + 1) & PLACE;
+        chunk_place <= chunk + 1 == chunks ? '0 : (chunk_place + (depthwise ? channels : BANK_BYTES)) & PLACE;
         if (chunk + 1 == chunks) begin
           pixel <= pixel + BLOCK >= pixels ? '0 : pixel + BLOCK;
           if (pixel + BLOCK >= pixels) begin
             group <= (group + group_step) & CHANNELS;
+            group_place <= (group_place + (depthwise ? group_step : group_bytes)) & PLACE;
+            record_place <= (record_place + RECORD_BYTES * group_step) & PLACE;
             records_done <= 1'b0;
             finished <= group + group_step >= channels;
           end
         end
       end
-    end else if (active) sent <= (sent + 32'(granted)) & PLACE;
+    end else if (active) begin
+      sent <= (sent + 32'(granted)) & PLACE;
+      sent_place <= (next_word - first) & PLACE;
+    end
   end
 
   // ------------------------------------------------------------------------------------------- what the array uses

@@ -17,6 +17,33 @@ package dla_words;
     logic [31:0] bytes;
   } results_t;
 
+  // How far windows and their taps lie apart in the input
+  typedef struct packed {
+    logic [31:0] start;  // address under the first tap of the first window, padding included
+    logic [31:0] row_step;  // bytes from a row of windows to the next
+    logic [31:0] column_step;
+    logic [31:0] tap_row_step;
+    logic [31:0] tap_column_step;
+    logic [15:0] last_column;  // of the input under the last window
+    logic [15:0] span;  // rows of the input under a window
+    logic is_inside;  // no first tap lies outside the input
+  } walk_t;
+
+  // What is multiplied once for an operation, while it is checked
+  typedef struct packed {
+    walk_t walk;
+    logic [31:0] filter_bytes;  // of a depthwise convolution: taps
+    logic [31:0] pixels;  // of the output
+    logic [31:0] outputs_each;  // of an input channel, in a depthwise convolution
+  } products_t;
+
+  // A transfer as system memory sees it: runs that touch are one run, and so are planes of one run that touch.
+  typedef struct packed {
+    logic [31:0] run_bytes;
+    logic runs_touch;
+    logic planes_touch;
+  } merged_t;
+
   // The way of a window over a picture
   typedef struct packed {
     extent_t in_size;
@@ -26,6 +53,12 @@ package dla_words;
     extent_t dilation;
     offset_t pad;
   } window_t;
+
+  // A window of one pixel: it walks as the picture's own strides say.
+  function automatic walk_t pixel_walk(input logic [31:0] start, row_stride, pixel_stride, input logic [15:0] width);
+    pixel_walk = '{start: start, row_step: row_stride, column_step: pixel_stride, tap_row_step: '0, tap_column_step: '0,
+                   last_column: width - 16'd1, span: 16'd1, is_inside: 1'b1};
+  endfunction
 
   localparam extent_t One = '{width: 16'd1, height: 16'd1};
   // A window of one pixel, which passes over each pixel once.

@@ -6,14 +6,14 @@ module dla_writer
 #(
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
-    parameter int unsigned DEPTH = 8,  // runs that wait, besides the one that grows
+    parameter int unsigned DEPTH = 4,  // runs that wait, besides the one that grows
     parameter int unsigned ROOM = 8,  // words of that one, beyond which there is no room
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
     input logic reset,
     input results_t put,
-    output logic room,  // for four more
+    output logic room,  // for one more
     output logic written,  // all that came
     output request_t request,
     output logic [31:0] crossed_bytes,
@@ -29,7 +29,7 @@ module dla_writer
   assign put_first = (put.address & PLACE) / BANK_BYTES;
   assign put_last = ((put.address + put.bytes - 1) & PLACE) / BANK_BYTES;
   assign crossed_bytes = put.valid ? put.bytes : '0;  // the operation does not end before they have
-  assign room = waiting < (BITS + 1)'(DEPTH - 4) && (!is_open || open_last - open_first < ROOM);
+  assign room = waiting < (BITS + 1)'(DEPTH) && (!is_open || open_last - open_first < ROOM);
   assign written = waiting == 0 && !is_open;
 
   logic flush;  // no results follow

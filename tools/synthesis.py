@@ -64,8 +64,6 @@ def _port_sizes(*sizes: tuple[int, int, int]) -> list[Parameters]:
 _PORTS = {"BANK_BYTES": 16}  # with a limit, as on the default machine
 _WORDS = {"BANK_BYTES": 16, "PORTS": 4, "LINE_BUFFER_BYTES": 16384}
 _MAC_WORDS = {"INPUT_LANES": 1, **_WORDS, "WEIGHT_BUFFER_BYTES": 8192, "BLOCK": 32}
-_SMALL_WORDS = {"BANK_BYTES": 8, "PORTS": 1, "LINE_BUFFER_BYTES": 4096}
-_LARGE_WORDS = {"BANK_BYTES": 64, "PORTS": 8, "LINE_BUFFER_BYTES": 65536}
 
 
 def _carriers(*sizes: tuple[int, int, int]) -> list[Parameters]:
@@ -78,13 +76,15 @@ UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_ma
 BLOCKS = {
     "pe": RtlBlock("dla_mac_pe"),
     "mac_lane": RtlBlock("dla_mac_lane"),
+    "mac_result": RtlBlock("dla_mac_result"),
     "accumulators": RtlBlock(
         "dla_accumulators",
         [{"PLACES": 8, "PLACE_BITS": 3}, {"PLACES": 64, "PLACE_BITS": 6}],
         fixed={"LANES": 1},
     ),
     "vector_lane": RtlBlock("dla_vector_lane"),
-    "requantizer": RtlBlock("dla_rescale"),
+    "requantizer": RtlBlock("requantizer"),
+    "square": RtlBlock("dla_square"),
     "divider": RtlBlock("dla_divider"),
     "queue": RtlBlock(
         "dla_queue", [{"WIDTH": bits, "DEPTH": depth} for bits, depth in ((64, 1), (64, 2), (64, 4), (32, 8))]
@@ -102,7 +102,8 @@ BLOCKS = {
     "softmax": RtlBlock("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": RtlBlock(
         "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)),
-        ("dla_mac_lane", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic", "dla_accumulators"),
+        ("dla_mac_lane", "dla_mac_result", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic",
+         "dla_accumulators"),
         fixed=_PORTS | {"RESULT_CYCLES": 16384},
     ),
     "mac_results": RtlBlock("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
@@ -118,8 +119,6 @@ BLOCKS = {
         "dla_mac_traffic",
         [
             _MAC_WORDS,
-            _MAC_WORDS | _SMALL_WORDS | {"INPUT_LANES": 4},
-            _MAC_WORDS | _LARGE_WORDS | {"INPUT_LANES": 8, "BLOCK": 8},
             _MAC_WORDS | {"LINE_BUFFER_BYTES": 0},
             _MAC_WORDS | {"WEIGHT_BUFFER_BYTES": 0},
         ],
@@ -127,7 +126,7 @@ BLOCKS = {
     ),
     "vector_words": RtlBlock(
         "dla_vector_traffic",
-        [_WORDS, _SMALL_WORDS, _LARGE_WORDS, _WORDS | {"LINE_BUFFER_BYTES": 0}],
+        [_WORDS, _WORDS | {"LINE_BUFFER_BYTES": 0}],
         watched=("crossed_bytes",),
     ),
     "dma_words": RtlBlock(

@@ -129,7 +129,7 @@ def _of_depths() -> Iterator[tuple[str, str]]:
 
 def _of_area() -> Iterator[tuple[str, str]]:
     config = DlaConfig()
-    bits = slot_bits()
+    bits = slot_bits(config.sram_bytes)
     deep, shallow = (areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, 1))
     grid = {name: part.kge for name, part in areas(config.replace(parallel="8x8")).items()}
     storage = areas(config.replace(accumulator_storage="flip-flops"))["accumulators"].kge

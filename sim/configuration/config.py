@@ -89,7 +89,7 @@ class DlaConfig:
         part="SRAM",
         flag="--sram-dma-ports",
         high=1,
-        rtl_limit=RtlLimit("must be 0, because all units share the ports", high=0),
+        rtl=Rtl.SAME,
     )
     sram_banks: int = row(
         8,
@@ -309,7 +309,7 @@ class DlaConfig:
         flag="--compute-overlap",
         high=1,
         better=Better.MORE,
-        rtl_limit=RtlLimit("must be 1, because no unit waits for another", low=1),
+        rtl=Rtl.SAME,
         no_area="units that take turns are the same units",
     )
     mac_fill: int = row(

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit
-from dlasim.isa.registers import REGISTER_BITS
+from dlasim.isa.kept_bits import kept_bits
+from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
 
 _POINTS = Path(__file__).parent / "area_points.csv"
@@ -31,13 +32,18 @@ COMPONENTS = {
 DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
 LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
 LANE_DIVISIONS = 1  # likewise
+SQUARE_REQUANTIZATIONS = 3  # that go with a square of OP_E_SQDIFF
 DMA_UNITS = 2  # in and out
-RESULT_FLIP_FLOPS = 394  # of a MAC lane's 458: those behind the accumulator, its requantizer's included
 FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
 _HALVES = 2  # of the accumulators: one adds up while the other's results leave
 _BYTE_BITS, _SUM_BITS = 8, 32
 _BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
-_OPCODE_AND_FIELDS = 12  # bits of a command word that a compute unit's queue keeps
+# What a queue keeps besides registers: values with the bits of an address, and bits. Of a transfer the merged
+# run and two flags; of an operation opcode and fields, how far its windows lie apart, and of MAC three
+# products more.
+_MULTIPLIED = {
+    Unit.DMA_IN: (0, 34), Unit.DMA_OUT: (0, 34), Unit.MAC: (8, 12 + 33), Unit.VECTOR: (5, 12 + 33),
+}  # fmt: skip
 
 Parameters = Mapping[str, int]
 Terms = list[float]
@@ -107,9 +113,8 @@ def _crossbar(sizes: Parameters) -> Terms:
 
 
 def _words(sizes: Parameters) -> Terms:
-    """Bits of an address without those within a word, and the comparisons with a buffer that has a limit."""
-    limits = [float(sizes[name] > 0) for name in _BUFFERS if name in sizes]
-    return [1.0, 32 - math.log2(sizes["BANK_BYTES"]), *limits]
+    """A comparison with each buffer that has a limit; the width of words changes little."""
+    return [1.0, *(float(sizes[name] > 0) for name in _BUFFERS if name in sizes)]
 
 
 def _dma_words(sizes: Parameters) -> Terms:
@@ -121,9 +126,11 @@ def _dma_words(sizes: Parameters) -> Terms:
 _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "pe": _constant,
     "mac_lane": _constant,
+    "mac_result": _constant,
     "accumulators": lambda sizes: [1.0, sizes["PLACES"]],
     "vector_lane": _constant,
     "requantizer": _constant,
+    "square": _constant,
     "divider": _constant,
     "queue": _queue,
     "dma_bus": _constant,
@@ -160,7 +167,7 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
     beat = min(beat, config.dma_shared_bandwidth or beat)
     dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
-    widths = map(_kept_bits, UNITS)
+    widths = [_kept_bits(unit, config.sram_bytes) for unit in UNITS]
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
     return {
         "mac": _mac_area(config),
@@ -181,10 +188,8 @@ def mac_lanes(config: DlaConfig) -> int:
 
 
 def flip_flops_behind_sums(config: DlaConfig) -> float:
-    """Those of a machine that a result passes once; its lanes share requantizers."""
-    lanes, requantizer = mac_lanes(config), block_area("requantizer").flip_flops
-    shared = _shared(config.mac_results, lanes)
-    return lanes * (RESULT_FLIP_FLOPS - requantizer) + shared * requantizer
+    """Those of a machine that a result passes once, which its lanes share."""
+    return _shared(config.mac_results, mac_lanes(config)) * block_area("mac_result").flip_flops
 
 
 def accumulator_words(config: DlaConfig) -> int:
@@ -206,17 +211,17 @@ def _accumulators_area(config: DlaConfig) -> Area:
 
 
 def _mac_area(config: DlaConfig) -> Area:
-    """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer. An array for
-    several pixels at a time, which the RTL has not, counts as one with as many times the output lanes."""
+    """Each lane of the RTL leads its sums to results; a machine with an output stage shares fewer ways. An
+    array for several pixels at a time, which the RTL has not, counts as one with as many times the output
+    lanes."""
     inputs, outputs = config.lanes
     lanes, pixels = mac_lanes(config), math.prod(config.pixel_tile)
-    requantizers = _shared(config.mac_results, lanes)
-    lane = block_area("mac_lane") - block_area("requantizer")
+    results = _shared(config.mac_results, lanes)
     return (
         block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * pixels)
         + config.pes * block_area("pe")
-        + lanes * lane
-        + requantizers * block_area("requantizer")
+        + lanes * block_area("mac_lane")
+        + results * block_area("mac_result")
         + (block_area("mac_results") if _results_may_wait(config) else Area())
         + _words_area(
             config,
@@ -225,18 +230,20 @@ def _mac_area(config: DlaConfig) -> Area:
             WEIGHT_BUFFER_BYTES=config.weight_buffer_bytes,
         )
         + _stages(config, "mac_fill", _BYTE_BITS * (inputs * pixels + inputs * outputs))
-        + _stages(config, "mac_drain", _SUM_BITS * requantizers)
+        + _stages(config, "mac_drain", _SUM_BITS * results)
     )
 
 
 def _vector_area(config: DlaConfig) -> Area:
     lanes, requantizer, divider = config.elements, block_area("requantizer"), block_area("divider")
-    lane = block_area("vector_lane") - LANE_REQUANTIZATIONS * requantizer - LANE_DIVISIONS * divider
+    square, rate = block_area("square"), config.vector_requantizations
+    lane = block_area("vector_lane") - LANE_REQUANTIZATIONS * requantizer - LANE_DIVISIONS * divider - square
     return (
         block_area("vector", LANES=lanes)
         + block_area("softmax", LANES=lanes)
         + lanes * lane
-        + _shared(config.vector_requantizations, LANE_REQUANTIZATIONS * lanes) * requantizer
+        + _shared(rate, LANE_REQUANTIZATIONS * lanes) * requantizer
+        + _shared(rate / SQUARE_REQUANTIZATIONS, lanes) * square
         + _shared(config.vector_divisions, LANE_DIVISIONS * lanes) * divider
         + _words_area(config, "vector_words", LINE_BUFFER_BYTES=config.line_buffer_bytes)
         + _stages(config, "vector_fill", 2 * _BYTE_BITS * lanes)
@@ -275,17 +282,19 @@ def _shared(rate: float, most: int) -> int:
     return min(math.ceil(rate), most) if rate else most
 
 
-def slot_bits() -> int:
+def slot_bits(sram_bytes: int) -> int:
     """Bits of one operation in each of the queues."""
-    return sum(map(_kept_bits, UNITS))
+    return sum(_kept_bits(unit, sram_bytes) for unit in UNITS)
 
 
 @cache
-def _kept_bits(unit: Unit) -> int:
-    """Bits of an operation in its unit's queue."""
-    registers = {name for i in INSTRUCTIONS if i.unit is unit for name in i.registers}
-    computes = unit in (Unit.MAC, Unit.VECTOR)
-    return len(registers) * REGISTER_BITS + (_OPCODE_AND_FIELDS if computes else 0)
+def _kept_bits(unit: Unit, sram_bytes: int) -> int:
+    """Bits of an operation in its unit's queue, where an address in SRAM may go beyond it by a bit."""
+    address_bits = (sram_bytes - 1).bit_length() + 1
+    names = {name for i in INSTRUCTIONS if i.unit is unit for name in i.registers}
+    registers = sum(kept_bits(BY_NAME[name], address_bits) for name in names)
+    addresses, others = _MULTIPLIED[unit]
+    return registers + addresses * address_bits + others
 
 
 @cache

@@ -33,15 +33,17 @@ module dla_crossing
     input logic mac_meets,
     input logic [31:0] mac_output_channel,
     input logic [31:0] mac_input_channel,
-    input logic [31:0] mac_input_address[INPUTS],
-    input logic [31:0] mac_weight_address[INPUT_LANES*OUTPUT_LANES],
+    input logic [31:0] mac_input_address,
+    input logic [$clog2(INPUTS+1)-1:0] mac_input_offset[INPUTS],
+    input logic [31:0] mac_weight_address,
+    input logic [31:0] mac_filter_step,
     input logic mac_leaves,
     input logic [31:0] mac_leaving_channel,
     input logic [31:0] mac_partial_address,
     input logic [31:0] mac_record_address,
     input logic [LANES-1:0] mac_write,
     input logic mac_write_wide,
-    input logic [31:0] mac_result_address[LANES],
+    input logic [31:0] mac_result_address,
     // VECTOR
     input logic [7:0] vector_opcode,
     input logic [3:0] vector_fields,
@@ -60,7 +62,7 @@ module dla_crossing
     input logic [31:0] vector_record_address,
     input logic [VECTOR_LANES-1:0] vector_write,
     input logic vector_write_wide,
-    input logic [31:0] vector_result_address[VECTOR_LANES]
+    input logic [31:0] vector_result_address
 );
   localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
   localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;  // streams; the last also partial sums
@@ -116,13 +118,13 @@ module dla_crossing
         for (int unsigned i = 0; i < INPUTS; i++)
           if (depthwise ? i < LANES && mac_output_channel + i < mac_registers.out_channels
               : i < INPUT_LANES && mac_input_channel + i < mac_registers.in_channels)
-            must_have(MAC, INPUT, mac_input_address[i], 1, mac_fits ? LINE_BUFFER_BYTES + block_bytes : 0);
+            must_have(MAC, INPUT, mac_input_address + 32'(mac_input_offset[i]), 1, mac_fits ? LINE_BUFFER_BYTES + block_bytes : 0);
       for (int unsigned p = 0; p < INPUT_LANES * OUTPUT_LANES; p++) begin
         if (depthwise ? (OUTPUT_LANES == 1 || p % INPUT_LANES == 0)
             && mac_output_channel + (OUTPUT_LANES == 1 ? p : p / INPUT_LANES) < mac_registers.out_channels
             : mac_output_channel + p / INPUT_LANES < mac_registers.out_channels
             && mac_input_channel + p % INPUT_LANES < mac_registers.in_channels)
-          must_have(MAC, PARAMETERS, mac_weight_address[p], 1, 0);
+          must_have(MAC, PARAMETERS, mac_weight_address + p / INPUT_LANES * mac_filter_step + p % INPUT_LANES, 1, 0);
       end
     end
     if (mac_leaves)
@@ -132,7 +134,7 @@ module dla_crossing
           if (mac_uses.param.present) must_have(MAC, PARAMETERS, mac_record_address + RECORD_BYTES * l, RECORD_BYTES, 0);
         end
     for (int unsigned l = 0; l < LANES; l++)
-      if (mac_write[l]) writes(MAC, mac_result_address[l], mac_write_wide ? 4 : 1);
+      if (mac_write[l]) writes(MAC, mac_result_address + (mac_write_wide ? 4 * l : l), mac_write_wide ? 4 : 1);
   endfunction
 
   function automatic void look_at_vector();
@@ -148,7 +150,7 @@ module dla_crossing
         if (vector_uses.param.present)
           must_have(VECTOR, PARAMETERS, vector_record_address + RECORD_BYTES * l, RECORD_BYTES, 0);
       end
-      if (vector_write[l]) writes(VECTOR, vector_result_address[l], vector_write_wide ? 4 : 1);
+      if (vector_write[l]) writes(VECTOR, vector_result_address + (vector_write_wide ? 4 * l : l), vector_write_wide ? 4 : 1);
     end
   endfunction
 
@@ -204,14 +206,16 @@ bind dla dla_crossing #(
     .crossed_bytes,
     .mac_opcode(mac_head.opcode),
     .mac_fields(mac_head.fields),
-    .mac_registers(mac_head.operands),
+    .mac_registers(mac_kept(mac_head.slot)),
     .mac_fits(mac.limits.shared.traffic.pixels.fits),
     .mac_read,
     .mac_meets(mac.read_s.meets),
     .mac_output_channel(mac.read_s.output_channel),
     .mac_input_channel(mac.read_s.input_channel),
     .mac_input_address,
+    .mac_input_offset,
     .mac_weight_address,
+    .mac_filter_step,
     .mac_leaves(mac_finish_read),
     .mac_leaving_channel(mac.leave_s.output_channel),
     .mac_partial_address,
@@ -221,7 +225,7 @@ bind dla dla_crossing #(
     .mac_result_address,
     .vector_opcode(vector_head.opcode),
     .vector_fields(vector_head.fields),
-    .vector_registers(vector_head.operands),
+    .vector_registers(vector_kept(vector_head.slot)),
     .vector_fits(vector.shared.traffic.inputs.fits),
     .vector_fits2(vector.shared.traffic.inputs2.fits),
     .vector_read,

@@ -17,7 +17,7 @@ MACHINES = {
     "grid": {"parallel": "4x4", **_SMALL},
     "narrow": {
         "parallel": "8x2", **_SMALL, "dma_bandwidth": 1, "dma_latency": 5, "dma_burst_bytes": 16,
-        "dma_burst_overhead": 3, "queue_depth": 1,
+        "dma_burst_overhead": 3, "queue_depth": 1, "compute_overlap": 0,
     },
     "wide": {
         "parallel": "2x8", **_SMALL, "vector_lanes": 8, "dma_bandwidth": 64, "dma_latency": 200,
@@ -56,6 +56,8 @@ LIMITED = {
         "vector_requantizations": 2, "vector_divisions": 0.5,
     },
 }  # fmt: skip
+# Each direction of the DMA has a port of its own.
+OWN_PORTS = {"own ports": {"parallel": "4x4", **_SMALL, "sram_ports": 2, "sram_dma_ports": 1}}
 LARGE_LIMITED = {
     "default": {},
     "default, one port of 8": {"sram_ports": 1, "sram_bandwidth": 8},
@@ -86,7 +88,14 @@ MUTANT_LIMITS = {
 
 def machine(name: str) -> DlaConfig:
     """One of them by name."""
-    limited = LIMITED | LARGE_LIMITED | RESULTS_ALONE | ODD_LIMITED | {"mutant with limits": MUTANT_LIMITS}
+    limited = (
+        LIMITED
+        | OWN_PORTS
+        | LARGE_LIMITED
+        | RESULTS_ALONE
+        | ODD_LIMITED
+        | {"mutant with limits": MUTANT_LIMITS}
+    )
     described = (MACHINES | LARGE | limited | {"mutant": MUTANT})[name]
     limits = {} if name in limited else IDEAL
     return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits, **described)

@@ -10,7 +10,6 @@ slow = pytest.mark.slow
 HELD_OUT = [
     ("queue", {"WIDTH": 48, "DEPTH": 3}),
     ("queue", {"WIDTH": 100, "DEPTH": 6}),
-    ("mac_lane", {"ACCUMULATORS": 16, "PLACE_BITS": 4}),
     ("dma", {"BEAT_BYTES": 2}),
     ("dma", {"BEAT_BYTES": 6, "BURST_OVERHEAD": 3}),
     ("ports", {"PORTS": 4, "BANKS": 8, "BANK_BYTES": 16}),

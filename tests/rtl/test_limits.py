@@ -14,7 +14,7 @@ from tests.rtl.limits import (
     deep_cycles,
 )
 from tests.rtl.machine import RtlMachine
-from tests.rtl.machines import LARGE_LIMITED, LIMITED, RESULTS_ALONE, machine
+from tests.rtl.machines import LARGE_LIMITED, LIMITED, OWN_PORTS, RESULTS_ALONE, machine
 from tests.rtl.networks import lowered, run_on_both
 from tests.rtl.sram_counters import accesses, words
 from tests.rtl.test_networks import REAL, built_in
@@ -56,6 +56,13 @@ def test_one_tap_takes_as_much_longer_as_the_page_says(
 @pytest.mark.parametrize("name", ["one port"])
 def test_a_group_waits_after_a_short_block_as_in_the_stepped_machine(rtl: RtlMachine, name: str) -> None:
     compare_short_block(rtl, machine(name))
+
+
+@pytest.mark.parametrize("name", OWN_PORTS)
+def test_transfers_have_ports_of_their_own(rtl: RtlMachine, name: str) -> None:
+    compare_transfers(rtl, machine(name))
+    for number in range(STREAMS):
+        assert not random_stream_on_both(rtl, machine(name), number).wrong_results, f"stream {number}"
 
 
 @pytest.mark.parametrize("name", LIMITED)

@@ -53,17 +53,24 @@ def test_flip_flops_are_a_part_of_a_block(point: area.SynthesisPoint) -> None:
 
 
 def test_queue_keeps_what_the_rtl_keeps() -> None:
-    """By the structures of the generated package, whose registers are of 32 bits."""
-    package = (ROOT / "rtl" / "dla_isa.sv").read_text(encoding="utf-8")
-    kept = (
-        (Unit.DMA_IN, "dma", 0),
-        (Unit.DMA_OUT, "dma", 0),
-        (Unit.MAC, "mac", 12),
-        (Unit.VECTOR, "vector", 12),
+    """By the structures of the packages, where an address has all of its 32 bits."""
+    package = "".join(
+        (ROOT / "rtl" / f"dla_{name}.sv").read_text(encoding="utf-8") for name in ("isa", "words")
     )
-    for unit, name, more in kept:
-        (body,) = re.findall(rf"typedef struct packed \{{([^}}]*)\}} {name}_operands_t;", package)
-        assert area._kept_bits(unit) == 32 * body.count(";") + more
+
+    def width(name: str) -> int:
+        (body,) = re.findall(rf"typedef struct packed \{{([^}}]*)\}} {name}_t;", package)
+        bits = [int(high) + 1 for high in re.findall(r"logic \[(\d+):0\] \w+;", body)]
+        return sum(bits) + len(re.findall(r"logic \w+;", body))
+
+    kept = (
+        (Unit.DMA_IN, width("dma_slot") + width("merged")),
+        (Unit.DMA_OUT, width("dma_slot") + width("merged")),
+        (Unit.MAC, width("mac_slot") + width("walk") + width("products") + 12),
+        (Unit.VECTOR, width("vector_slot") + width("walk") + 12),
+    )
+    for unit, bits in kept:
+        assert area._kept_bits(unit, 1 << 31) == bits
 
 
 def total(**changes: object) -> float:
@@ -109,14 +116,14 @@ def test_sum_of_a_grid_by_hand() -> None:
     """The MAC unit of a machine that was synthesised is its array's blocks, counted. Ports have a limit, so
     results wait for them."""
     unlimited = DlaConfig().replace(parallel="4x4", mac_results="unlimited")
-    lanes = 16 * measured("pe").kge + 4 * measured("mac_lane").kge
+    lanes = 16 * measured("pe").kge + 4 * (measured("mac_lane") + measured("mac_result")).kge
     array, results = measured("mac", 4, 4).kge + lanes, measured("mac_results", 16384).kge
     words = measured("mac_words", 1, 16, 4, 16384, 8192, 32).kge
     assert area.areas(unlimited)["mac"].kge == pytest.approx(array + results + words, rel=0.02)
     never_waits = unlimited.replace(sram_bandwidth="unlimited")
     assert area.areas(never_waits)["mac"].kge == pytest.approx(array, rel=0.02)
     limited = area.areas(unlimited.replace(mac_results=1))["mac"].kge
-    assert area.areas(unlimited)["mac"].kge - limited == pytest.approx(3 * measured("requantizer").kge)
+    assert area.areas(unlimited)["mac"].kge - limited == pytest.approx(3 * measured("mac_result").kge)
 
 
 def test_units_ask_for_words_where_ports_have_a_limit() -> None:
@@ -134,10 +141,14 @@ def test_units_ask_for_words_where_ports_have_a_limit() -> None:
         assert more.flip_flops == pytest.approx(expected.flip_flops, rel=0.05), name
 
 
-@pytest.mark.parametrize(("buffer", "kge"), [("line_buffer", 34 + 26), ("weight_buffer", 8)])
-def test_a_buffer_without_a_limit_is_not_compared_with(buffer: str, kge: float) -> None:
-    saved = total() - total(**{buffer: "unlimited"})
-    assert saved == pytest.approx(kge, rel=0.1)
+def test_a_buffer_without_a_limit_is_not_compared_with() -> None:
+    """By the points: lines in both units, weights in MAC."""
+    mac, vector = measured("mac_words", 1, 16, 4, 16384, 8192, 32), measured("vector_words", 16, 4, 16384)
+    without_lines = measured("mac_words", 1, 16, 4, 0, 8192, 32) + measured("vector_words", 16, 4, 0)
+    lines = total() - total(line_buffer="unlimited")
+    assert lines == pytest.approx((mac + vector - without_lines).kge, rel=0.1)
+    weights = total() - total(weight_buffer="unlimited")
+    assert weights == pytest.approx((mac - measured("mac_words", 1, 16, 4, 16384, 0, 32)).kge, rel=0.1)
 
 
 def test_a_lane_has_twice_as_many_accumulators_as_pixels_of_a_block() -> None:

@@ -178,9 +178,11 @@ def test_the_supply_follows_the_alpha_power_law() -> None:
 )
 def test_area_against_that_of_nvdla(name: str, published_mm2: float) -> None:
     """Another machine with as many MACs and as much memory, but without Winograd, batches, compression of
-    weights and lookup in two tables, which NVDLA has: smaller, by no more than four tenths."""
+    weights and lookup in two tables, which NVDLA has; and since 2026-11-27 its front end is leaner than
+    NVDLA's, which has more than 811 kGE of logic at 64 MACs (nv_small, its parts synthesised one by one)
+    where ours has 500. So it is smaller, by no more than half."""
     found = sum(memory_macros.areas_mm2(preset(name), technology("28nm")).values())
-    assert 0.6 < found / published_mm2 < 1.1
+    assert 0.5 < found / published_mm2 < 1.1
 
 
 def test_area_by_hand() -> None:

@@ -83,7 +83,7 @@ def test_every_parameter_of_the_rtl_has_a_value() -> None:
     text = (Path(rtl_library.__file__).parents[2] / "rtl" / "dla.sv").read_text()
     head = text[text.index("#(") : text.index(") (")]
     names = {line.split("=")[0].split()[-1] for line in head.splitlines() if "parameter" in line}
-    derived = {"LIMITED", "BUS_BYTES", "PORT_BYTES", "BEAT_BYTES"}
+    derived = {"LIMITED", "DMA_WORDS", "BUS_BYTES", "PORT_BYTES", "BEAT_BYTES"}
     assert set(rtl_library.parameters(DlaConfig())) == names - derived
 
 

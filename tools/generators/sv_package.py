@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 
 from dlasim.isa import registers
@@ -25,6 +26,7 @@ from dlasim.isa.instructions import (
     SigmoidMode,
     Unit,
 )
+from dlasim.isa.kept_bits import is_kept, kept_bits, legal_bits, lies_in_sram
 from dlasim.isa.registers import (
     BY_NAME,
     COUNTERS,
@@ -249,6 +251,14 @@ def _operand_registers() -> Iterator[str]:
         yield f"{sv_text.INDENT}{row}{',' if start + 8 < len(patterns) else ''}"
     yield "};"
     yield ""
+    for name, values in (
+        ("int unsigned OPERAND_KEPT_BITS", [str(legal_bits(register)) for register in OPERANDS]),
+        ("bit OPERAND_SIGNED", [str(int(any(f.signed for f in register.fields))) for register in OPERANDS]),
+    ):
+        yield f"localparam {name}[{len(OPERANDS)}] = '{{"
+        yield from (sv_text.INDENT + line for line in textwrap.wrap(", ".join(values), sv_text.WIDTH - 4))
+        yield "};"
+    yield ""
     rows = _grouped((_legal_value(register, "value"), place) for place, register in enumerate(OPERANDS))
     labelled = [([f"{INDEX_BITS}'d{place}" for place in places], legal) for legal, places in rows.items()]
     body = sv_text.case_returns("index", labelled, "1'b0")
@@ -292,22 +302,52 @@ def _registers_of(unit: Unit) -> list[Register]:
 
 
 def _snapshot(kind: str, chosen: list[Register]) -> Iterator[str]:
-    """The registers that a unit's operations read, and a function that takes them from the file."""
-    yield from sv_text.comment(f"What an operation of {kind.upper()} keeps of the registers at issue.")
+    """The registers that a unit's operations read, and what its queue keeps of them."""
+    yield from sv_text.comment(f"What an operation of {kind.upper()} reads of the registers at issue.")
     yield from sv_text.structure(f"{kind}_operands_t", [(type_of(r), r.name.lower()) for r in chosen])
-    pairs = [(r.name.lower(), r.name.lower()) for r in chosen]
-    yield from _taking(f"{kind}_operands", f"{kind}_operands_t", pairs)
+    yield ""
+    yield from _slot(kind, {kind: ""}, chosen)
 
 
 def _dma_snapshots() -> Iterator[str]:
     """One type for both directions: the names without their prefix."""
-    names = [r.name.removeprefix("DMA_IN_") for r in _registers_of(Unit.DMA_IN)]
+    chosen = _registers_of(Unit.DMA_IN)
+    names = [r.name.removeprefix("DMA_IN_") for r in chosen]
     assert names == [r.name.removeprefix("DMA_OUT_") for r in _registers_of(Unit.DMA_OUT)]
-    yield from sv_text.comment("What a transfer keeps of the registers at issue.")
+    yield from sv_text.comment("What a transfer reads of the registers at issue.")
     yield from sv_text.structure("dma_operands_t", [("logic [31:0]", name.lower()) for name in names])
+    yield ""
     for prefix in ("dma_in", "dma_out"):
         pairs = [(name.lower(), f"{prefix}_{name.lower()}") for name in names]
         yield from _taking(f"{prefix}_operands", "dma_operands_t", pairs)
+    yield from _slot("dma", {"dma_in": "dma_in_", "dma_out": "dma_out_"}, chosen)
+
+
+def _slot(kind: str, sources: dict[str, str], chosen: list[Register]) -> Iterator[str]:
+    """The bits of the registers that a queue keeps, taken from the file, and as registers again."""
+    names = {r.name.removeprefix("DMA_IN_").lower(): r for r in chosen}
+    kept = {name: register for name, register in names.items() if is_kept(register)}
+    yield from sv_text.comment(
+        "What its queue keeps of them: the bits of legal values, of places in SRAM those of `place`."
+    )
+    members = [(f"logic [{kept_bits(register) - 1}:0]", name) for name, register in kept.items()]
+    yield from sv_text.structure(f"{kind}_slot_t", members)
+    for function, prefix in sources.items():
+        body = [f"{kind}_slot_t kept;"]
+        for name, register in kept.items():
+            mask = " & place" if lies_in_sram(register) else f"[{kept_bits(register) - 1}:0]"
+            body.append(f"kept.{name} = file.{prefix}{name}{mask};")
+        parameters = "input operand_file_t file, input logic [31:0] place"
+        yield from sv_text.function(f"{kind}_slot_t", f"{function}_slot", parameters, [*body, "return kept;"])
+    body = [f"{kind}_operands_t read;"]
+    for name, register in names.items():
+        signed = register.is_plain and register.fields[0].signed
+        value = f"$signed(kept.{name})" if signed else f"kept.{name}"
+        cast = f"{REGISTER_BITS}'({value})" if kept_bits(register) < REGISTER_BITS else value
+        body.append(f"read.{name} = {cast if name in kept else chr(39) + '0'};")
+    parameters = f"input {kind}_slot_t kept"
+    yield from sv_text.function(f"{kind}_operands_t", f"{kind}_kept", parameters, [*body, "return read;"])
+    yield ""
 
 
 def _taking(name: str, kind: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:

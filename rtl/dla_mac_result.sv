@@ -1,0 +1,55 @@
+// From a complete sum to a result of the MAC unit: with the names of the pipeline's stages, a sum leaves in `start`, and the
+// result is ready in `write`. Each lane has one here; a chip has as many as results leave in a cycle.
+
+module dla_mac_result
+  import dla_isa::*;
+  import dla_fixed_point::*;
+(
+    input logic clock,
+    input logic start,
+    input logic start_again,  // with the sum that was written before this cycle
+    input logic signed [31:0] newest,
+    input logic signed [31:0] complete,  // otherwise with this one
+    input logic [1:0] init,
+    input logic wide,  // out=int32
+    input logic by_channel,  // quant=channel
+    input logic signed [31:0] partial,  // in start: what the SRAM holds for this lane
+    input logic signed [31:0] bias,
+    input logic signed [31:0] record_multiplier,
+    input logic signed [31:0] record_shift,
+    input logic signed [31:0] multiplier,
+    input logic signed [31:0] shift,
+    input logic signed [31:0] zero_point,
+    input logic signed [31:0] lowest,
+    input logic signed [31:0] highest,
+    output logic [31:0] result  // in write
+);
+  /* verilator no_inline_module */  // compiled once for all lanes
+  logic signed [31:0] started, multiplier_started, multiplier_shifted, rescaled, rounded;
+  logic signed [31:0] sums_kept[3];  // what leaves as it is, beside the rescaling
+  logic signed [6:0] shift_started;
+
+  dla_rescale rescale (
+      .clock,
+      .value(started),
+      .left('0),
+      .shift(shift_started),
+      .replaces(1'b0),
+      .replacement('0),
+      .multiplier(multiplier_shifted),
+      .result(rescaled)
+  );
+  always_ff @(posedge clock) begin
+    if (start) begin
+      started <= (start_again ? newest : complete) + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
+      multiplier_started <= by_channel ? record_multiplier : multiplier;
+      shift_started <= limit_shift(by_channel ? record_shift : shift);
+    end
+    multiplier_shifted <= multiplier_started;
+    sums_kept[0] <= started;
+    sums_kept[1] <= sums_kept[0];
+    sums_kept[2] <= sums_kept[1];
+    rounded <= wide ? sums_kept[2] : rescaled + zero_point;
+  end
+  assign result = wide ? rounded : clamp(rounded, lowest, highest);
+endmodule
