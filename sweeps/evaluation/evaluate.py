@@ -31,7 +31,7 @@ FIGURES = columns(RUN_FIGURES)
 LAYER_COLUMNS = ("layer", *columns(LAYER_FIGURES))  # the first is its number
 MAX_REMEMBERED = 4  # machines, or plans; points that differ only in SRAM follow each other
 # The figures that depend on the SRAM's size even where the program does not.
-_OF_SRAM = ("energy_nj", "area_mm2", "sram_kib")
+_OF_SRAM = ("energy_nj", "area_", "sram_kib")
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ class SweepResult:
         study, and these.
 
         >>> import dlasim
-        >>> found = dlasim.sweep("mnist", pes=[16, 64], jobs=1).decide("area < 3.5", "energy")
+        >>> found = dlasim.sweep("mnist", pes=[16, 64], jobs=1).decide("area < 3.2", "energy")
         >>> found.winner["pes"], len(found.within)
         (16, 1)
         """

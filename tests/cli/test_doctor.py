@@ -112,13 +112,13 @@ def test_compiled_code_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     shipped = {compiled.name: compiled.is_built for compiled in health.examine().compiled}
-    assert shipped["search"] == (library.find_shipped(units_here()[0]) is not None)
+    assert shipped["states"] == (library.find_shipped(units_here()[0]) is not None)
     monkeypatch.setattr(library, "find_shipped", lambda _: None)  # as on another system
     monkeypatch.setattr(health, "_compiled", compiled_code.compiled_code)
     found = {compiled.name: compiled.is_built for compiled in health.examine().compiled}
     assert found.keys() == shipped.keys()
     assert not any(found.values())
-    assert "search" in found
+    assert "states" in found
     assert any(name.startswith("kernels-") for name in found)
     assert "makes plans faster: not built yet: " in call().stdout
     assert "; the next run builds it\n" in call().stdout

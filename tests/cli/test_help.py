@@ -134,7 +134,7 @@ def test_a_mistyped_name_is_found(arguments: tuple[str, ...], meant: str) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "text.txt"), "should read TFL3; models are .tflite, .onnx and .dlag files"),
+        (("run", "text.txt"), "should read TFL3; models are .tflite, .onnx, .tosa and .dlag files"),
         (("plot", "binary"), "binary is not a CSV table: byte 0 is no text in UTF-8"),
         (("plot", "empty"), "the folder empty has no results.csv: expected that of a sweep"),
         (

@@ -18,6 +18,9 @@ from dlasim.sim.timing import cost
 from dlasim.sim.timing.formulas import lane_cycles
 
 
+KINDS = "OP_CONV", "OP_DEPTH_CONV", "channel by channel", "OP_E_ADD", "OP_POOL", "OP_C_MAX", "OP_ACT_LUT"
+
+
 def random_node(rng: np.random.Generator, most: int) -> DlaNode:
     """A node of any kind with at most so many rows, columns and channels."""
 
@@ -25,9 +28,7 @@ def random_node(rng: np.random.Generator, most: int) -> DlaNode:
         """Up to `high`, else any order of magnitude up to the most."""
         return int(rng.integers(low, high + 1) if high is not None else (most + 1) ** rng.uniform())
 
-    kind = str(
-        rng.choice(["OP_CONV", "OP_DEPTH_CONV", "channel by channel", "OP_E_ADD", "OP_POOL", "OP_C_MAX"])
-    )
+    kind = str(rng.choice(KINDS))
     channels, multiplier = size(), 1
     kernel = stride = dilation = broadcast = (1, 1)
     inputs: tuple[int, ...] = (0,)
@@ -53,7 +54,7 @@ def random_node(rng: np.random.Generator, most: int) -> DlaNode:
         (height, width, channels * multiplier), kernel, stride, dilation,
         weights=2 if has_constants else None,
         records=3 if has_constants and rng.integers(4) else None,
-        table=4 if kind == "OP_POOL" and rng.integers(2) else None,
+        table=4 if kind == "OP_ACT_LUT" else None,
         is_channel_by_channel=kind == "channel by channel",
         out_element_bytes=int(rng.choice([1, 4])), broadcast=broadcast,
     )  # fmt: skip
