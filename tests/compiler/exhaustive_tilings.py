@@ -17,7 +17,6 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing import cost
 from dlasim.sim.timing.formulas import lane_cycles
 
-
 KINDS = "OP_CONV", "OP_DEPTH_CONV", "channel by channel", "OP_E_ADD", "OP_POOL", "OP_C_MAX", "OP_ACT_LUT"
 
 
