@@ -97,7 +97,7 @@ def attempt(name: str, path: Path) -> ModelOutcome:
             outcome.macs = sum(row["macs"] for row in rows)
             result = api.verify(path, **choices)
         except (InputError, RunError) as error:
-            outcome.verdicts.append(f"refused: {error}")
+            outcome.verdicts.append(f"refused: {error}".replace(f"{path}: ", ""))
         else:
             verdict = (
                 f"yes, {result.tensors} tensor{'s' * (result.tensors != 1)}"
