@@ -30,7 +30,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         *(f"how-to/{name}" for name in (
             "get-an-int8-network", "offload-from-tvm", "feed-inputs", "run-a-language-model",
             "describe-a-machine", "compare-machines", "explore-a-run", "choose-a-machine",
-            "find-the-least-energy", "look-at-a-timeline",
+            "find-the-least-energy", "save-energy", "look-at-a-timeline",
             "weights-in-flash",
             "place-operators", "use-the-api", "reproduce-the-paper", "write-a-program",
             "bring-your-own-firmware", "attach-a-device", "add-an-instruction", "add-an-operator",
