@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dlasim.arguments import checked
 from dlasim.choices import Choices
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable, unknown
@@ -19,8 +21,6 @@ from dlasim.sim.execution.executor import make_executor
 from dlasim.sim.execution.runner import Inference, Simulation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dlasim.compiler_shim.files.input_file import InputFile
     from dlasim.inputs import Inputs
     from dlasim.isa.program import TensorDescriptor
@@ -51,6 +51,7 @@ class Session:
     (3, True)
     """
 
+    @checked("file", "config")  # which have messages of their own
     def __init__(
         self,
         file: str | Path | InputFile,
@@ -73,30 +74,32 @@ class Session:
         self._carry = _carried(self.program.outputs, self.program.inputs, carry or {})
         self._simulation = Simulation(self.program, self.machine, make_executor(engine))
         self._held: dict[str, NDArray[Any]] = {}
-        self._last: Inference | None = None
+        self._ends: tuple[Inference, Inference] | None = None  # the first step and the last
         self.reset()
 
     def step(self, inputs: Inputs | None = None) -> SessionStep:
         """The next inference."""
         done = self._simulation.run(self._arrays(inputs))
         self._held.update((name, done.outputs[number]) for number, name in self._carry)
-        self._last = done
+        self._ends = done if self._ends is None else self._ends[0], done
         self.steps += 1
         self.cycles += done.total_cycles
         return SessionStep(done.outputs, done.total_cycles, self._milliseconds(done.total_cycles))
 
+    @checked()
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
         """As many steps as the arrays have along their first dimension; returns the outputs of all steps,
         one after another along theirs."""
-        counts = {name: len(array) for name, array in inputs.items() if array.ndim}
-        if len(counts) < len(inputs) or len(set(counts.values())) != 1:
+        counts = {array.shape[:1] for array in inputs.values()}
+        if len(counts) != 1 or counts <= {(), (0,)}:
             raise InputError(
                 "the inputs of the steps must be arrays with as many steps along their first dimension (got "
                 f"{', '.join(f'{name} {list(array.shape)}' for name, array in inputs.items()) or 'none'})"
             )
+        ((count,),) = counts
         rows = [
             self.step({name: array[number] for name, array in inputs.items()}).outputs
-            for number in range(next(iter(counts.values())))
+            for number in range(count)
         ]
         return [np.stack(arrays) for arrays in zip(*rows, strict=True)]
 
@@ -110,6 +113,7 @@ class Session:
             if tensor.name in carried
         }
         self.steps = self.cycles = 0
+        self._ends = None
 
     @property
     def milliseconds(self) -> float:
@@ -120,6 +124,19 @@ class Session:
     def steps_per_second(self) -> float:
         """So many steps the machine makes in a second, at the pace so far: tokens, if a step makes one."""
         return 1000 * self.steps / self.milliseconds if self.cycles else 0.0
+
+    @property
+    def energy_nj(self) -> float:
+        """The energy of all steps so far. No step's depends on data, but the first may load weights that stay
+        in SRAM."""
+        from dlasim.sim.reports.figures import energy_digits
+        from dlasim.sim.reports.measured import Measured
+
+        if self._ends is None:
+            return 0.0
+        ends = (Measured(self.program, self.machine, inference, {}) for inference in self._ends)
+        first, later = (energy_digits(measured.energy["total"]) for measured in ends)
+        return first + (self.steps - 1) * later
 
     @property
     def variables(self) -> dict[str, NDArray[Any]]:
@@ -133,11 +150,12 @@ class Session:
         """The last step as `dlasim.run` returns it: its report, layers, charts and pages."""
         from dlasim.sim.reports.report import report
 
-        if self._last is None:
+        if self._ends is None:
             raise InputError("a session has a result after its first step")
-        seconds = {**self._loaded.seconds, "simulate": self._last.wall_seconds}
-        figures = cast("Report", report(self.program, self.machine, self._last, seconds))
-        return complete(RunResult(self._last.outputs, figures, self._last, self._loaded), self.warnings)
+        last = self._ends[1]
+        seconds = {**self._loaded.seconds, "simulate": last.wall_seconds}
+        figures = cast("Report", report(self.program, self.machine, last, seconds))
+        return complete(RunResult(last.outputs, figures, last, self._loaded), self.warnings)
 
     @property
     def only_input(self) -> str:
@@ -165,8 +183,8 @@ class Session:
 
 
 def _carried(
-    outputs: tuple[TensorDescriptor, ...] | list[TensorDescriptor],
-    inputs: tuple[TensorDescriptor, ...] | list[TensorDescriptor],
+    outputs: Sequence[TensorDescriptor],
+    inputs: Sequence[TensorDescriptor],
     carry: Mapping[str, str],
 ) -> list[tuple[int, str]]:
     """The numbers of outputs with the names of the inputs that they become, checked."""

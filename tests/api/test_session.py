@@ -129,7 +129,13 @@ def test_what_cannot_be_carried_is_named(models, carry, message) -> None:
 
 
 @pytest.mark.parametrize(
-    "inputs", [{}, {"token": np.zeros(()), "place": np.zeros(())}, prompt() | {"token": np.zeros((2, 16))}]
+    "inputs",
+    [
+        {},
+        {"token": np.zeros(()), "place": np.zeros(())},
+        prompt() | {"token": np.zeros((2, 16))},
+        {"token": np.zeros((0, 16))},
+    ],
 )
 def test_steps_must_be_as_many_of_each_input(models, inputs) -> None:
     with pytest.raises(InputError, match="as many steps along their first dimension"):
@@ -247,3 +253,33 @@ def test_an_old_value_may_be_read_before_it_is_updated(tmp_path) -> None:
     assert not outputs[0].outputs[0].any()
     assert outputs[1].outputs[0].any()
     assert dlasim.verify(path).passed
+
+
+def test_only_the_first_step_loads_weights_that_stay() -> None:
+    usual = dlasim.run("mnist", weights="keep", timing_only=True).report
+    session = dlasim.Session("mnist", weights="keep")
+    steps = [session.step() for _ in range(3)]
+    assert steps[0].cycles > steps[1].cycles == steps[2].cycles
+    first, later = usual["first_inference"]["energy_nj"], usual["energy_nj"]["total"]
+    assert first > later
+    assert session.energy_nj == pytest.approx(first + 2 * later)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [({"carry": 5}, "carry must be "), ({"check_races": "no"}, "check_races must be True or False")],
+)
+def test_wrong_arguments_of_a_session_are_one_line(models, choices, message) -> None:
+    with pytest.raises(InputError, match=message):
+        dlasim.Session(models[True], **choices)
+    with pytest.raises(InputError, match="inputs must be "):
+        dlasim.Session(models[True]).run([1, 2])
+
+
+def test_a_session_that_is_reset_has_no_result(models) -> None:
+    session = dlasim.Session(models[True])
+    session.run(prompt())
+    session.reset()
+    assert session.energy_nj == 0
+    with pytest.raises(InputError, match="after its first step"):
+        _ = session.result
