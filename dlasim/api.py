@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from dlasim.sweeps.evaluation.sweep import Outcome, Settings
     from dlasim.sweeps.results.sweep_result import SweepResult
     from dlasim.sweeps.search.samplers import Sampler
-    from dlasim.vp.system.host import HostOptions, Prototyped
 
 _checked = checked("config", "file", "model")  # which have messages of their own
 
@@ -280,32 +279,10 @@ def _run_on_board(
 
     on_board.check_host(host)
     chosen = on_board.host_options(inferences=max(repeat, 1), **host_options)
-    done, figures = on_board.run_loaded(loaded, executor, arrays, chosen)
-    if loaded.program.preloads:
-        done, figures = _steady_on_board(loaded, executor, arrays, chosen, done, figures)
+    run = on_board.run_steady if loaded.program.preloads else on_board.run_loaded
+    done, figures = run(loaded, executor, arrays, chosen)
     result = RunResult(done.inference.outputs, cast("Report", figures), done.inference, loaded, done)
     return complete(result, warnings + on_board.rtl_warnings(done.rtl))
-
-
-def _steady_on_board(
-    loaded: Loaded,
-    executor: Executor | None,
-    arrays: list[NDArray[Any]],
-    options: HostOptions,
-    done: Prototyped,
-    figures: dict[str, Any],
-) -> tuple[Prototyped, dict[str, Any]]:
-    """A run of a program that keeps its weights, with the figures of the first inference apart from those of
-    later ones, for which the board runs once more."""
-    from dlasim import on_board
-    from dlasim.sim.reports.report import first_inference
-
-    other = replace(options, inferences=2 if options.inferences == 1 else 1)
-    again, others = on_board.run_loaded(loaded, executor, arrays, other)
-    if options.inferences > 1:
-        return done, figures | {"first_inference": first_inference(others)}
-    again.inference.outputs = done.inference.outputs
-    return again, others | {"first_inference": first_inference(figures)}
 
 
 @_checked
