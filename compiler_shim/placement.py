@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from math import prod
 
@@ -47,12 +48,16 @@ class CostWeights:
         return f"{cost:,} cycles" if self.nanojoules is None else f"{cost * self.nanojoules:,.0f} nJ"
 
 
+def _problems(network: UnplacedNetwork, policy: Policy) -> list[list[TilingProblems]]:
+    return [[policy.machine.problems(node) for node in item.dla] for item in network.items]
+
+
 class Placements:
     """A network with every operator on the DLA or the CPU, for machines that differ only in their SRAM."""
 
     def __init__(self, network: UnplacedNetwork, policy: Policy, weights: CostWeights | None = None) -> None:
         self._network, self._policy, self._weights = network, policy, weights or CostWeights()
-        self._problems = [[policy.machine.problems(node) for node in item.dla] for item in network.items]
+        self._problems = _problems(network, policy)
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
         self._cpu_cycles = [
             sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
@@ -61,8 +66,9 @@ class Placements:
 
     def weighed(self, policy: Policy, weights: CostWeights) -> Placements:
         """The same by a policy's estimates and other weights."""
-        found = Placements(self._network, policy, weights)
-        found._known = self._known
+        found = copy(self)
+        found._policy, found._weights = policy, weights
+        found._problems = _problems(self._network, policy)
         return found
 
     def promising(self, sram_bytes: int) -> Iterator[PlacedNetwork]:

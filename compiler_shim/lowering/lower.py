@@ -141,7 +141,7 @@ class _Lowering:
             self._tensor(value, Role.OUTPUT)
         for value in sorted(self._variables):
             self._tensor(value)  # even one that only the DLA reads: the CPU gives it its initial value
-        if self._sram.kept is not None and self._sram.kept.addresses:
+        if self._sram.kept.addresses:
             self._preload()
         pending: list[int] = []
         for step, node in enumerate(self._network.nodes):
@@ -197,7 +197,7 @@ class _Lowering:
     def _allocated_node(self, step: int) -> AllocatedNode:
         node, sram = self._nodes[step], self._sram
         tensors = [self._tensor_location(each) if each else NO_LOCATION for each in node.operands]
-        kept = sram.kept.addresses.get(step, ()) if sram.kept is not None else ()
+        kept = sram.kept.addresses.get(step, ())
         prefetch_addresses, between = sram.prefetches.addresses.get(step, kept), self._between.get(step, 0)
         return AllocatedNode(
             step,
@@ -314,7 +314,7 @@ class _Lowering:
 
     def _work(self) -> NDArray[np.void]:
         """The compulsory work of an inference."""
-        return list_work(self._network) if self._sram.kept is None else list_kept_work(self._network)
+        return list_kept_work(self._network) if self._sram.kept.addresses else list_work(self._network)
 
 
 def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:

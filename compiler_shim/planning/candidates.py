@@ -58,7 +58,7 @@ class PlanCandidate:
             tuple([(each.steps, each.schedule[:1], each.groups, each.inner_addresses) for each in chains]),
             tuple([(step, tuple(loads)) for step, loads in plan.prefetches.loads.items()]),
             tuple(plan.prefetches.addresses.items()),
-            plan.kept and tuple(plan.kept.addresses.items()),
+            tuple(plan.kept.addresses.items()),
         )
 
 

@@ -7,9 +7,8 @@ cycles is better by the objective than what is chosen in the end.
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
-from dlasim.compiler_shim.placement import CostWeights
 from dlasim.compiler_shim.planning.candidates import PlanKind
-from dlasim.compiler_shim.planning.passes import ESTIMATES, MAX_TASKS, Pass
+from dlasim.compiler_shim.planning.passes import MAX_TASKS, Pass, time_placements
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import cut_at_changes_of_unit, use_known_times
 from dlasim.errors import InputError
@@ -22,27 +21,15 @@ PRICE_PARTS = 1, 4
 def move_fewer_bytes(search: PlanSearch) -> None:
     """Time plans by estimates in which bytes over the bus count by their energy, then the best of these in
     smaller tiles and with other prefetches, as the fastest plans are."""
-    priced = search.apart()
-    for price, weights in _prices(search):
-        policy = search.maker.policy(search.maker.machine, "auto", CostAssumption.NO_OVERLAP, price)
-        for network in search.placements.weighed(policy, weights).promising(search.size):
-            for assumption in ESTIMATES if search.keeps_tensors else ESTIMATES[1:]:
-                priced.try_kind(
-                    PlanKind(
-                        network, search.maker.machine, search.maker.options.tiling, assumption, True, price
-                    )
-                )
+    priced, maker = search.apart(), search.maker
+    weights = maker.objective.weights()
+    for price in sorted({price // part for price in maker.objective.byte_prices() for part in PRICE_PARTS}):
+        policy = maker.policy(maker.machine, "auto", CostAssumption.NO_OVERLAP, price)
+        time_placements(priced, search.placements.weighed(policy, weights), price)
     if priced.timed:
         cut_at_changes_of_unit(priced)
         use_known_times(priced)
     search.timed += priced.timed
-
-
-def _prices(search: PlanSearch) -> list[tuple[int, CostWeights]]:
-    """Prices of a byte, and how much a cycle of the CPU counts with them."""
-    objective = search.maker.objective
-    prices = {price // part for price in objective.byte_prices() for part in PRICE_PARTS}
-    return [(price, objective.weights(price)) for price in sorted(prices)]
 
 
 def use_least_sram(search: PlanSearch) -> None:

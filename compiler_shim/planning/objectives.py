@@ -42,7 +42,7 @@ class Objective:
         each = self.model.computing_pj()
         return {min(round(PRICE_UNIT * byte / each), _MOST_PRICE) for byte in self.model.byte_pj()}
 
-    def weights(self, price: int) -> CostWeights:
+    def weights(self) -> CostWeights:
         """What placements are compared by."""
         assert self.model is not None
         each = self.model.computing_pj()

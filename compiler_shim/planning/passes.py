@@ -11,6 +11,7 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
+from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import (
@@ -65,10 +66,15 @@ class Pass:
 
 def compare_placements(search: PlanSearch) -> None:
     """Time each placement by the two kinds of estimates that are best most often."""
-    maker = search.maker
-    for network in search.placements.promising(search.size):
+    time_placements(search, search.placements)
+
+
+def time_placements(search: PlanSearch, placements: Placements, byte_price: int = 0) -> None:
+    """The same for any placements, by estimates in which bytes have a price."""
+    machine, tiling = search.maker.machine, search.maker.options.tiling
+    for network in placements.promising(search.size):
         for assumption in ESTIMATES if search.keeps_tensors else ESTIMATES[1:]:
-            search.try_kind(PlanKind(network, maker.machine, maker.options.tiling, assumption))
+            search.try_kind(PlanKind(network, machine, tiling, assumption, byte_price=byte_price))
 
 
 def plan_for_worse_machines(search: PlanSearch) -> None:

@@ -96,7 +96,7 @@ def _time_cut(
     known, plan = search.maker.memory.parted, whole.plan
     if (plan, key) not in known:
         smaller = split_rows(plan, parts)
-        if smaller is not None and whole.kind.tiling == "auto" and plan.kept is None:
+        if smaller is not None and whole.kind.tiling == "auto" and not plan.kept.addresses:
             smaller = search.maker.with_prefetches(whole.kind, smaller)
         known[plan, key] = smaller
     smaller = known[plan, key]

@@ -59,13 +59,13 @@ class EnergyModel:
         }
 
     def inference(
-        self, counts: Sequence[EnergyCounts], cycles: int, dla_cycles: int, instructions: int
+        self, operations: Sequence[Energies], cycles: int, dla_cycles: int, instructions: int
     ) -> dict[str, float]:
         """Nanojoules of an inference by component: of its operations, and of all its cycles, in some of which
         streams run and the CPU executes instructions."""
         parts = dict.fromkeys(ENERGY_COMPONENTS, 0.0)
-        for each in counts:
-            for name, energy in self.operations(each).items():
+        for energies in operations:
+            for name, energy in energies.items():
                 parts[name] += float(energy.sum()) * _NANO
         parts["clock"] += self.control_clock_nj(dla_cycles)
         parts["sram_leakage"] = self.leaked_nj(self.memory_leakage_mw(), cycles)

@@ -27,7 +27,7 @@ class ProgramCounts:
 
     def energy_nj(self, model: EnergyModel) -> float:
         """The energy of the inference, as a report has it."""
-        operations = [self.operations] if self.operations is not None else []
+        operations = [model.operations(self.operations)] if self.operations is not None else []
         return sum(model.inference(operations, self.cycles, self.dla_cycles, self.instructions).values())
 
 

@@ -15,7 +15,7 @@ from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Inference
 from dlasim.sim.physical.activity import EnergyCounts
-from dlasim.sim.physical.energy import EnergyModel, operation_nj
+from dlasim.sim.physical.energy import Energies, EnergyModel, operation_nj
 from dlasim.sim.physical.memory_macros import area_uncertainty_mm2, areas_mm2
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.programs.footprint import all_footprints
@@ -74,10 +74,10 @@ class Measured:
     def _add_energy(self, layers: list[LayerCosts]) -> None:
         """What the operations of each layer take; the estimated CPU executes an instruction a cycle."""
         layer_of = self.program.layer_of_words()
-        for run, counts in zip(self.inference.runs, self._counts, strict=True):
+        for run, energies in zip(self.inference.runs, self._energies, strict=True):
             plan = run.plan
             numbers = layer_of[run.first_word :][plan.stream.positions[: plan.operations]]
-            sums = np.bincount(numbers + 1, operation_nj(self._model.operations(counts)), len(layers) + 1)
+            sums = np.bincount(numbers + 1, operation_nj(energies), len(layers) + 1)
             for layer, energy in zip(layers, sums[1:].tolist(), strict=True):
                 layer.energy_nj += energy
         for layer in layers:
@@ -93,6 +93,11 @@ class Measured:
         """What the operations of each run do that takes energy."""
         return [self._model.counts(run.plan) for run in self.inference.runs]
 
+    @cached_property
+    def _energies(self) -> list[Energies]:
+        """What these take."""
+        return [self._model.operations(counts) for counts in self._counts]
+
     def with_sram(self, sram_bytes: int) -> Measured:
         """The same program on a machine with another size of SRAM, which changes the energy of its accesses
         and no more."""
@@ -105,7 +110,7 @@ class Measured:
         """Nanojoules by component, their sum and how far that may be off."""
         executed = self.cpu_cycles if self.instructions is None else self.instructions
         model, cycles = self._model, self.inference.total_cycles
-        parts = model.inference(self._counts, cycles, self.dla_cycles, executed)
+        parts = model.inference(self._energies, cycles, self.dla_cycles, executed)
         return parts | {"total": sum(parts.values()), "uncertainty": model.uncertainty(parts)}
 
     @cached_property

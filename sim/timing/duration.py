@@ -24,8 +24,9 @@ from dlasim.sim.timing.walk_columns import UnitOrder, WalkColumns, list_columns
 def program_cycles(program: Program, config: DlaConfig) -> int:
     """The total of `dlasim run --timing-only` for a program that the compiler has made: its streams are legal
     and write every register they use. A preload has been done before."""
-    streams = [_walked(program, number, config).total for number in range(len(program.streams))]
-    return inference_cycles(program, config, streams)
+    timed = range(program.preloads, len(program.streams))
+    streams = [_walked(program, number, config).total for number in timed]
+    return inference_cycles(program, config, [0] * program.preloads + streams)
 
 
 def inference_cycles(program: Program, config: DlaConfig, stream_cycles: Sequence[int]) -> int:

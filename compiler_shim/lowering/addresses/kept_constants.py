@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
+from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT, pooled
 from dlasim.compiler_shim.lowering.addresses.memory import once
 from dlasim.compiler_shim.lowering.addresses.sram_plan import KeptConstants
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, network_nodes
@@ -18,7 +18,7 @@ def place_kept(network: PlacedNetwork, first: int, cuts: Mapping[int, Cut] | Non
     """Addresses from `first` on for the pieces into which the tilings of steps cut their constants; without
     tilings each node has one. Nodes with the same constants, cut alike, share them."""
     addresses, shared = dict[int, tuple[int, ...]](), dict[object, tuple[int, ...]]()
-    begin = end = -(-first // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
+    begin = end = pooled(first)
     for step, node in network_nodes(network).items():
         cut = (node.facts.sizes.channels, node.facts.sizes.depth) if cuts is None else cuts[step]
         key = (node.shared, cut) if node.shared else step
@@ -26,7 +26,7 @@ def place_kept(network: PlacedNetwork, first: int, cuts: Mapping[int, Cut] | Non
             found = []
             for size in piece_sizes(node, cut):
                 found.append(end)
-                end += -(-size // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
+                end += pooled(size)
             shared[key] = tuple(found)
         if shared[key]:
             addresses[step] = shared[key]

@@ -67,6 +67,9 @@ class KeptConstants(NamedTuple):
     size_bytes: int
 
 
+NO_KEPT = KeptConstants({}, 0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SramPlan:
     """A plan for a size of SRAM: the values that stay in it; for each DLA node its problem, tiling and buffer
@@ -81,7 +84,7 @@ class SramPlan:
     chains: Mapping[int, Chain]  # by first step
     inner: frozenset[int]  # values that only exist in stripes
     prefetches: PrefetchPlan = NO_PREFETCHES
-    kept: KeptConstants | None = None
+    kept: KeptConstants = NO_KEPT
 
     @property
     def addresses(self) -> Mapping[int, int]:
@@ -91,7 +94,7 @@ class SramPlan:
     @property
     def peak_bytes(self) -> int:
         """The most SRAM that is in use at a time."""
-        return self.working_bytes + (self.kept.size_bytes if self.kept is not None else 0)
+        return self.working_bytes + self.kept.size_bytes
 
     @property
     def working_bytes(self) -> int:

@@ -42,7 +42,7 @@ _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
 
 
 class Emitter:
-    """Writes nodes and chains when `halt` ends their stream, or when `flush` is called. Each node must have
+    """Writes nodes and chains when `halt` ends their stream. Each node must have
     been `put` before it, or a load of its constants, is named."""
 
     def __init__(
@@ -93,7 +93,7 @@ class Emitter:
         """A node that is to be emitted, or some of its constants ahead of it. Where none of them are
         prefetched, or all are kept, it shares those of an earlier image of a batch."""
         shared, prefetched = allocated.shared, allocated.prefetch_addresses
-        place = self._shared.get(shared) if shared and self._may_share(allocated) else None
+        place = self._shared.get(shared) if shared and (allocated.keeps_constants or not prefetched) else None
         if place is None:
             place = len(self._addresses)
             self._addresses += [*prefetched, *[0] * (allocated.pieces - len(prefetched))]
@@ -102,10 +102,6 @@ class Emitter:
                 self._note_shared(allocated, place)
         self._placed[allocated.step] = allocated, place
         self._nodes.write(allocated.step, allocated.numbers(place))
-
-    @staticmethod
-    def _may_share(allocated: AllocatedNode) -> bool:
-        return allocated.keeps_constants or not allocated.prefetch_addresses
 
     def _note_shared(self, allocated: AllocatedNode, place: int) -> None:
         if allocated.shared:
@@ -132,14 +128,12 @@ class Emitter:
     def halt(self) -> None:
         """End the stream."""
         self._add_segment((), 1, 0, 1, ())
-        self.flush()
+        self._flush()
         first = sum(self.streams[-1]) if self.streams else 0
         self.streams.append((first, self._stream.word_count - first))
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         """Write what waits. Its constants are in the pool after that, and others can follow."""
-        if not self._segment_rows:
-            return
         stream = self._stream
         self._describe()
         stream.segment_count, stream.segment, stream.task = len(self._segment_rows), 0, 0
