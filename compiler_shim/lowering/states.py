@@ -90,7 +90,7 @@ class StateSearch(Record):
 def choose_path(search: StateSearch, table: ChainTable, limit: int) -> int:
     """The cheapest way through all nodes in an SRAM of `limit` bytes: the number of its last path, NONE where
     some node fits nowhere or there is no room for what is found."""
-    search.limit, table.tilings.is_full = limit, 0
+    search.limit = limit
     for place in range(search.step_count + 1):
         search.counts[place] = 0
     _keep(search, 0, 0, 0, 0, NONE, 0, 0)
@@ -268,7 +268,6 @@ def _is_done(search: StateSearch, table: ChainTable, place: int, state: int, use
 def fits_whole(search: StateSearch, table: ChainTable, limit: int) -> int:
     """Whether all tensors together leave every node as much SRAM as it can use, and no chain can help; NONE
     where there is no room for what is found."""
-    table.tilings.is_full = 0
     for place in range(search.step_count):
         step = search.steps[place]
         number = search.kinds[place] * WHERES + where_of(search, step, step.first | step.second | step.output)

@@ -83,16 +83,6 @@ def _packing(count: int) -> Struct:
     return Struct(f"{count}q")
 
 
-def write_first(record: Record, numbers: Sequence[int]) -> None:
-    """Write the first slots of a record at once."""
-    _packing(len(numbers)).pack_into(record, 0, *numbers)
-
-
-def point(record: object, name: str, target: Any) -> None:
-    """Let a pointer of a record lead to another record."""
-    setattr(record, name, ctypes.pointer(target) if isinstance(record, Record) else [target])
-
-
 def plain(kind: type[_Kind]) -> _Kind:
     """An object with the fields of a record, which may hold numbers of any size, or arrays of them: what
     routines work on where they run as Python alone."""

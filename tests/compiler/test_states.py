@@ -61,7 +61,9 @@ class Paths:
         tiling = self._policy.tiling(problems[0], self._limit - taken)
         if tiling is None:
             return inf
-        return tiling.cycles * CYCLE + tiling.read_bytes + problems[0].geometry.written_bytes
+        node = problems[0].geometry.sizes
+        written = node.height * node.width * node.channels * node.output_bytes
+        return tiling.cycles * CYCLE + tiling.read_bytes + written
 
 
 @pytest.mark.parametrize("first", [0, 20, 40])

@@ -9,7 +9,7 @@ from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT, 
 from dlasim.compiler_shim.lowering.addresses.memory import once
 from dlasim.compiler_shim.lowering.addresses.sram_plan import KeptConstants
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, network_nodes
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import packed_bytes
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes
 
 Cut = tuple[int, int]  # output and input channels of a piece
 
@@ -41,19 +41,13 @@ def kept_bytes(network: PlacedNetwork) -> int:
 
 def piece_sizes(node: NetworkNode, cut: Cut) -> list[int]:
     """The bytes of the pieces of a node's constants, in their order."""
-    facts, (channels, depth) = node.facts.sizes, cut
-    if facts.table_bytes:
-        return [facts.table_bytes]
-    if facts.has_matrix or not (facts.weight_bytes or facts.record_bytes):
+    sizes, (channels, depth) = node.facts.sizes, cut
+    if sizes.table_bytes:
+        return [sizes.table_bytes]
+    if sizes.has_matrix or not (sizes.weight_bytes or sizes.record_bytes):
         return []
     return [
-        packed_bytes(
-            min(channels, facts.channels - first),
-            min(depth, facts.depth - start),
-            facts.weight_bytes,
-            facts.record_bytes,
-            facts.table_bytes,
-        )
-        for first in range(0, facts.channels, channels)
-        for start in range(0, facts.depth, depth)
+        constant_bytes(sizes, min(channels, sizes.channels - first), min(depth, sizes.depth - start))
+        for first in range(0, sizes.channels, channels)
+        for start in range(0, sizes.depth, depth)
     ]

@@ -33,7 +33,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorLocation,
 )
 from dlasim.compiler_shim.lowering.emission.words import write_operation
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import ACCUMULATOR_BYTES, align, packed_bytes
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import ACCUMULATOR_BYTES, align, constant_bytes
 from dlasim.isa.registers import Region
 from dlasim.native.routine import routine
 
@@ -244,7 +244,7 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
     if sizes.has_matrix and node.tensors[MATRIX_TENSOR].space == SRAM:
         matrix = node.tensors[MATRIX_TENSOR]
         return matrix.offset + tile.channel * matrix.line_bytes
-    if not packed_bytes(tile.channels, depth, sizes.weight_bytes, sizes.record_bytes, sizes.table_bytes):
+    if not constant_bytes(sizes, tile.channels, depth):
         return 0
     if node.keeps_constants:
         return stream.prefetch_addresses[node.first_constant + _piece(stream, node, start)]
@@ -298,7 +298,7 @@ def _piece_bytes(stream: StreamBuilder, node: Node, number: int) -> int:
     passes = -(-sizes.depth // node.tile_depth)
     channels = min(node.tile_channels, sizes.channels - number // passes * node.tile_channels)
     depth = min(node.tile_depth, sizes.depth - number % passes * node.tile_depth)
-    return packed_bytes(channels, depth, sizes.weight_bytes, sizes.record_bytes, sizes.table_bytes)
+    return constant_bytes(sizes, channels, depth)
 
 
 @routine

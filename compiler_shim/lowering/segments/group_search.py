@@ -10,12 +10,12 @@ from dlasim.compiler_shim.lowering.tiles.search import smaller_group
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     DOUBLE,
     align,
-    constant_bytes,
     describe_group,
     sram_bytes,
     tile_bytes,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_costs import (
+    constants_load_cycles,
     contention_both,
     load_beats,
     priced,
@@ -27,7 +27,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import MachineCosts, NodeS
 from dlasim.compiler_shim.lowering.tiles.transfers import latency_cycles
 from dlasim.isa.registers import MAX_EXTENT
 from dlasim.native.routine import routine
-from dlasim.sim.timing.formulas import port_cycles, transfer_beats
+from dlasim.sim.timing.formulas import port_cycles
 
 COPIES = 2  # of the buffers between nodes
 MIN_GAIN_PART = 8  # a chain must be able to save an eighth of its cycles
@@ -62,13 +62,6 @@ def _sizes(chain: ChainSearch, number: int) -> NodeSizes:
 @routine
 def _costs(chain: ChainSearch, number: int) -> MachineCosts:
     return chain.costs[chain.nodes[number].kind]
-
-
-@routine
-def constants_load_cycles(sizes: NodeSizes, costs: MachineCosts) -> int:
-    """Cycles of loading all constants of a node at once."""
-    size = constant_bytes(sizes, sizes.channels, sizes.depth)
-    return transfer_beats(costs.constants, size, 1) + costs.constants.latency
 
 
 @routine

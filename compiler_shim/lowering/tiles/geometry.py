@@ -95,10 +95,10 @@ class Geometry:
         self.depth = in_shape[2] if shape.is_dense else 1
         multiplier = 1 if shape.is_dense else out_shape[2] // in_shape[2]
         self.step = out_shape[2] if shape.has_whole_pixels else multiplier  # channels that cannot be parted
-        self.weight_bytes = shape.weight_bytes // self.depth  # of an output and an input channel
-        self.record_bytes = RECORD_BYTES if shape.has_records else 0  # of an output channel
+        weight_bytes = shape.weight_bytes // self.depth  # of an output and an input channel
+        record_bytes = RECORD_BYTES if shape.has_records else 0  # of an output channel
         taps_apart = zip(shape.kernel, shape.dilation, strict=True)
-        self.reach = [(taps - 1) * apart + 1 for taps, apart in taps_apart]  # from the first tap to the last
+        reach = [(taps - 1) * apart + 1 for taps, apart in taps_apart]  # from the first tap to the last
         (first_pixel, first_line), *others, (out_pixel, out_line) = shape.strides
         second_pixel, second_line = others[0] if others else (0, 0)
         first, second = (*(0 if is_in_sram else shape.in_element_bytes for is_in_sram in in_sram.inputs), 0)[
@@ -111,9 +111,9 @@ class Geometry:
             multiplier=multiplier,
             is_dense=int(shape.is_dense),
             taps=prod(shape.kernel),
-            weight_bytes=self.weight_bytes,
-            loaded_weight_bytes=0 if in_sram.matrix else self.weight_bytes,
-            record_bytes=self.record_bytes,
+            weight_bytes=weight_bytes,
+            loaded_weight_bytes=0 if in_sram.matrix else weight_bytes,
+            record_bytes=record_bytes,
             table_bytes=shape.table_bytes,
             has_matrix=int(shape.has_matrix),
             is_matrix_in_sram=int(in_sram.matrix),
@@ -136,8 +136,8 @@ class Geometry:
             stride_height=shape.stride[0],
             stride_width=shape.stride[1],
             pad_top=shape.pad_top,
-            window_height=self.reach[0],
-            window_width=self.reach[1],
+            window_height=reach[0],
+            window_width=reach[1],
             second_has_rows=shape.broadcast[0],
             second_has_columns=shape.broadcast[1],
             input_bytes=first,
@@ -147,7 +147,6 @@ class Geometry:
             output_element_bytes=shape.out_element_bytes,
         )
         self.sizes = sizes
-        self.written_bytes = prod(out_shape) * sizes.output_bytes  # to system memory
         self.most = _most(sizes, prod(in_shape) * shape.in_element_bytes)
 
     def constant_bytes(self, channels: int, depth: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.tiles.search import MAX_OVERHEAD_PART, Search, search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes
-from dlasim.compiler_shim.lowering.tiles.tile_costs import priced, work_cycles
+from dlasim.compiler_shim.lowering.tiles.tile_costs import constants_load_cycles, priced, work_cycles
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
     BufferSizes,
@@ -18,7 +18,6 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
 )
 from dlasim.native.record import Record, Records, member, pointer, record
 from dlasim.native.routine import Routine, routine
-from dlasim.sim.timing.formulas import transfer_beats
 
 WHERES = 16
 NONE = -1
@@ -112,7 +111,7 @@ def describe_problem(table: TilingTable, number: int) -> KnownProblem:
         problem.work_cycles = work_cycles(sizes, costs, sizes.channels, sizes.depth)
         size = constant_bytes(sizes, sizes.channels, sizes.depth)
         if size and not costs.assumes_prefetch:
-            problem.constants_cycles = transfer_beats(costs.constants, size, 1) + costs.constants.latency
+            problem.constants_cycles = constants_load_cycles(sizes, costs)
         problem.constants_price = priced(costs, size)
         problem.written_bytes = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
         problem.most = _searched(table, number, INFINITE - 1)

@@ -24,19 +24,13 @@ def align(size: int) -> int:
 
 
 @routine
-def packed_bytes(channels: int, depth: int, weight_bytes: int, record_bytes: int, table_bytes: int) -> int:
-    """Bytes of the table, or of weights and records, for these numbers of output and input channels."""
-    if table_bytes:
-        return table_bytes
-    return align(channels * weight_bytes * depth) + channels * record_bytes
-
-
-@routine
 def constant_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
     """Bytes that are loaded of the constants of a group of output channels, as they are packed."""
     if sizes.keeps_constants:
         return 0
-    return packed_bytes(channels, depth, sizes.loaded_weight_bytes, sizes.record_bytes, sizes.table_bytes)
+    if sizes.table_bytes:
+        return sizes.table_bytes
+    return align(channels * sizes.loaded_weight_bytes * depth) + channels * sizes.record_bytes
 
 
 @routine

@@ -79,6 +79,13 @@ def priced(machine: MachineCosts, moved_bytes: int) -> int:
 
 
 @routine
+def constants_load_cycles(sizes: NodeSizes, costs: MachineCosts) -> int:
+    """Cycles of loading all constants of a node at once."""
+    size = constant_bytes(sizes, sizes.channels, sizes.depth)
+    return transfer_beats(costs.constants, size, 1) + costs.constants.latency
+
+
+@routine
 def least_cycles(sizes: NodeSizes, machine: MachineCosts) -> int:
     """Cycles of a whole node in its unit alone."""
     work = work_cycles(sizes, machine, sizes.channels, sizes.depth)
