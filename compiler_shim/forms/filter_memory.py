@@ -17,11 +17,15 @@ from dlasim.compiler_shim.calls.views import View, dense
 from dlasim.compiler_shim.forms.products import INT8_RANGE
 from dlasim.compiler_shim.forms.rules import Candidate
 from dlasim.compiler_shim.forms.translate import matrix_sums
-from dlasim.compiler_shim.forms.wide_arithmetic import NO_LIMIT, WideArithmetic, scaled
+from dlasim.compiler_shim.forms.wide_arithmetic import (
+    INT16_BITS,
+    INT32_BYTES,
+    NO_LIMIT,
+    WideArithmetic,
+    scaled,
+)
 from dlasim.isa.instructions import Init, Out, Quant
 from dlasim.sim.arithmetic.numerics import INT8_MIN
-
-_WORD_BYTES, _HALF_BYTES, _HALF_BITS = 4, 2, 16
 
 
 def svdf(candidate: Candidate) -> list[DlaNode] | None:
@@ -99,7 +103,7 @@ def _of_halves(candidate: Candidate) -> list[DlaNode] | None:
     }  # fmt: skip
     entering = wide.compute("OP_E16_ADD", (sums, sums), wide.tensor(rows), (1, rows), registers)
     moved = wide.tensor(rows, words)
-    if not all(_moved(wide, candidate, (entering, _WORD_BYTES), (moved, words * _WORD_BYTES), rows)):
+    if not all(_moved(wide, candidate, (entering, INT32_BYTES), (moved, words * INT32_BYTES), rows)):
         return None
     total, units = _filtered(wide, candidate, moved, rows * words), rows // at.rank
     total = _row_sums(wide, total, units, at.rank * words)
@@ -151,7 +155,7 @@ def _filtered(wide: WideArithmetic, candidate: Candidate, moved: int, count: int
     batches = 2 * count // padded.size
     even, odd = (wide.constant(np.tile(padded[:, place::2].ravel(), batches)) for place in (0, 1))
     shape = (1, count)
-    high = wide.shift_right(moved, _HALF_BITS, wide.tensor(count), shape)
+    high = wide.shift_right(moved, INT16_BITS, wide.tensor(count), shape)
     products = wide.multiply(moved, even, shape), wide.multiply(high, odd, shape)
     return wide.compute("OP_E32_ADD", products, wide.tensor(count), shape)
 

@@ -17,8 +17,8 @@ from dlasim.compiler_shim.forms.products import INT8_RANGE
 from dlasim.compiler_shim.forms.rules import Candidate
 from dlasim.isa.instructions import Quant, ShiftMode
 
-_INT16_BYTES, _INT32_BYTES, _INT16_BITS = 2, 4, 16
-NO_LIMIT = 1 << (_INT16_BITS - 1)
+_INT16_BYTES, INT32_BYTES, INT16_BITS = 2, 4, 16
+NO_LIMIT = 1 << (INT16_BITS - 1)
 
 
 class WideArithmetic:
@@ -48,8 +48,8 @@ class WideArithmetic:
         """An instruction on pixels of so many channels; gives its output."""
         image = (1, *shape)
         self.nodes.append(DlaNode(
-            mnemonic, self._candidate.layer, inputs, output, image, image, in_element_bytes=_INT32_BYTES,
-            out_element_bytes=_INT32_BYTES, registers=registers or {}, fields=fields or {}, table=table,
+            mnemonic, self._candidate.layer, inputs, output, image, image, in_element_bytes=INT32_BYTES,
+            out_element_bytes=INT32_BYTES, registers=registers or {}, fields=fields or {}, table=table,
         ))  # fmt: skip
         return output
 
@@ -70,7 +70,7 @@ class WideArithmetic:
         multiplier, shift = scale
         self.nodes.append(DlaNode(
             "OP_REQUANT", self._candidate.layer, (tensor,), self._candidate.output_number, image, image,
-            in_element_bytes=_INT32_BYTES, fields={"quant": Quant.TENSOR},
+            in_element_bytes=INT32_BYTES, fields={"quant": Quant.TENSOR},
             registers={"OUT_ZP": zero_point, "OUT_MULT": multiplier, "OUT_SHIFT": shift, **INT8_RANGE},
         ))  # fmt: skip
 
@@ -95,7 +95,7 @@ def rescale(candidate: Candidate) -> list[DlaNode] | None:
     """RESCALE between int16 and int32, to int32 without a change of scale, and from either to int8."""
     wide, at, count = WideArithmetic(candidate), candidate.attributes, prod(candidate.inputs[0].shape)
     source, target = candidate.input_numbers[0], candidate.output_number
-    short, long = dense((count, _INT16_BYTES)), View(0, (count, _INT16_BYTES), (_INT32_BYTES, 1))
+    short, long = dense((count, _INT16_BYTES)), View(0, (count, _INT16_BYTES), (INT32_BYTES, 1))
     scale = at.output_multiplier, at.output_shift
     if candidate.inputs[0].dtype == "int16":
         raised, is_last = wide.tensor(count), candidate.outputs[0].dtype == "int32"
@@ -104,7 +104,7 @@ def rescale(candidate: Candidate) -> list[DlaNode] | None:
         ]
         if not all(halves):
             return None
-        source = wide.shift_right(raised, _INT16_BITS, target if is_last else wide.tensor(count), (1, count))
+        source = wide.shift_right(raised, INT16_BITS, target if is_last else wide.tensor(count), (1, count))
         if is_last:
             wide.nodes[-1] = replace(wide.nodes[-1], is_tensor=True)
             return wide.nodes

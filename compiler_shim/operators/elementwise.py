@@ -324,14 +324,21 @@ def _rescaling(op: BoundOperator, multiplier: tuple[int, int]) -> KernelCall:
         all(-(1 << 15) <= point < 1 << 15 for point in zero_points),
         f"zero points {zero_points} are beyond int16",
     )
+    return rescale_call(op, op.input_numbers[0], op.output_numbers[0], multiplier, zero_points)
+
+
+def rescale_call(
+    op: BoundOperator,
+    source: int | Tensor,
+    target: int | Tensor,
+    multiplier: tuple[int, int],
+    zero_points: tuple[int, int] = (0, 0),
+) -> KernelCall:
+    """RESCALE of one tensor to another, by a multiplier and its shift."""
     return op.call(
-        "RESCALE",
-        op.input_numbers,
-        input_zero_point=zero_points[0],
-        output_zero_point=zero_points[1],
-        output_multiplier=multiplier[0],
-        output_shift=multiplier[1],
-    )
+        "RESCALE", (source,), (target,), input_zero_point=zero_points[0], output_zero_point=zero_points[1],
+        output_multiplier=multiplier[0], output_shift=multiplier[1],
+    )  # fmt: skip
 
 
 def dequantize(op: BoundOperator) -> list[KernelCall]:

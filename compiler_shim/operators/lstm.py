@@ -11,6 +11,7 @@ import numpy as np
 from dlasim.compiler_shim.calls.views import dense
 from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.compiler_shim.operators.elementwise import rescale_call
 from dlasim.compiler_shim.operators.strided import copy_call
 from dlasim.sim.arithmetic.interpolation import SIGMOID_TABLE, sigmoid_scale
 
@@ -65,7 +66,7 @@ def lstm(op: BoundOperator) -> list[KernelCall]:
     weights = _weights(op, "recurrent", _RECURRENT_WEIGHTS)
     last: int | Tensor = op.input_numbers[_OUTPUT_STATE]
     cell = Tensor(f"{op.output().name}/cell", (batch, units), "int32")
-    calls.append(_resized(op, op.input_numbers[_CELL_STATE], cell))
+    calls.append(rescale_call(op, op.input_numbers[_CELL_STATE], cell, op.multiplier(1.0)))
     table = op.new_constant("sigmoid", SIGMOID_TABLE)
     outputs = []
     for step in range(steps):
@@ -80,19 +81,10 @@ def lstm(op: BoundOperator) -> list[KernelCall]:
         inputs = sums, recurrent, cell, table
         calls.append(op.call("LSTM_CELL", inputs, (last, new_cell), **rows, **of_cell))
         cell = new_cell
-    calls.append(_resized(op, cell, op.input_numbers[_CELL_STATE]))
+    calls.append(rescale_call(op, cell, op.input_numbers[_CELL_STATE], op.multiplier(1.0)))
     calls.append(copy_call(op, last, dense((batch, units)), op.input_numbers[_OUTPUT_STATE]))
     calls.append(op.call("CONCATENATION", outputs, axis=0 if in_steps else 1))
     return calls
-
-
-def _resized(op: BoundOperator, source: int | Tensor, target: int | Tensor) -> KernelCall:
-    """Numbers of 16 bits from int16 to int32, or back."""
-    multiplier, shift = op.multiplier(1.0)
-    return op.call(
-        "RESCALE", (source,), (target,), input_zero_point=0, output_zero_point=0,
-        output_multiplier=multiplier, output_shift=shift,
-    )  # fmt: skip
 
 
 def _extents(op: BoundOperator) -> tuple[int, int, int]:

@@ -20,11 +20,11 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     TosaConstant,
     Totals,
     UnplacedError,
+    Value,
 )
 from dlasim.errors import InputError, printable
 
 Handler = Callable[["TosaConverter", TosaOperator], None]
-Value = TosaConstant | TosaActivation | Delayed
 _PLAIN = Quantization((1.0,), (0,))
 _MAX_REASON = 200
 
@@ -169,7 +169,7 @@ class TosaConverter:
 
     def stored(self, name: str, data: Array, scale: Quantization | None = None) -> int:
         """A constant."""
-        title = f"{label(printable(name))}"
+        title = label(printable(name))
         if data.dtype != np.int8:
             return self.builder.constant(title, data)
         found = scale or _PLAIN

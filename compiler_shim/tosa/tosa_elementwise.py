@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
-from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter, Value, limits_of
+from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter, limits_of
 from dlasim.compiler_shim.tosa.tosa_pairs import BINARY, extremum_of, placed_pair
 from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
 from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling
@@ -22,6 +22,7 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     TosaActivation,
     TosaConstant,
     UnplacedError,
+    Value,
 )
 from dlasim.sim.arithmetic.numerics import Integers
 
@@ -128,7 +129,7 @@ def clamp(converter: TosaConverter, operator: TosaOperator) -> None:
     low, high = limits_of(operator, value.dtype)
     if id(operator) in converter.fused:
         converter.set(operator, value)
-    elif isinstance(value, Delayed) or _curve(value) is None:
+    elif _curve(value) is None:
         number = converter.tensor(value, operator.outputs[0])
         for kind, end in (("MAXIMUM", low), ("MINIMUM", high)):
             limit = converter.stored(f"{operator.outputs[0]}/limit", np.array([end], value.dtype))
@@ -155,7 +156,7 @@ def _set_curve(
 def negation(converter: TosaConverter, operator: TosaOperator) -> None:
     """NEGATE and ABS."""
     value = converter.value(operator)
-    if operator.kind == "ABS" and (isinstance(value, Delayed) or _curve(value) is None):
+    if operator.kind == "ABS" and _curve(value) is None:
         number = converter.compute(
             "ABS", [converter.tensor(value, operator.inputs[0])], "int32", operator.outputs[0]
         )
@@ -203,7 +204,7 @@ def cast(converter: TosaConverter, operator: TosaOperator) -> None:
 def binary(converter: TosaConverter, operator: TosaOperator) -> None:
     """ADD, SUB, MUL, MAXIMUM and MINIMUM: of one tensor, put off, or computed."""
     values = [converter.value(operator, place) for place in (0, 1)]
-    function, kind = BINARY[operator.kind]
+    kind, function = operator.kind, BINARY[operator.kind]
     if kind == "MUL" and converter.single(operator, 2):
         raise UnplacedError("its shift must be 0")
     shape, dtype = _common(values), values[0].dtype

@@ -14,8 +14,7 @@ from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
 from dlasim.compiler_shim.tosa.tosa_schema import NEAREST
 from dlasim.compiler_shim.tosa.tosa_values import Array, TosaActivation, TosaConstant, UnplacedError
 
-_REDUCTIONS = {"REDUCE_MAX": "REDUCE_MAX", "REDUCE_MIN": "REDUCE_MIN", 
-               "REDUCE_ANY": "REDUCE_ANY", "REDUCE_ALL": "REDUCE_ALL"}  # fmt: skip
+_REDUCTIONS = "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ANY", "REDUCE_ALL"
 
 
 def _move(
@@ -28,9 +27,7 @@ def _move(
 ) -> None:
     """An operator that moves the elements of its first input, whatever they stand for."""
     value = converter.value(operator)
-    if isinstance(value, TosaConstant):
-        if on_constant is None:
-            raise UnplacedError("its input must not be constant")
+    if isinstance(value, TosaConstant) and on_constant is not None:
         converter.set(operator, TosaConstant(on_constant(value.data)))
         return
     if not isinstance(value, TosaActivation):
@@ -144,8 +141,6 @@ def gather(converter: TosaConverter, operator: TosaOperator) -> None:
     if len(value.shape) != 3 or len(indices.shape) != 2 or indices.dtype != "int32":
         raise UnplacedError(f"shapes {list(value.shape)} and {list(indices.shape)} do not fit")
     place = converter.tensor(indices, operator.inputs[1])
-    if isinstance(value, TosaConstant):
-        converter.values[operator.inputs[0]] = converter.activation(value, operator.inputs[0])
     _move(converter, operator, "GATHER", place, axis=1, batch_dims=1)
 
 
@@ -154,8 +149,7 @@ def reduction(converter: TosaConverter, operator: TosaOperator) -> None:
     value = converter.activation(converter.value(operator), operator.inputs[0])
     axis = converter.axis(operator, len(value.shape))
     inputs = [value.number, converter.list_of(operator.outputs[0], [axis])]
-    kind, name = _REDUCTIONS[operator.kind], operator.outputs[0]
-    number = emitted(converter, kind, inputs, value, name, keep_dims=True)
+    number = emitted(converter, operator.kind, inputs, value, operator.outputs[0], keep_dims=True)
     converter.set(operator, TosaActivation(number, converter.builder.shape(number), value.dtype))
 
 

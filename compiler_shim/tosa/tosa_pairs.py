@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
-from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter, Value
+from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter
 from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling, graph_multiplier, nudged
 from dlasim.compiler_shim.tosa.tosa_values import (
     EIGHT_BITS,
@@ -17,14 +17,14 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     LineOfBytes,
     TosaActivation,
     TosaConstant,
+    Value,
 )
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT
 from dlasim.sim.arithmetic.numerics import Integers, quantize_multiplier, requant
 
 _MOST_WRONG = 16  # of 65,536 pairs, by a step; a convolution may be wrong as often
-BINARY: dict[str, tuple[Callable[..., Array], str]] = {
-    "ADD": (np.add, "ADD"), "SUB": (np.subtract, "SUB"), "MUL": (np.multiply, "MUL"),
-    "MAXIMUM": (np.maximum, "MAXIMUM"), "MINIMUM": (np.minimum, "MINIMUM"),
+BINARY: dict[str, Callable[..., Array]] = {
+    "ADD": np.add, "SUB": np.subtract, "MUL": np.multiply, "MAXIMUM": np.maximum, "MINIMUM": np.minimum
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def _best_factor(
 ) -> tuple[float, int]:
     """The factor of the result with which the graph's operator is wrong for the fewest pairs, and for how
     many."""
-    exact = rescaling.of(BINARY[kind][0](*_rescaled_both(*values)))
+    exact = rescaling.of(BINARY[kind](*_rescaled_both(*values)))
     numbers = [_points(value) for value in values]
     best = 0.0, exact.size
     for output in nudged(float(rescaling.real.ravel()[0]), rounds_once and kind == "MUL"):
@@ -129,5 +129,5 @@ def _graph_result(
         requant(part << ADD_LEFT_SHIFT, *quantize_multiplier(line.factor / common))
         for part, line in zip((one, other), lines, strict=True)
     ]
-    total = BINARY[kind][0](parts[0][:, None], parts[1][None, :])
+    total = BINARY[kind](parts[0][:, None], parts[1][None, :])
     return requant(total, *quantize_multiplier(common * factor / (1 << ADD_LEFT_SHIFT)))

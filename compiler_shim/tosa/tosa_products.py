@@ -31,7 +31,7 @@ def eight_bits(
 ) -> int:
     """The number of an input's tensor, which must be int8 and computed, with this zero point."""
     value = converter.value(operator, position)
-    if value.dtype != "int8" or isinstance(value, Delayed) or len(value.shape) != rank:
+    if value.dtype != "int8" or len(value.shape) != rank:
         raise UnplacedError(
             f"input {position} must be int8 with {rank} dimensions (got {value.dtype}{list(value.shape)})"
         )
@@ -305,7 +305,7 @@ def maximum_pool(converter: TosaConverter, operator: TosaOperator) -> None:
     kernel = converter.numbers(operator, "kernel", 2, 1)
     stride = converter.numbers(operator, "stride", 2, 1)
     value = converter.value(operator)
-    if value.dtype != "int8" or isinstance(value, Delayed) or len(value.shape) != 4:
+    if value.dtype != "int8" or len(value.shape) != 4:
         raise UnplacedError(f"its input must be an int8 image (got {value.dtype}{list(value.shape)})")
     source = converter.tensor(value, operator.inputs[0])
     number, options = _windows(converter, operator, source, (kernel[0], kernel[1]))

@@ -14,7 +14,7 @@ from dlasim.compiler_shim.files.constant_budget import ConstantBudget
 from dlasim.compiler_shim.files.input_file import AnyInput, open_input
 from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, label
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
-from dlasim.compiler_shim.tosa.tosa_schema import DTYPES, OPERATORS, OTHER_DTYPES, TOSA
+from dlasim.compiler_shim.tosa.tosa_schema import DTYPES, OTHER_DTYPES, TOSA
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 
@@ -89,7 +89,7 @@ def _only_block(graph: Values, name: str) -> Values:
 
 def _operator(values: Values) -> TosaOperator:
     number = values["op"]
-    kind = OPERATORS[number] if 0 < number < len(OPERATORS) else f"operator {number}"
+    kind = TOSA.union_member(number) or f"operator {number}"
     fits = values["attribute_type"] == number
     attributes = values["attribute"] if fits and values["attribute"] is not None else {}
     return TosaOperator(kind, attributes, tuple(values["inputs"]), tuple(values["outputs"]))

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from dlasim.compiler_shim.operators.fields import FlatbufferFormat, SchemaField
 
-_INT8_TO_INT32 = {3: "int8", 4: "int16", 5: "int32"}
-DTYPES: Mapping[int, str] = {1: "bool", **_INT8_TO_INT32}
+DTYPES: Mapping[int, str] = {1: "bool", 3: "int8", 4: "int16", 5: "int32"}
 OTHER_DTYPES = {
     2: "int4", 6: "int48", 7: "float32", 8: "float16", 9: "bfloat16", 10: "shape", 17: "int64",
 }  # fmt: skip

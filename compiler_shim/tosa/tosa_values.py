@@ -87,4 +87,4 @@ class Totals:
     axes: tuple[int, ...]
 
 
-Known = TosaConstant | TosaActivation | Delayed
+Value = TosaConstant | TosaActivation | Delayed

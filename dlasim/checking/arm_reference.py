@@ -35,8 +35,7 @@ class ArmReference(HostKernels):
 
     def __init__(self, file: InputFile) -> None:
         converter = convert_tosa(file)
-        self._own_graph = prepare(ReadModel(converter.run(), frozenset()), str(file))
-        super().__init__(self._own_graph)
+        super().__init__(prepare(ReadModel(converter.run(), frozenset()), str(file)))
         self._file, self._nearest, self._program = file, converter.nearest, shutil.which(PROGRAM)
         self._names = converter.inputs, converter.outputs
 
@@ -46,11 +45,11 @@ class ArmReference(HostKernels):
         if self._program is None:
             return found
         notes: list[str] = []
-        for number, output in zip(self._own_graph.outputs, self._outputs(inputs), strict=True):
+        for number, output in zip(self._graph.outputs, self._outputs(inputs), strict=True):
             own = found.tensors[number]
             differing = int(np.count_nonzero(own != output))
             if differing and self._nearest:
-                name = self._own_graph.tensors[number].name
+                name = self._graph.tensors[number].name
                 notes.append(
                     f"output {name}: {differing} of {own.size} elements differ from Arm's reference model: "
                     f"{len(self._nearest)} RESCALEs round once, which the DLA cannot do to the last bit"
