@@ -383,9 +383,7 @@ package dla_isa;
 
   // What an operation of MAC reads of the registers at issue.
   typedef struct packed {
-    logic [31:0] in_addr;
     logic [31:0] in_pixel_stride;
-    logic [31:0] in_row_stride;
     logic [31:0] out_addr;
     logic [31:0] out_pixel_stride;
     logic [31:0] out_row_stride;
@@ -471,9 +469,7 @@ package dla_isa;
   endfunction
   function automatic mac_operands_t mac_kept(input mac_slot_t kept);
     mac_operands_t read;
-    read.in_addr = '0;
     read.in_pixel_stride = kept.in_pixel_stride;
-    read.in_row_stride = '0;
     read.out_addr = kept.out_addr;
     read.out_pixel_stride = kept.out_pixel_stride;
     read.out_row_stride = kept.out_row_stride;
@@ -503,9 +499,7 @@ package dla_isa;
 
   // What an operation of VECTOR reads of the registers at issue.
   typedef struct packed {
-    logic [31:0] in_addr;
     logic [31:0] in_pixel_stride;
-    logic [31:0] in_row_stride;
     logic [31:0] in2_addr;
     logic [31:0] in2_pixel_stride;
     logic [31:0] in2_row_stride;
@@ -612,9 +606,7 @@ package dla_isa;
   endfunction
   function automatic vector_operands_t vector_kept(input vector_slot_t kept);
     vector_operands_t read;
-    read.in_addr = '0;
     read.in_pixel_stride = kept.in_pixel_stride;
-    read.in_row_stride = '0;
     read.in2_addr = kept.in2_addr;
     read.in2_pixel_stride = kept.in2_pixel_stride;
     read.in2_row_stride = kept.in2_row_stride;

@@ -205,7 +205,7 @@ module dla_mac_traffic
       .clock,
       .reset,
       .enable(valid && uses.acc.present),
-      .walk(pixel_walk('0, operands.acc_row_stride, operands.acc_pixel_stride, operands.out_size.width)),
+      .walk(pixel_walk(operands.acc_row_stride, operands.acc_pixel_stride, operands.out_size.width)),
       .base(operands.acc_addr + 4 * partial_group),
       .pixel_stride(operands.acc_pixel_stride),
       .pixel_bytes(4 * (partials_left < group_step ? partials_left : group_step)),

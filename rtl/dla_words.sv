@@ -55,8 +55,8 @@ package dla_words;
   } window_t;
 
   // A window of one pixel: it walks as the picture's own strides say.
-  function automatic walk_t pixel_walk(input logic [31:0] start, row_stride, pixel_stride, input logic [15:0] width);
-    pixel_walk = '{start: start, row_step: row_stride, column_step: pixel_stride, tap_row_step: '0, tap_column_step: '0,
+  function automatic walk_t pixel_walk(input logic [31:0] row_stride, pixel_stride, input logic [15:0] width);
+    pixel_walk = '{start: '0, row_step: row_stride, column_step: pixel_stride, tap_row_step: '0, tap_column_step: '0,
                    last_column: width - 16'd1, span: 16'd1, is_inside: 1'b1};
   endfunction
 

@@ -35,14 +35,14 @@ def _lines() -> Iterator[str]:
     for kind in kinds:
         yield from c_text.plain_enumeration(kind, kind.__doc__ or kind.__name__)
     for operator in HOST_OPERATORS:
-        yield from operator_lines(operator)
+        yield from _operator_lines(operator)
     yield from c_text.comment("X(operator, function) for each operator that the firmware has a kernel for.")
     kernels = [f"X({operator.name}, {operator.firmware})" for operator in HOST_OPERATORS if operator.firmware]
     yield " \\\n    ".join(("#define DLA_HOST_KERNELS(X)", *kernels))
     yield ""
 
 
-def operator_lines(operator: HostOperator) -> Iterator[str]:
+def _operator_lines(operator: HostOperator) -> Iterator[str]:
     """One operator: its tensors, and the struct of its attributes if it has any."""
     inputs = ", ".join(f"{operand.name}{'…' if operand.repeated else ''}" for operand in operator.inputs)
     outputs = ", ".join(operand.name for operand in operator.outputs)

@@ -33,10 +33,10 @@ def _lines() -> Iterator[str]:
     yield from c_text.field_constants("DLA", OPCODE, _WORD)
     yield ""
     for instruction in INSTRUCTIONS:
-        yield from instruction_lines(instruction)
+        yield from _instruction_lines(instruction)
 
 
-def instruction_lines(instruction: Instruction) -> Iterator[str]:
+def _instruction_lines(instruction: Instruction) -> Iterator[str]:
     """The fields of an instruction and the function that encodes it."""
     doc = f"{instruction.mnemonic}, unit {instruction.unit.name}: {instruction.summary}."
     if instruction.registers:

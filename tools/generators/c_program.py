@@ -30,17 +30,17 @@ def _lines() -> Iterator[str]:
     yield c_text.define("DLA_PROGRAM_MAX_RANK", f"{MAX_RANK}u")
     yield ""
     for kind, doc in ENUMS:
-        yield from enumeration_lines(kind, doc)
+        yield from _enumeration_lines(kind, doc)
     for record in RECORDS:
-        yield from record_lines(record)
+        yield from _record_lines(record)
 
 
-def enumeration_lines(kind: type[enum.IntEnum], doc: str) -> Iterator[str]:
+def _enumeration_lines(kind: type[enum.IntEnum], doc: str) -> Iterator[str]:
     """One enumeration."""
     yield from c_text.plain_enumeration(kind, f"{doc[0].upper()}{doc[1:]}.")
 
 
-def record_lines(record: FileRecord) -> Iterator[str]:
+def _record_lines(record: FileRecord) -> Iterator[str]:
     """One record."""
     yield from c_text.comment(record.doc)
     members = [(C_TYPES[one.type], one.name, one.count, one.doc) for one in record.members]

@@ -37,10 +37,10 @@ def _lines() -> Iterator[str]:
     yield c_text.define("DLA_REGION_COUNT", f"{REGION_COUNT}u")
     yield ""
     for register in REGISTERS:
-        yield from register_lines(register)
+        yield from _register_lines(register)
 
 
-def register_lines(register: Register) -> Iterator[str]:
+def _register_lines(register: Register) -> Iterator[str]:
     """One register."""
     yield from c_text.comment(f"{register.access.value}: {register.doc}.")
     yield c_text.define(f"DLA_REG_{register.name}", f"0x{register.address:03x}u")

@@ -302,7 +302,8 @@ def _registers_of(unit: Unit) -> list[Register]:
 
 
 def _snapshot(kind: str, chosen: list[Register]) -> Iterator[str]:
-    """The registers that a unit's operations read, and what its queue keeps of them."""
+    """The registers that a unit reads behind its queue, and what that keeps of them."""
+    chosen = [register for register in chosen if is_kept(register)]
     yield from sv_text.comment(f"What an operation of {kind.upper()} reads of the registers at issue.")
     yield from sv_text.structure(f"{kind}_operands_t", [(type_of(r), r.name.lower()) for r in chosen])
     yield ""
@@ -326,15 +327,14 @@ def _dma_snapshots() -> Iterator[str]:
 def _slot(kind: str, sources: dict[str, str], chosen: list[Register]) -> Iterator[str]:
     """The bits of the registers that a queue keeps, taken from the file, and as registers again."""
     names = {r.name.removeprefix("DMA_IN_").lower(): r for r in chosen}
-    kept = {name: register for name, register in names.items() if is_kept(register)}
     yield from sv_text.comment(
         "What its queue keeps of them: the bits of legal values, of places in SRAM those of `place`."
     )
-    members = [(f"logic [{kept_bits(register) - 1}:0]", name) for name, register in kept.items()]
+    members = [(f"logic [{kept_bits(register) - 1}:0]", name) for name, register in names.items()]
     yield from sv_text.structure(f"{kind}_slot_t", members)
     for function, prefix in sources.items():
         body = [f"{kind}_slot_t kept;"]
-        for name, register in kept.items():
+        for name, register in names.items():
             mask = " & place" if lies_in_sram(register) else f"[{kept_bits(register) - 1}:0]"
             body.append(f"kept.{name} = file.{prefix}{name}{mask};")
         parameters = "input operand_file_t file, input logic [31:0] place"
@@ -344,7 +344,7 @@ def _slot(kind: str, sources: dict[str, str], chosen: list[Register]) -> Iterato
         signed = register.is_plain and register.fields[0].signed
         value = f"$signed(kept.{name})" if signed else f"kept.{name}"
         cast = f"{REGISTER_BITS}'({value})" if kept_bits(register) < REGISTER_BITS else value
-        body.append(f"read.{name} = {cast if name in kept else chr(39) + '0'};")
+        body.append(f"read.{name} = {cast};")
     parameters = f"input {kind}_slot_t kept"
     yield from sv_text.function(f"{kind}_operands_t", f"{kind}_kept", parameters, [*body, "return read;"])
     yield ""
