@@ -259,9 +259,9 @@ def run(
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
     last, more = inferences[-1], dict[str, Any]()
     if loaded.program.preloads:
-        first, steady = first_and_steady(loaded.program, loaded.config)
+        steady = inferences[1] if repeat > 1 else first_and_steady(loaded.program, loaded.config)[1]
         last = replace(steady, outputs=last.outputs, wall_seconds=last.wall_seconds)
-        more["first_inference"] = first_inference(report(loaded.program, loaded.config, first))
+        more["first_inference"] = first_inference(report(loaded.program, loaded.config, inferences[0]))
     figures = report(loaded.program, loaded.config, last, seconds) | more
     return complete(RunResult(last.outputs, cast("Report", figures), last, loaded), warnings)
 

@@ -72,6 +72,11 @@ class StepKind(enum.IntEnum):
     HOST = 1
     PRELOAD = 2  # a stream that only the first inference runs: it loads what stays in SRAM
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether the DLA does it."""
+        return self is not StepKind.HOST
+
 
 class LayerKind(enum.IntEnum):
     """The kinds that reports add cycles up by."""

@@ -112,7 +112,7 @@ class Step:
     @property
     def is_stream(self) -> bool:
         """Whether the DLA does it."""
-        return self.kind is not StepKind.HOST
+        return self.kind.is_stream
 
 
 @dataclass(frozen=True, slots=True)

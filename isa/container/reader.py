@@ -169,8 +169,7 @@ class _ProgramReader:
                 i == 0 or kind is not StepKind.PRELOAD,
                 f"its step {i} is a preload, which only the first may be",
             )
-            is_stream = kind is not StepKind.HOST
-            if is_stream:
+            if kind.is_stream:
                 self._require(index == rung, f"its step {i} runs stream {index}, but stream {rung} is next")
                 rung += 1
             else:
@@ -179,11 +178,11 @@ class _ProgramReader:
                 )
                 called += 1
             self._require(
-                index < (streams if is_stream else calls),
+                index < (streams if kind.is_stream else calls),
                 f"its step {i} names {kind.name} {index}, which does not exist",
             )
             self._require(
-                after <= rung - is_stream,
+                after <= rung - kind.is_stream,
                 f"its step {i} waits for {after} streams, but fewer have started",
             )
             steps.append(p.Step(kind, index, after))

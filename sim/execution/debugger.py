@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dlasim.errors import InputError, printable, suggestion
 from dlasim.isa import codec, registers
 from dlasim.isa.assembly.word_text import word_texts
-from dlasim.isa.file_records import Role, StepKind
+from dlasim.isa.file_records import Role
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
@@ -73,7 +73,7 @@ class Debugger:
         if self._step == len(self.program.steps):
             return None
         step = self.program.steps[self._step]
-        if step.kind is StepKind.HOST:
+        if not step.is_stream:
             layer = self._layer_name(self.program.host_calls[step.index].layer)
             return Position(self._step, None, self._host_text(step), layer, 0, self._done_cycles)
         cycle = self._stream_plan.reached(self.config, self._word - self._first)
@@ -162,7 +162,7 @@ class Debugger:
             return DebuggerStop(StopReason.FAULT if self.fault else StopReason.END)
         watched = self._stops.watched(self.sram)
         step = self.program.steps[self._step]
-        if step.kind is StepKind.HOST:
+        if not step.is_stream:
             self._host(step.index)
             self._leave()
         elif not self._execute_word():

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
-from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, INSTRUCTIONS, Unit
 from dlasim.isa.program import Program
 from dlasim.isa.registers import Region
@@ -98,7 +97,7 @@ def program_bound(config: DlaConfig, program: Program, cpu_cycles: Mapping[int, 
         units, parts = _together(units), [_together(part) for part in parts]
     done = {unit: around[unit][0] for unit in _COMPUTE}
     for step in program.steps:
-        if step.kind is StepKind.HOST:
+        if not step.is_stream:
             now = max([now, *ends[: step.after_streams]]) + cpu_cycles.get(step.index, 0)
             continue
         for unit, cycles in parts[step.index].items():

@@ -1,6 +1,7 @@
 /* Operators that only move elements, whatever their type: PAD, CONCATENATION, STRIDED_COPY, GATHER, GATHER_ND,
    UPDATE_SLICE. */
 #include "call.h"
+#include "fixed_point.h"
 #include "string.h"
 
 /* Elements of a size, one after another, from elements of the input that are `step` apart. */
@@ -129,13 +130,13 @@ enum status copy_strided(const struct call *call)
     return OK;
 }
 
-/* An index tensor's element, or -1 for one that no dimension of 32 bits can hold. */
+/* An index tensor's element; -1 or the greatest number for one that no dimension of 32 bits can hold. */
 static int32_t read_index(const struct tensor *indices, uint32_t number)
 {
     if (indices->type == DLA_DATA_TYPE_INT32)
         return ((const int32_t *)indices->data)[number];
     int64_t wide = ((const int64_t *)indices->data)[number];
-    return wide < 0 || wide > INT32_MAX ? -1 : (int32_t)wide;
+    return wide < 0 ? -1 : wide > INT32_MAX ? INT32_MAX : (int32_t)wide;
 }
 
 static void copy_or_clear(uint8_t *target, const uint8_t *source, uint32_t size, int is_inside)
@@ -187,22 +188,16 @@ enum status gather_nd(const struct call *call)
     return OK;
 }
 
-/* An index tensor's element, moved to between 0 and the last one. */
-static uint32_t clamped_index(const struct tensor *indices, uint32_t number, uint32_t last)
-{
-    int64_t wide = indices->type == DLA_DATA_TYPE_INT32 ? ((const int32_t *)indices->data)[number]
-                                                        : ((const int64_t *)indices->data)[number];
-    return wide < 0 ? 0 : wide > last ? last : (uint32_t)wide;
-}
-
 enum status update_slice(const struct call *call)
 {
     struct tensor input = call_input(call, 0), update = call_input(call, 1), start = call_input(call, 2);
     struct tensor output = call_output(call, 0);
     uint32_t rank = input.rank, bytes = input.element_bytes, row_bytes = update.shape[rank - 1] * bytes;
     uint32_t index[DLA_HOST_MAX_RANK] = { 0 }, first[DLA_HOST_MAX_RANK];
-    for (uint32_t dimension = 0; dimension < rank; dimension++)
-        first[dimension] = clamped_index(&start, dimension, input.shape[dimension] - update.shape[dimension]);
+    for (uint32_t dimension = 0; dimension < rank; dimension++) {
+        uint32_t last = input.shape[dimension] - update.shape[dimension];
+        first[dimension] = (uint32_t)clamp(read_index(&start, dimension), 0, (int32_t)last);
+    }
     if (output.data != input.data)
         memcpy(output.data, input.data, input.elements * bytes);
     const uint8_t *source = update.data;
