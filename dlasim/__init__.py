@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dlasim.api import compile, evaluate, explain, inspect, model, run, search, sweep, verify
     from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
     from dlasim.confirmation import confirm
-    from dlasim.errors import InputError, RunError
+    from dlasim.errors import DlasimError, InputError, RunError
     from dlasim.quantization.quantizing import quantize
     from dlasim.quantization.torch_export import from_torch
     from dlasim.result import RunResult
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "DlaConfig",
+    "DlasimError",
     "Explorer",
     "GraphBuilder",
     "InputError",
@@ -52,6 +53,7 @@ _MODULES = {
     "confirm": "dlasim.confirmation",
     "Explorer": "dlasim.sweeps.evaluation.explorer",
     "GraphBuilder": "dlasim.compiler_shim.dlag.graph_builder",
+    "DlasimError": "dlasim.errors",
     "InputError": "dlasim.errors",
     "MachineResult": "dlasim.sweeps.evaluation.explorer",
     "RunError": "dlasim.errors",

@@ -22,12 +22,6 @@ from dlasim.vp.riscv.interceptions import instructions
 from tests.tool_module import tool_module
 
 board_files = tool_module("generators.board_files")
-FIRMWARE = Path(__file__).parents[2] / "firmware"
-
-
-@pytest.mark.parametrize("path", board_files.outputs())
-def test_generated_files_are_current(path):
-    assert (FIRMWARE / path).read_text() == board_files.outputs()[path]
 
 
 def test_regions_do_not_overlap_and_own_whole_pages():

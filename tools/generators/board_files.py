@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from dlasim.vp.devices import clint, exit_device, memory_map, uart
 from dlasim.vp.devices.memory_map import AddressRange, DeviceRegister, MemoryMap
@@ -21,11 +20,6 @@ _INTERRUPTS = {
     "TIMER": memory_map.MACHINE_TIMER_INTERRUPT,
     "EXTERNAL": memory_map.MACHINE_EXTERNAL_INTERRUPT,
 }
-
-
-def outputs() -> dict[Path, str]:
-    """Every generated file, by its path below `firmware/`."""
-    return {Path("board.ld"): linker_script(), Path("include/dlasim_board.h"): c_header()}
 
 
 def c_header(board: MemoryMap | None = None) -> str:

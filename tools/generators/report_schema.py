@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
-from functools import cache
-from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 from dlasim.sim.reports import report_types
 from dlasim.sim.reports.report import SCHEMA
+from generators.source_texts import texts_of
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
@@ -47,7 +45,7 @@ def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
     properties = {name: _schema(hint, definitions) for name, hint in get_type_hints(kind).items()}
-    for name, each in _texts(kind.__name__).items():
+    for name, each in texts_of(report_types, kind.__name__).items():
         properties[name] = {"description": each, **properties[name]}
     return {
         "description": inspect.getdoc(kind),
@@ -56,21 +54,3 @@ def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         "required": sorted(hints.keys() - optional),
         "additionalProperties": False,
     }
-
-
-def _texts(name: str) -> dict[str, str]:
-    """What stands below the fields of a class of the module, and of those that it extends."""
-    node = _classes().get(name)
-    if node is None:
-        return {}
-    found = {key: each for base in node.bases for key, each in _texts(ast.unparse(base)).items()}
-    for field, below in pairwise(node.body):
-        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
-            found[ast.unparse(field.target)] = ast.literal_eval(below.value)
-    return found
-
-
-@cache
-def _classes() -> dict[str, ast.ClassDef]:
-    module = ast.parse(inspect.getsource(report_types))
-    return {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
