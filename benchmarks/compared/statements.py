@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from compared import area_page
 from compared.queue_depths import NETWORKS
-from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.physical.area import areas, slot_bits
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -60,10 +59,17 @@ STATEMENTS = (
     ("docs/rtl.md", "operations: {slot_bits} bits for one operation in each. A bit takes {bit_area}"),
     ("docs/rtl.md", "so that depth costs {queues_area} kGE"),
     ("docs/area.md", "{slot_bits} bits for one operation in each queue, and a bit takes {bit_area} GE"),
-    ("docs/area.md", "the 64 PEs have 48 of {grid_area} kGE. Queues and control have {front_area}:"),
+    ("docs/area.md", "takes {array_mm2} mm² more, as much as {array_kib} KiB of SRAM"),
+    ("docs/area.md", "the 64 PEs have {pes_area} of {grid_area} kGE. Queues and control have {front_area}:"),
     ("docs/area.md", "as flip-flops of each lane they would have {flip_flops_area} kGE"),
     ("docs/area.md", "**Queues, {queues_area} kGE.**"),
     ("docs/area.md", "**Ports, {ports_area} kGE.**"),
+    ("docs/area.md", "**Operand checks, {checks_area} kGE.**"),
+    (
+        "docs/area.md",
+        "**Requests for words, {words_area} kGE.** MAC's take {mac_words_area} kGE, VECTOR's "
+        "{vector_words_area} and those of each direction of the DMA {dma_words_area}.",
+    ),
     ("docs/area.md", "Depth 1 takes {shallow_area} kGE, and costs at most {depth_most} % of the cycles"),
 )  # fmt: skip
 
@@ -76,7 +82,9 @@ def rows_of(name: str) -> list[dict[str, str]]:
 
 def figures() -> dict[str, str]:
     """Each figure by its name, as pages print it."""
-    return dict((*_of_limits(), *_of_depths(), *_of_area(), *_of_zoo(), *_kept(COMPARED), *_kept(TIMES)))
+    return dict(
+        (*_of_limits(), *_of_depths(), *area_page.figures(), *_of_zoo(), *_kept(COMPARED), *_kept(TIMES))
+    )
 
 
 def keep(tables: dict[str, str]) -> None:
@@ -127,22 +135,6 @@ def _of_depths() -> Iterator[tuple[str, str]]:
     yield "depth_most", f"{max(losses):.2f}"
 
 
-def _of_area() -> Iterator[tuple[str, str]]:
-    config = DlaConfig()
-    bits = slot_bits(config.sram_bytes)
-    deep, shallow = (areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, 1))
-    grid = {name: part.kge for name, part in areas(config.replace(parallel="8x8")).items()}
-    storage = areas(config.replace(accumulator_storage="flip-flops"))["accumulators"].kge
-    yield "slot_bits", f"{bits:,}"
-    yield "bit_area", f"{1000 * deep / (4 * bits):.1f}"
-    yield "queues_area", f"{deep:.0f}"
-    yield "grid_area", f"{sum(grid.values()):,.0f}"
-    yield "front_area", f"{grid['queues'] + grid['control']:.0f}"
-    yield "ports_area", f"{grid['ports']:.0f}"
-    yield "flip_flops_area", f"{storage:,.0f}"
-    yield "shallow_area", f"{shallow:.0f}"
-
-
 def _of_zoo() -> Iterator[tuple[str, str]]:
     """From the page, whose models are not all here."""
     counts = re.search(
@@ -158,12 +150,22 @@ def _per_cent(value: float) -> str:
 
 
 def update(page: str, text: str) -> str:
-    """The page's text with today's figures."""
+    """The page's text with today's figures and tables."""
     found = figures()
+    if page == "docs/area.md":
+        for head, table in area_page.tables().items():
+            text = with_table(text, head, table)
     for own, sentence in STATEMENTS:
         if own == page:
             text = _filled(text, sentence, found, page)
     return text
+
+
+def with_table(text: str, head: str, table: str) -> str:
+    """The text with another table in the place of the one that begins with this line."""
+    before, found, rest = text.partition(f"{head}\n")
+    assert found, f"no table begins with {head}"
+    return before + table.rstrip("\n") + rest[rest.index("\n\n") :]
 
 
 def _filled(text: str, sentence: str, found: dict[str, str], page: str) -> str:

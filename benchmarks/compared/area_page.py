@@ -1,0 +1,143 @@
+"""The tables of docs/area.md, from the measured points and the model, and figures that its prose states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compared.common import first_line, table
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.sizes import KIB
+from dlasim.sim.physical.area import COMPONENTS, areas, block_area, measured_points, slot_bits
+from dlasim.sim.physical.memory_macros import area_uncertainty_mm2, areas_mm2, memory_kib
+from dlasim.sim.physical.technology import technology
+
+PROCESSES = ("45nm", "28nm", "22nm")
+_GRID = DlaConfig().replace(parallel="8x8")
+_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
+MACHINES = {
+    "4x4": _GRID.replace(parallel="4x4"),
+    "8x8": _GRID,
+    "64 O": DlaConfig(),
+    "64 I": DlaConfig(parallel="input"),
+    "16x16": _GRID.replace(parallel="16x16"),
+    "256 O": DlaConfig(pes=256),
+    "8x8, output stage unlimited": _GRID.replace(**dict.fromkeys(_RATES, 0)),
+    "8x8, `queue_depth` 1": _GRID.replace(queue_depth=1),
+    "8x8, one port and bank of 8 bytes": _GRID.replace(sram_ports=1, sram_banks=1, sram_bandwidth=8),
+    "8x8, 8 ports and 16 banks of 32 bytes": _GRID.replace(sram_ports=8, sram_banks=16, sram_bandwidth=32),
+    "64 O, accumulators as flip-flops": DlaConfig(accumulator_storage="flip-flops"),
+    "256 O, accumulators as flip-flops": DlaConfig(pes=256, accumulator_storage="flip-flops"),
+}
+BLOCKS = {
+    "pe": "PE: 9 x 9 bit multiplier with a register",
+    "mac_lane": "MAC lane: adds to a sum",
+    "mac_result": "from a sum to a result of MAC: bias, requantizer, limits",
+    "accumulators": "sums of a MAC lane as flip-flops",
+    "vector_lane": "VECTOR lane: all operations, three requantizers, a divider",
+    "requantizer": "requantizer",
+    "square": "square of OP_E_SQDIFF",
+    "divider": "divider of an average",
+    "queue": "queue",
+    "dma_bus": "bus between two transfers",
+    "dma": "DMA, one direction",
+    "host": "host window, counters",
+    "issue": "issue stage without the checks",
+    "checks": "operand checks",
+    "vector": "VECTOR unit without lanes",
+    "mac": "MAC unit without PEs and lanes",
+    "mac_results": "results of the MAC unit at a limited rate",
+    "softmax": "OP_SOFTMAX",
+    "ports": "arbiter",
+    "crossbar": "multiplexers between ports and banks",
+    "mac_words": "requests for words, MAC",
+    "vector_words": "requests for words, VECTOR",
+    "dma_words": "requests for words, DMA",
+    "top": "top without its units",
+}
+
+
+def tables() -> dict[str, str]:
+    """Each table of the page by its first line."""
+    return dict((_square_millimetres(), _blocks(), _gates()))
+
+
+def figures() -> Iterator[tuple[str, str]]:
+    """What sentences of several pages state."""
+    config = DlaConfig()
+    bits = slot_bits(config.sram_bytes)
+    deep, shallow = (areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, 1))
+    grid = {name: part.kge for name, part in areas(_GRID).items()}
+    storage = areas(config.replace(accumulator_storage="flip-flops"))["accumulators"].kge
+    buffer = {"LINE_BUFFER_BYTES": config.line_buffer_bytes}
+    mac_words = block_area("mac_words", WEIGHT_BUFFER_BYTES=config.weight_buffer_bytes, **buffer).kge
+    vector_words = block_area("vector_words", **buffer).kge
+    dma_words = block_area("dma_words", BANK_BYTES=config.sram_bandwidth, BEAT_BYTES=config.dma_bandwidth).kge
+    small, large = (areas_mm2(MACHINES[name], technology(PROCESSES[0])) for name in ("8x8", "16x16"))
+    more = sum(large.values()) - sum(small.values())
+    yield "array_mm2", f"{more:.2f}"
+    yield "array_kib", f"{more / small['sram'] * config.sram_bytes / KIB:.0f}"
+    yield "slot_bits", f"{bits:,}"
+    yield "bit_area", f"{1000 * deep / (4 * bits):.1f}"
+    yield "queues_area", f"{deep:.0f}"
+    yield "grid_area", f"{sum(grid.values()):,.0f}"
+    yield "front_area", f"{grid['queues'] + grid['control']:.0f}"
+    yield "ports_area", f"{grid['ports']:.0f}"
+    yield "flip_flops_area", f"{storage:,.0f}"
+    yield "shallow_area", f"{shallow:.0f}"
+    yield "pes_area", f"{64 * block_area('pe').kge:.0f}"
+    yield "checks_area", f"{block_area('checks').kge:.1f}"
+    yield "mac_words_area", f"{mac_words:.1f}"
+    yield "vector_words_area", f"{vector_words:.1f}"
+    yield "dma_words_area", f"{dma_words:.1f}"
+    yield "words_area", f"{mac_words + vector_words + 2 * dma_words:.0f}"
+
+
+def _square_millimetres() -> tuple[str, str]:
+    memories = ("accumulators", "sram", "line_buffers", "weight_buffer")
+    known = technology(PROCESSES[0])
+    rows = []
+    for name, machine in MACHINES.items():
+        parts = areas_mm2(machine, known)
+        logic = sum(parts[part] for part in COMPONENTS if part != "accumulators")
+        total, *others = (sum(areas_mm2(machine, technology(each)).values()) for each in PROCESSES)
+        columns = [f"{value:.2f}" for value in (logic, *(parts[memory] for memory in memories))]
+        off = area_uncertainty_mm2(machine, known)
+        rows.append((name, *columns, f"{total:.2f} ± {off:.2f}", *(f"{value:.2f}" for value in others)))
+    head = (
+        "machine",
+        "logic",
+        "accumulators",
+        "SRAM",
+        "line buffers",
+        "weight buffer",
+        "45 nm",
+        "28 nm",
+        "22 nm",
+    )
+    return first_line(head), table(head, rows)
+
+
+def _blocks() -> tuple[str, str]:
+    """Each point, with those parameters in which the points of its block differ."""
+    assert {point.block for point in measured_points()} == BLOCKS.keys(), "each block needs a title"
+    rows = []
+    for block, title in BLOCKS.items():
+        points = [point for point in measured_points() if point.block == block]
+        sizes = [set(point.parameters.items()) for point in points]
+        common = set.intersection(*sizes)
+        for point, own in zip(points, sizes, strict=True):
+            differing = [item for item in point.parameters.items() if item in own - common]
+            shown = ", ".join(f"{name} {size:,}" for name, size in differing)
+            rows.append((title, shown, f"{point.area.kge:#.3g}", f"{point.area.flip_flops:,.0f}"))
+    head = ("block", "where they differ", "kGE", "flip-flops")
+    return first_line(head), table(head, rows, texts=2)
+
+
+def _gates() -> tuple[str, str]:
+    rows = []
+    for name, machine in MACHINES.items():
+        parts = [areas(machine)[part].kge for part in COMPONENTS]
+        kib = sum(memory_kib(machine).values())
+        rows.append((name, *(f"{value:,.0f}" for value in (*parts, sum(parts), kib))))
+    head = ("machine", *COMPONENTS, "kGE", "KiB")
+    return first_line(head), table(head, rows)
