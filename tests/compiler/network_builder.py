@@ -138,6 +138,9 @@ class RandomNetwork:
         is_limited = "RELU6" in (kind, options.get("fused_activation_function")) or kind == "RELU_N1_TO_1"
         if is_limited and quantization.scale < 2.0**-28:
             raise MisfitError  # 6 is beyond int32 in steps of that scale: references refuse or overflow
+        sources = [self.tensors[place] for place in inputs if place >= 0]
+        if any(_steps(source, quantization) >= 2.0**31 for source in sources):
+            raise MisfitError  # no reference can shift by so much
         index = self.tensor(shape, quantization)
         self.operators.append(
             Operator(kind, tuple(inputs), (index,), options, f"operator {len(self.operators)}")
@@ -195,3 +198,9 @@ class RandomNetwork:
         inputs = [one.index for one in self.inputs]
         # A TFLite model without a reader of an input is legal, and so is one that shows an input.
         return Graph("random", tuple(self.tensors), tuple(kept), tuple(inputs), tuple(outputs))
+
+
+def _steps(source: Tensor, output: Quantization) -> float:
+    """Steps of the output in a step of an activation."""
+    is_activation = source.data is None and source.quantization is not None
+    return source.quantization.scale / output.scale if is_activation else 0.0
