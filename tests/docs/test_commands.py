@@ -19,6 +19,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "examples" / "README.md",
     ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "firmware.md",
     ROOT / "docs" / "sweeps.md",
     ROOT / "docs" / "timing-model.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
