@@ -217,6 +217,13 @@ def exponential(op: BoundOperator) -> NDArray[np.int8]:
     return _of_floats(op, lambda real: math.exp(min(real, 80.0)))
 
 
+@looked_up
+def logarithm(op: BoundOperator) -> NDArray[np.int8]:
+    """LOG: the least value from 0 down."""
+    table = _of_floats(op, lambda real: math.log(real) if real > 0 else 0.0)
+    return np.where(_centred(op) > 0, table, INT8_MIN).astype(np.int8)
+
+
 def _sigmoid_input(op: BoundOperator) -> tuple[Integers, Integers]:
     """The input in fixed point, and where it is too far out to count: -1, 1, or 0 for inside."""
     values = _centred(op)

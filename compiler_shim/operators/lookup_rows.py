@@ -58,6 +58,15 @@ ROWS = (
         version=2,
     ),
     OperatorDefinition(
+        "LOG",
+        "q -> q",
+        elementwise.same_shape,
+        lookup.logarithm,
+        ("LUT",),
+        dla=("OP_ACT_LUT",),
+        version=2,
+    ),
+    OperatorDefinition(
         "LOGISTIC",
         "x -> x",
         elementwise.same_shape,

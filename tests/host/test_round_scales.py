@@ -31,10 +31,10 @@ pytest.importorskip("tflite_micro", reason="TFLite Micro is not installed")
 SCALES = (0.1, 0.05, 0.02, 0.28, 0.7, 1 / 3, 6 / 255, 2 / 255, 1 / 255, 1 / 127, 1 / 128, 1 / 16)
 TIED = [(one, other) for one, other in itertools.permutations(SCALES, 2) if 1 / 8 < one / other < 8]
 TABLES = (
-    "ELU", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "ABS", "QUANTIZE", "RELU", "RELU6", "RELU_N1_TO_1",
-    "RSQRT", "SQRT",
+    "ELU", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "ABS", "QUANTIZE", "RELU", "RELU6",
+    "RELU_N1_TO_1", "RSQRT", "SQRT",
 )  # fmt: skip
-NOT_IN_UINT8 = ("ABS", "ELU", "EXP", "RSQRT", "SQRT")
+NOT_IN_UINT8 = ("ABS", "ELU", "EXP", "LOG", "RSQRT", "SQRT")
 WIDE = ("LEAKY_RELU", "QUANTIZE", "RELU", "RELU6", "RSQRT", "SQRT")
 PAIRS = ("ADD", "SUB", "MUL", "DIV", "PRELU", "SQUARED_DIFFERENCE")
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")

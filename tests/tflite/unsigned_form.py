@@ -8,7 +8,7 @@ from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Te
 
 # LiteRT has no uint8 kernel for these, or one in float32, which dlasim refuses.
 NOT_IN_UINT8 = {
-    "ABS", "BATCH_MATMUL", "CEIL", "DEPTH_TO_SPACE", "ELU", "EXP", "FLOOR_DIV",
+    "ABS", "BATCH_MATMUL", "CEIL", "DEPTH_TO_SPACE", "ELU", "EXP", "FLOOR_DIV", "LOG",
     "ROUND", "RSQRT", "SQRT", "SQUARED_DIFFERENCE", "SVDF",
     "UNIDIRECTIONAL_SEQUENCE_LSTM",
 }  # fmt: skip
