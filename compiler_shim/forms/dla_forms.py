@@ -9,6 +9,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Value, with_layouts
 from dlasim.compiler_shim.forms import products, reductions, rules, translate, wide_arithmetic
 from dlasim.compiler_shim.forms.arg_max import arg_max
 from dlasim.compiler_shim.forms.bilinear import resize_bilinear
+from dlasim.compiler_shim.forms.choice import select
 from dlasim.compiler_shim.forms.filter_memory import svdf
 from dlasim.compiler_shim.forms.lstm_cell import lstm_cell
 from dlasim.compiler_shim.forms.prelu import prelu
@@ -127,6 +128,13 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         translate.extremum,
         (*_TWO_INPUTS, rules.rule_min_max),
         2,
+    ),
+    "SELECT": DlaForm(
+        LayerKind.ELTWISE,
+        ("OP_C_MIN", "OP_C_MAX", "OP_ACT_LUT", "OP_MAT_MUL"),
+        select,
+        (rules.rule_batch, rules.rule_choices),
+        3,
     ),
     "PRELU": DlaForm(
         LayerKind.ACT,

@@ -7,8 +7,11 @@ on the CPU. `dla_forms.py` says which of them apply to which operator.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 from types import SimpleNamespace
+
+import numpy as np
 
 from dlasim.compiler_shim.calls.nodes import Value
 from dlasim.compiler_shim.network.graph import label
@@ -50,6 +53,7 @@ _OTHER_TYPES = {
     "LUT": ("int8", "uint8"),
     "LSTM_CELL": ("int8", "int32"),
     "RESCALE": ("int8", "int16", "int32"),
+    "SELECT": ("int8", "bool"),
     "SVDF": ("int8", "int16"),
 }
 Rule = Callable[[Candidate], str | None]
@@ -67,7 +71,7 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8; those of a lookup table may be uint8. Sums and cells of an LSTM and the
+    """Inputs and outputs are int8; those of a lookup table may be uint8, those of SELECT bool. Sums and cells of an LSTM and the
     results of ARG_MAX are int32, the state of SVDF is int16."""
     taken = _OTHER_TYPES.get(candidate.name, ("int8",))
     for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:
@@ -191,6 +195,21 @@ def rule_broadcast(candidate: Candidate) -> str | None:
         return None
     shapes = [list(value.shape) for value in candidate.inputs[:2]]
     return f"inputs of shapes {shapes[0]} and {shapes[1]} are broadcast to {list(candidate.outputs[0].shape)}"
+
+
+def rule_choices(candidate: Candidate) -> str | None:
+    """Condition and each choice of SELECT are broadcast like the inputs of an element-wise operator, and so are
+    both results."""
+    condition, *choices = candidate.inputs
+    results = []
+    for choice in choices:
+        result = replace(choice, shape=np.broadcast_shapes(condition.shape, choice.shape))
+        has_minimum = choice.data is None or (condition.data is None and choice.data.size > 1)
+        pair = replace(candidate, inputs=(condition, choice), outputs=(result,))
+        if has_minimum and (reason := rule_broadcast(pair)):
+            return reason
+        results.append(result)
+    return rule_broadcast(replace(candidate, inputs=tuple(results)))
 
 
 def element_order(candidate: Candidate) -> tuple[int, int] | None:

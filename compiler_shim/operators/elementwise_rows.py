@@ -7,6 +7,8 @@ from dlasim.compiler_shim.operators.definition import NO_OPTIONS, OperatorDefini
 from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_field, flag
 
 _EXTREMUM_OPTIONS = Options("MaximumMinimumOptions")
+_CHOICE = ("OP_C_MIN", "OP_C_MAX", "OP_ACT_LUT", "OP_MAT_MUL")
+
 
 ROWS = (
     OperatorDefinition(
@@ -172,6 +174,7 @@ ROWS = (
         logic.select_shape,
         logic.select,
         ("SELECT",),
+        dla=_CHOICE,
         options=Options("SelectOptions"),
         version=2,
     ),
@@ -189,6 +192,7 @@ ROWS = (
         logic.select_shape,
         logic.select,
         ("SELECT",),
+        dla=_CHOICE,
         options=Options("SelectV2Options"),
     ),
     OperatorDefinition(

@@ -124,6 +124,22 @@ def choice_of_two(net: RandomNetwork) -> None:
     net.output(kind, [*conditions, one.index, second.index], one.shape, one.quantization, {})
 
 
+def masked(net: RandomNetwork) -> None:
+    """SELECT_V2 by a constant, between an activation and a number or another one, as exporters write masks."""
+    one = net.any_activation()
+    axes = [size if net.chance(0.7) else 1 for size in one.shape]
+    mask = Tensor(
+        f"c{len(net.tensors)}", tuple(axes), "bool", None, net.rng.integers(0, 2, axes).astype(bool)
+    )
+    net.tensors.append(mask)
+    condition = len(net.tensors) - 1
+    number = net.constant(np.int8(net.choice(-128, -128, 0, 127)), one.quantization)
+    data = net.constant(net.int8(net.choice(one.shape, one.shape[-1:])), one.quantization)
+    choices = [one.index, net.choice(number, number, data, one.index)]
+    choices = choices[::-1] if net.chance(0.5) else choices
+    net.output("SELECT_V2", [condition, *choices], one.shape, one.quantization, {})
+
+
 def limited(net: RandomNetwork) -> None:
     """RELU6 and RELU_N1_TO_1 between two scales."""
     source, kind = net.any_activation(), net.choice("RELU6", "RELU_N1_TO_1")
@@ -186,6 +202,7 @@ LISTED: dict[str, Callable[[RandomNetwork], None]] = {
     "factors": factors,
     "root": root,
     "choice_of_two": choice_of_two,
+    "masked": masked,
     "limited": limited,
     "spread": spread,
     "largest": largest,

@@ -141,6 +141,8 @@ class RandomNetwork:
         sources = [self.tensors[place] for place in inputs if place >= 0]
         if any(_steps(source, quantization) >= 2.0**31 for source in sources):
             raise MisfitError  # no reference can shift by so much
+        if kind == "SOFTMAX" and sources[0].quantization.scale * options["beta"] <= 2.0**-26:
+            raise MisfitError  # TFLite Micro aborts
         index = self.tensor(shape, quantization)
         self.operators.append(
             Operator(kind, tuple(inputs), (index,), options, f"operator {len(self.operators)}")

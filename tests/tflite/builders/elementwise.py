@@ -168,7 +168,10 @@ def select(kind: str) -> Callable:
     def build(make: Maker) -> Graph:
         shape = make.shape(3)
         others = (shape,) if kind == "SELECT" else (shape, (1, 1, shape[2]), (1, shape[1], 1))
-        condition = make.plain("condition", make.choice(*others), "bool")
+        form = make.choice(*others)
+        mask = make.rng.integers(0, 2, form).astype(bool)
+        is_constant = kind == "SELECT_V2" and make.number(0, 1)
+        condition = make.constant("mask", mask) if is_constant else make.plain("condition", form, "bool")
         first = make.input(make.choice(*others))
         second = make.input(shape, make.quantization_of(first))
         return make.graph(
