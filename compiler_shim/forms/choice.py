@@ -1,4 +1,4 @@
-"""SELECT as extrema: each choice becomes the least number where the other one counts, and the greater of the two
+"""SELECT as extrema: each choice becomes the least number where the other one counts, and the greater of both
 results is the output.
 """
 
@@ -63,8 +63,10 @@ class _SelectNodes:
         return self._elementwise("OP_C_MIN", choice, self._masked(position, greatest), output)
 
     def _masked(self, position: int, constant: Value) -> _Part:
-        """A constant where the condition takes this choice, else the least number; one number if the condition
-        is computed."""
+        """A constant where the condition takes this choice, else the least number.
+
+        It is one number if the condition is computed.
+        """
         condition, is_first = self._candidate.inputs[0], position == 1
         assert constant.data is not None
         if condition.data is not None:

@@ -71,8 +71,8 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8; those of a lookup table may be uint8, those of SELECT bool. Sums and cells of an LSTM and the
-    results of ARG_MAX are int32, the state of SVDF is int16."""
+    """Inputs and outputs are int8; those of a lookup table may be uint8, those of SELECT bool. Sums and cells
+    of an LSTM and the results of ARG_MAX are int32, the state of SVDF is int16."""
     taken = _OTHER_TYPES.get(candidate.name, ("int8",))
     for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:
         if value.dtype not in taken:
@@ -198,8 +198,8 @@ def rule_broadcast(candidate: Candidate) -> str | None:
 
 
 def rule_choices(candidate: Candidate) -> str | None:
-    """Condition and each choice of SELECT are broadcast like the inputs of an element-wise operator, and so are
-    both results."""
+    """Condition and each choice of SELECT are broadcast like the inputs of an element-wise operator, and so
+    are both results."""
     condition, *choices = candidate.inputs
     results = []
     for choice in choices:

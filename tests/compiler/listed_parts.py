@@ -125,7 +125,7 @@ def choice_of_two(net: RandomNetwork) -> None:
 
 
 def masked(net: RandomNetwork) -> None:
-    """SELECT_V2 by a constant, between an activation and a number or another one, as exporters write masks."""
+    """SELECT_V2 by a constant, between an activation and a number or another one, as masks are."""
     one = net.any_activation()
     axes = [size if net.chance(0.7) else 1 for size in one.shape]
     mask = Tensor(

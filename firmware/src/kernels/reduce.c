@@ -183,26 +183,74 @@ static void copy_element(const struct tensor *to, uint32_t target, const struct 
     write_integer(to->data, is_float(to->type) ? DLA_DATA_TYPE_INT32 : to->type, target, value);
 }
 
-/* By insertion: `taken` of a row's elements are in order, those that do not fit fall out at the end. */
+/* The elements of a row that were taken: a heap whose first is the least of them, of equal ones the last. */
+struct ranking {
+    const struct tensor *values;
+    int32_t *positions;
+    uint32_t first; /* of the row, in both */
+};
+
+static int64_t ranked(const struct ranking *ranking, uint32_t place)
+{
+    return read_order(ranking->values->data, ranking->values->type, ranking->first + place);
+}
+
+static int is_behind(const struct ranking *ranking, uint32_t one, uint32_t other)
+{
+    int64_t value = ranked(ranking, one), than = ranked(ranking, other);
+    const int32_t *positions = ranking->positions + ranking->first;
+    return value < than || (value == than && positions[one] > positions[other]);
+}
+
+static void swap(const struct ranking *ranking, uint32_t one, uint32_t other)
+{
+    const struct tensor *values = ranking->values;
+    uint32_t size = values->element_bytes;
+    uint8_t *a = (uint8_t *)values->data + (ranking->first + one) * size;
+    uint8_t *b = (uint8_t *)values->data + (ranking->first + other) * size;
+    for (uint32_t byte = 0; byte < size; byte++) {
+        uint8_t kept = a[byte];
+        a[byte] = b[byte], b[byte] = kept;
+    }
+    int32_t *positions = ranking->positions + ranking->first, kept = positions[one];
+    positions[one] = positions[other], positions[other] = kept;
+}
+
+static void rise(const struct ranking *ranking, uint32_t place)
+{
+    for (uint32_t above; place > 0 && is_behind(ranking, place, above = (place - 1) / 2); place = above)
+        swap(ranking, place, above);
+}
+
+static void sink(const struct ranking *ranking, uint32_t count)
+{
+    for (uint32_t place = 0, below; (below = 2 * place + 1) < count; place = below) {
+        if (below + 1 < count && is_behind(ranking, below + 1, below))
+            below++;
+        if (!is_behind(ranking, below, place))
+            return;
+        swap(ranking, place, below);
+    }
+}
+
 static void order_row(
-    const struct tensor *input, uint32_t first, uint32_t length, struct tensor *values, int32_t *positions,
-    uint32_t target, uint32_t most)
+    const struct tensor *input, uint32_t start, uint32_t length, const struct ranking *ranking, uint32_t most)
 {
     uint32_t taken = 0;
     for (uint32_t position = 0; position < length; position++) {
-        int64_t value = read_order(input->data, input->type, first + position);
-        uint32_t place = taken < most ? taken++ : most;
-        while (place > 0 && read_order(values->data, values->type, target + place - 1) < value) {
-            if (place < most) {
-                copy_element(values, target + place, values, target + place - 1);
-                positions[target + place] = positions[target + place - 1];
-            }
-            place--;
-        }
-        if (place < most) {
-            copy_element(values, target + place, input, first + position);
-            positions[target + place] = (int32_t)position;
-        }
+        if (taken == most && (most == 0 || read_order(input->data, input->type, start + position) <= ranked(ranking, 0)))
+            continue;
+        uint32_t place = taken < most ? taken++ : 0;
+        copy_element(ranking->values, ranking->first + place, input, start + position);
+        ranking->positions[ranking->first + place] = (int32_t)position;
+        if (place)
+            rise(ranking, place);
+        else
+            sink(ranking, taken);
+    }
+    while (taken > 1) {
+        swap(ranking, 0, --taken);
+        sink(ranking, taken);
     }
 }
 
@@ -210,8 +258,9 @@ enum status find_greatest(const struct call *call)
 {
     struct tensor input = call_input(call, 0), values = call_output(call, 0), positions = call_output(call, 1);
     uint32_t length = input.shape[input.rank - 1], most = values.shape[values.rank - 1];
-    for (uint32_t row = 0; row < input.elements / length; row++)
-        order_row(&input, row * length, length, &values, positions.data, row * most, most);
+    struct ranking ranking = { &values, positions.data, 0 };
+    for (uint32_t row = 0; row < input.elements / length; row++, ranking.first += most)
+        order_row(&input, row * length, length, &ranking, most);
     return OK;
 }
 
