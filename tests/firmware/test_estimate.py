@@ -1,6 +1,7 @@
 """The estimate of the CPU's time, against the instructions that the firmware takes on the board."""
 
 import importlib
+from math import log2
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,18 @@ def test_single_calls_take_about_as_long_as_estimated(monkeypatch):
     for single in short:
         measured, estimate = benchmark.measure(single)
         assert estimate == pytest.approx(measured, rel=0.15), (single, measured)
+
+
+def test_a_long_ranking_takes_no_time_of_its_square(monkeypatch):
+    """The first thousands of all boxes of a detector: by insertion, it took 40 instructions for each pair."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    benchmark = importlib.import_module("cpu_estimate")
+    length, most = 20_000, 10_000
+    positions = ((1, most), "int32")
+    single = benchmark.Single("TOP_K", (((1, length), "int8"),), ((1, most), "int8"), {}, (positions,))
+    measured, estimate = benchmark.measure(single)
+    assert measured < 100 * length * log2(most)
+    assert estimate == pytest.approx(measured, rel=0.15)
 
 
 @pytest.mark.parametrize("name", ["mnist", "ds_cnn", "autoencoder", "resnet8"])
