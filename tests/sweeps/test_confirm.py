@@ -38,13 +38,19 @@ def test_networks_of_the_best_machine_are_compared(tmp_path: Path) -> None:
 
 
 @pytest.mark.rtl
-def test_the_rtl_takes_as_many_cycles(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ports", [0, 16])
+def test_the_table_has_the_cycles_of_the_rtl(tmp_path: Path, ports: int) -> None:
+    """As many as the simulator's where ports and output stage have no limits; else not quite as many."""
     if shutil.which("verilator") is None:
         pytest.skip("Verilator is not installed")
-    swept(tmp_path, "mnist")
+    unlimited = ("sram_bandwidth", "line_buffer", "weight_buffer", "mac_results")
+    limits = {} if ports else dict.fromkeys(unlimited, 0)
+    api.sweep("mnist", out=tmp_path, sram="32KiB", jobs=1, **limits)
     (row,) = confirm(tmp_path)
     assert (row["verified"], row["rtl"]) == ("equal", "equal")
-    assert row["rtl_cycles_dla"] == row["cycles_dla"]
+    assert row["rtl_ratio"] == round(row["rtl_cycles_dla"] / row["cycles_dla"], 4)
+    assert (row["rtl_ratio"] == 1) == (not ports)
+    assert 0.97 < row["rtl_ratio"] < 1.03
 
 
 def test_a_machine_that_the_rtl_cannot_be(tmp_path: Path) -> None:
