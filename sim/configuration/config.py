@@ -270,7 +270,7 @@ class DlaConfig:
         flag="--int16",
         high=1,
         better=Better.MORE,
-        rtl_limit=RtlLimit("must be 0, because its lanes have no elements of int16", high=0),
+        rtl=Rtl.SAME,
     )
     vector_lanes: int = row(
         16,

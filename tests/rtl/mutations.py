@@ -143,7 +143,7 @@ LIMIT_MUTATIONS = (
              "48'(2 * REQUANTIZATION_CYCLES)", "48'(4 * REQUANTIZATION_CYCLES)"),
     Mutation("rate of averages", "dla_vector.sv",
              "? 48'(DIVISION_CYCLES) :", "? 48'(REQUANTIZATION_CYCLES) :"),
-    Mutation("words of a table", "dla_vector_traffic.sv", "uses.lut.wide ? EXPONENTIALS_BYTES : TABLE_BYTES",
+    Mutation("words of a table", "dla_vector_traffic.sv", "uses.lut.size != 0 ? EXPONENTIALS_BYTES : TABLE_BYTES",
              "TABLE_BYTES"),
     Mutation("words of a transfer", "dla_dma_words.sv", "crossed = all == 32'(granted)", "crossed = 1'b1"),
     Mutation("bytes of a pixel", "dla_raster.sv",
