@@ -272,13 +272,13 @@ _QUANT = Field(
 )
 
 _ELEMENTS = Field(
-    "elements", 12, 1, "of inputs and output; int16 takes a machine that has it", names=_names(Elements)
+    "elements", 12, 1, "of inputs and output; int16 needs machine parameter int16", names=_names(Elements)
 )
 _ELEMENTS16 = Field(
     "elements",
     12,
     1,
-    "of input and output; int16 takes a machine that has it",
+    "of input and output; int16 needs machine parameter int16",
     names=("int32", Elements.INT16.name.lower()),
 )
 
@@ -320,8 +320,9 @@ first pass over input channels takes init=bias, later ones init=partial.
 With elements=int16 (and out=int8, init=zero or bias, quant=channel) all zero points and PAD_VALUE count as 0,
 acc wraps at 48 bits, and
     out = clamp16((acc * factor + 2^(14 - shift)) >> (15 - shift))               (the low 32 bits)
-Such a record holds the low 32 bits of its bias, then factor in 16 bits and above it the bias's upper 16, then
-shift, which counts as at least -31 and at most 14. clamp16 limits to 256 * ACT_MIN and 256 * ACT_MAX + 255."""
+Such a record holds the low 32 bits of its bias, then factor in 16 bits and above it the bias's upper 16,
+then shift, which counts as at least -31 and at most 14. clamp16 limits to 256 * ACT_MIN and
+256 * ACT_MAX + 255."""
 
 _SOFTMAX = """\
     e[c]  = table[greatest in of the pixel - in[c]]                    (int32)

@@ -44,7 +44,9 @@ module dla_mac
     input logic [1:0] init,
     input logic wide,
     input logic by_channel,
+    /* verilator lint_off UNUSEDSIGNAL */
     input logic int16,
+    /* verilator lint_on UNUSEDSIGNAL */
     // What places the input has been multiplied out; without limits nothing asks for words.
     /* verilator lint_off UNUSEDSIGNAL */
     input mac_operands_t operands,
@@ -111,6 +113,8 @@ module dla_mac
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
+  logic is_int16;
+  assign is_int16 = INT16 != 0 && int16;
   localparam int unsigned ACCUMULATOR_BITS = INT16 != 0 ? 48 : 32;
   logic depthwise, matrix;
   logic [31:0] kernel_height, kernel_width, out_height, out_width;
@@ -130,7 +134,7 @@ module dla_mac
   assign kernel_width = 32'(window.kernel.width);
   assign out_height = 32'(operands.out_size.height);
   assign out_width = 32'(operands.out_size.width);
-  assign write_size = wide ? 2'd2 : 2'(int16);
+  assign write_size = wide ? 2'd2 : 2'(is_int16);
   assign in_step = depthwise ? operands.in_channels : INPUT_LANES;
   assign out_step = depthwise ? LANES : OUTPUT_LANES;
   assign filter_bytes = products.filter_bytes;
@@ -148,7 +152,7 @@ module dla_mac
   logic [31:0] tap, next_row, next_column;
   assign next_row = (row + 1) & SIZE;
   assign next_column = (column + 1) & SIZE;
-  assign ends_bytes = !int16 || high;
+  assign ends_bytes = !is_int16 || high;
   assign ends_depth = ends_bytes && depth + in_step >= operands.in_channels;
   assign ends_tap_column = tap_column + 1 == kernel_width;
   assign ends_tap_row = tap_row + 1 == kernel_height;
@@ -196,7 +200,7 @@ module dla_mac
     address_s.meets = meets;
     address_s.output_channel = group;
     address_s.input_channel = depth;
-    address_s.pixel = (in_place + ((depthwise ? group_channel : depth) << int16) + 32'(high)) & PLACE;
+    address_s.pixel = (in_place + ((depthwise ? group_channel : depth) << is_int16) + 32'(high)) & PLACE;
     address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
     address_s.partial = (operands.acc_addr + acc_place + 4 * group) & PLACE;
     address_s.result = (operands.out_addr + out_place + (group << write_size)) & PLACE;
@@ -219,7 +223,7 @@ module dla_mac
         index <= 0;
         row <= block_row;
         column <= block_column;
-        high <= int16 && !high;
+        high <= is_int16 && !high;
         if (ends_bytes) depth <= ends_depth ? 0 : (depth + in_step) & CHANNELS;
         if (ends_depth) begin
           tap_column <= ends_tap_column ? 0 : (tap_column + 1) & SIZE;
@@ -313,8 +317,8 @@ module dla_mac
   assign read = read_s.valid;
   assign input_address = read_s.pixel;
   for (genvar i = 0; i < INPUTS; i++) begin : input_ports
-    if (i < LANES) assign input_offset[i] = (depthwise ? lane_offset[i] : OFFSET_BITS'(i)) << int16;
-    else assign input_offset[i] = OFFSET_BITS'(i) << int16;
+    if (i < LANES) assign input_offset[i] = (depthwise ? lane_offset[i] : OFFSET_BITS'(i)) << is_int16;
+    else assign input_offset[i] = OFFSET_BITS'(i) << is_int16;
   end
   assign weight_address = read_s.weight;
   assign filter_step = depthwise ? 1 : filter_bytes;
@@ -324,10 +328,10 @@ module dla_mac
   logic signed [16:0] product[PES];
   for (genvar i = 0; i < INPUTS; i++) begin : inputs
     logic signed [31:0] raw;
-    assign raw = !multiply_s.meets ? (int16 ? '0 : operands.pad_value)
-        : int16 && !multiply_s.high ? 32'(input_data[i]) : 32'($signed(input_data[i]));
+    assign raw = !multiply_s.meets ? (is_int16 ? '0 : operands.pad_value)
+        : is_int16 && !multiply_s.high ? 32'(input_data[i]) : 32'($signed(input_data[i]));
     assign value[i] = depthwise || multiply_s.input_channel + i < operands.in_channels
-        ? 9'(raw - (int16 ? '0 : operands.in_zp)) : '0;
+        ? 9'(raw - (is_int16 ? '0 : operands.in_zp)) : '0;
   end
   for (genvar p = 0; p < PES; p++) begin : pe
     localparam int unsigned INPUT = p % INPUT_LANES;
@@ -336,7 +340,7 @@ module dla_mac
         .clock,
         .enable(multiply_s.valid),
         .value(depthwise ? value[LANE] : value[INPUT]),
-        .weight(9'(32'($signed(weight_data[p])) - (int16 ? '0 : operands.weight_zp))),
+        .weight(9'(32'($signed(weight_data[p])) - (is_int16 ? '0 : operands.weight_zp))),
         .product(product[p])
     );
   end
@@ -376,9 +380,9 @@ module dla_mac
 
   // -------------------------------------------------------------------------------------- tree, and what follows
   logic signed [31:0] lowest, highest;
-  assign lowest = int16 ? operands.act_min << 8
+  assign lowest = is_int16 ? operands.act_min << 8
       : opcode == OPCODE_OP_CONV_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
-  assign highest = int16 ? {operands.act_max[23:0], 8'hff} : operands.act_max;
+  assign highest = is_int16 ? {operands.act_max[23:0], 8'hff} : operands.act_max;
   for (genvar l = 0; l < LANES; l++) begin : lane
     localparam int unsigned OWN = OUTPUT_LANES == 1 ? l : l * INPUT_LANES;
     logic signed [31:0] sum;
@@ -410,7 +414,7 @@ module dla_mac
         .BITS(ACCUMULATOR_BITS)
     ) tail (
         .clock,
-        .int16,
+        .int16(is_int16),
         .start(start_s.valid),
         .start_again,
         .newest,
@@ -509,14 +513,15 @@ module dla_mac
           .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
           .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
           .BLOCK(BLOCK),
+          .INT16(INT16),
           .PLACE(PLACE)
       ) traffic (
           .clock,
           .reset(reset || done),
           .valid,
-          .uses(operand_uses(64'({int16, by_channel, wide, init, opcode}))),
+          .uses(operand_uses(64'({is_int16, by_channel, wide, init, opcode}))),
           .depthwise,
-          .int16,
+          .int16(is_int16),
           .operands,
           .window,
           .products,

@@ -30,6 +30,7 @@ module dla_mac_result
     output logic [31:0] result  // in write
 );
   /* verilator no_inline_module */  // compiled once for all lanes
+  logic signed [31:0] rescaled16;  // of int16
   logic signed [31:0] started, multiplier_started, multiplier_shifted, rescaled, rounded;
   logic signed [31:0] sums_kept[3];  // what leaves as it is, beside the rescaling
   logic signed [6:0] shift_started;
@@ -57,11 +58,10 @@ module dla_mac_result
     sums_kept[0] <= started;
     sums_kept[1] <= sums_kept[0];
     sums_kept[2] <= sums_kept[1];
-    rounded <= wide ? sums_kept[2] : int16 ? rescaled16 : rescaled + zero_point;
+    rounded <= wide ? sums_kept[2] : BITS > 32 && int16 ? rescaled16 : rescaled + zero_point;
   end
 
   // Of int16: a bias of 48 bits, a multiplier of 16 without a sign, and one rounding
-  logic signed [31:0] rescaled16;
   if (BITS == 32) begin : narrow
     assign rescaled16 = '0;
   end else begin : with_int16

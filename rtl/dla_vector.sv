@@ -89,8 +89,8 @@ module dla_vector
   assign sigmoid = opcode == OPCODE_OP_E16_SIGMOID;
   assign wide_out = opcode == OPCODE_OP_E32_SHIFT || opcode == OPCODE_OP_E32_ADD || opcode == OPCODE_OP_E16_ADD
       || opcode == OPCODE_OP_E16_MUL || sigmoid;
-  assign read_size = int16 ? 2'd1 : wide_in ? 2'd2 : 2'd0;
-  assign write_size = int16 ? 2'd1 : wide_out ? 2'd2 : 2'd0;
+  assign read_size = INT16 != 0 && int16 ? 2'd1 : wide_in ? 2'd2 : 2'd0;
+  assign write_size = INT16 != 0 && int16 ? 2'd1 : wide_out ? 2'd2 : 2'd0;
   assign kernel_height = pool ? 32'(operands.kernel.height) : 1;
   assign kernel_width = pool ? 32'(operands.kernel.width) : 1;
   assign out_height = 32'(operands.out_size.height);

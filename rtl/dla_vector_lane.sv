@@ -10,7 +10,9 @@ module dla_vector_lane
     parameter int unsigned ELEMENT_BITS = 8  // of the widest with a scale
 ) (
     input logic clock,
+    /* verilator lint_off UNUSEDSIGNAL */
     input logic int16,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic compute,
     input logic [7:0] opcode,
     input logic [1:0] mode,
@@ -175,12 +177,13 @@ module dla_vector_lane
 
   // What needs neither waits beside them.
   logic signed [31:0] kept[RESCALE], unclamped, lowest, highest;
-  logic skips, is_free;
+  logic skips, is_free, has_int16;
+  assign has_int16 = ELEMENT_BITS > 8 && int16;
   assign skips = opcode == OPCODE_OP_POOL && mode == POOL_MAX;
   assign lowest = is_share ? -32'sd128
-      : int16 ? operands.act_min << 8
+      : has_int16 ? operands.act_min << 8
       : opcode == OPCODE_OP_ACT_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
-  assign highest = is_share ? 32'sd127 : int16 ? $signed({operands.act_max[23:0], 8'hff}) : operands.act_max;
+  assign highest = is_share ? 32'sd127 : has_int16 ? $signed({operands.act_max[23:0], 8'hff}) : operands.act_max;
   always_comb begin
     case (opcode)
       OPCODE_OP_FILL, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_ACT_LUT,

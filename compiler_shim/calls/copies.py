@@ -124,7 +124,12 @@ def _gathered(candidate: Candidate, indices: NDArray[np.int64], first: int, end:
     outer, size, inner = prod(whole[:first]), prod(whole[first:end]), prod(whole[end:])
     runs = _runs(indices)
     is_int8 = candidate.inputs[0].dtype == "int8"
-    if is_int8 and inner == 1 and size <= _MAX_PICKED and any(step > 1 or count == 1 for _, count, step in runs):
+    if (
+        is_int8
+        and inner == 1
+        and size <= _MAX_PICKED
+        and any(step > 1 or count == 1 for _, count, step in runs)
+    ):
         return [pick_channels(candidate, indices, size)]
     nodes: list[DlaNode] = []
     place = 0
@@ -185,7 +190,7 @@ def _node(candidate: Candidate, position: int, shape: Shape, source: View, targe
     number = candidate.input_numbers[position]
     read = candidate.add(replace(value, shape=shape, data=None, alias=number, view=source))
     written = candidate.add(replace(output, shape=shape, alias=candidate.output_number, view=target))
-    size, fields = 1, {"mode": PoolMode.MAX}
+    size, fields = 1, {"mode": int(PoolMode.MAX)}
     if value.dtype == "int16":
         size, fields["elements"] = INT16_BYTES, Elements.INT16
     return DlaNode(

@@ -6,7 +6,6 @@ int8 with eight bits more, all alike, which is what the instructions can express
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +27,7 @@ _LEAST, _GREATEST = -(1 << 15), (1 << 15) - 1
 _SUM_BITS = 47  # of a sum's magnitude
 _PRODUCT_BITS = 22  # of the greatest product's magnitude
 _ZERO_POINTS = dict.fromkeys(
-    ("input_zero_point", "input1_zero_point", "input2_zero_point", "weight_zero_point", "output_zero_point"), 0
+    [f"{name}_zero_point" for name in ("input", "input1", "input2", "weight", "output")], 0
 )
 
 
@@ -42,9 +41,10 @@ def rule_limits(candidate: Candidate) -> str | None:
 
 
 def rule_sums(candidate: Candidate) -> str | None:
-    """Products of int16 with weights have biases of int64 or none, and sums that need no more than 48 bits."""
+    """Products of int16 with weights have biases of int64 or none, and sums of at most 48 bits."""
     weights, records = (value.data for value in candidate.inputs[1:3])
-    assert weights is not None and records is not None, "an earlier rule asks for constants"
+    assert weights is not None, "an earlier rule asks for constants"
+    assert records is not None, "likewise"
     if not candidate.attributes.wide_sums:
         return "a bias of int32 with int16"
     depth = weights.size // len(records)
@@ -74,7 +74,8 @@ def convolution(candidate: Candidate) -> Nodes:
 
 def transpose_convolution(candidate: Candidate) -> Nodes | None:
     """TRANSPOSE_CONV_16."""
-    return _as_int16(translate.transpose_convolution(_with_records(candidate)))
+    nodes = translate.transpose_convolution(_with_records(candidate))
+    return None if nodes is None else _as_int16(nodes)
 
 
 def fully_connected(candidate: Candidate) -> Nodes:
@@ -104,7 +105,8 @@ def pool(candidate: Candidate) -> Nodes:
 
 def mean(candidate: Candidate) -> Nodes | None:
     """MEAN_16."""
-    return _as_int16(reductions.mean(_narrow(candidate)))
+    nodes = reductions.mean(_narrow(candidate))
+    return None if nodes is None else _as_int16(nodes)
 
 
 def leaky(candidate: Candidate) -> Nodes:
@@ -142,7 +144,7 @@ def _narrow(candidate: Candidate, **more: object) -> Candidate:
 
 
 def _with_records(candidate: Candidate) -> Candidate:
-    """The same for products, with records as the DLA reads them: the bias in 48 bits, the multiplier in 16."""
+    """The same for products, with records as the DLA reads them: a bias of 48 bits, a multiplier of 16."""
     records = candidate.inputs[2].data
     assert records is not None
     made = np.zeros((len(records), 3), np.int32)
@@ -159,9 +161,9 @@ def _biases(records: NDArray[Any]) -> NDArray[np.int64]:
     return biases
 
 
-def _as_int16(nodes: Nodes | None, **registers: int) -> Any:
+def _as_int16(nodes: Nodes, **registers: int) -> Nodes:
     """The instructions with elements of int16. Copies have them already."""
-    return None if nodes is None else [_wide_node(node, registers) for node in nodes]
+    return [_wide_node(node, registers) for node in nodes]
 
 
 def _wide_node(node: DlaNode, registers: dict[str, int]) -> DlaNode:

@@ -48,7 +48,9 @@ class Candidate:
 _INT32_RESULTS = ("MATRIX_SUMS", "ARG_MAX")
 _MOVED = ("int8", "int16")
 _OTHER_TYPES = {
-    **dict.fromkeys(("STRIDED_COPY", "CONCATENATION", "PAD", "RESIZE_NEAREST", "GATHER", "GATHER_ND"), _MOVED),
+    **dict.fromkeys(
+        ("STRIDED_COPY", "CONCATENATION", "PAD", "RESIZE_NEAREST", "GATHER", "GATHER_ND"), _MOVED
+    ),
     "LUT": ("int8", "uint8"),
     "LSTM_CELL": ("int8", "int32"),
     "RESCALE": ("int8", "int16", "int32"),

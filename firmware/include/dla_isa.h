@@ -29,9 +29,10 @@ enum dla_fault {
     /* the program was lowered for another configuration (REQUIRE_CONFIG) */
     DLA_FAULT_CONFIG_MISMATCH = 5,
     /* the operands do not fit together: ACT_MIN above ACT_MAX, channels that do not divide, a pooling window
-       without a pixel, or more than 2^48 steps */
+       without a pixel, int16 where machine or fields do not allow it, or more than 2^48 steps */
     DLA_FAULT_BAD_OPERANDS = 6,
-    /* an int32 operand or a record whose address or stride is not a multiple of 4 */
+    /* an int32 operand or a record whose address or stride is not a multiple of 4, or an int16 one whose is
+       not a multiple of 2 */
     DLA_FAULT_MISALIGNED = 7,
     DLA_FAULT_SRAM_RANGE = 8, /* an operand reaches beyond the SRAM */
     /* an operand that is written, or is the input of a window, overlaps itself; or OUT overlaps what its

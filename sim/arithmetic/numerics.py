@@ -107,7 +107,8 @@ def narrow_multiplier(multiplier: ArrayLike) -> Integers:
 def rescale48(values: ArrayLike, factor: ArrayLike, shift: ArrayLike) -> Integers:
     """values * factor / 2^15 * 2^shift, rounded once, half up; the low 32 bits."""
     drop = 15 - np.clip(np.asarray(shift, np.int64), -31, 14)
-    return wrap32((np.asarray(values, np.int64) * factor + (np.int64(1) << (drop - 1))) >> drop)
+    products = np.asarray(values, np.int64) * np.asarray(factor, np.int64)
+    return wrap32((products + (np.int64(1) << (drop - 1))) >> drop)
 
 
 def limit(values: ArrayLike, zero_point: int, least: int, greatest: int) -> NDArray[np.int8]:

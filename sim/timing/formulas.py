@@ -340,8 +340,8 @@ def first_fetch_cycles(
     """Cycles before the first step of an operation, or lost in its first pass over a block of pixels, until
     the ports have brought what that reads: records, the first weights, and the input. `record_bytes` are
     those of an output channel, and `pixel_bytes` are read for it and a pixel; `depth` input channels are
-    shared, of `input_bytes` each. Where blocks are handed over whole, the work waits for the input of the first one, `block_input`
-    pixels of the channels of a group of steps, as much of it as the line buffer holds."""
+    shared, of `input_bytes` each. Where blocks are handed over whole, the work waits for the input of the
+    first one, `block_input` pixels of the channels of a group of steps, as much as the line buffer holds."""
     first = channels - excess(channels, unit.output_lanes)
     slice_depth = unit.input_lanes * select(unit.in_blocks, unit.step_group, 1)
     shared = depth - excess(depth, slice_depth)

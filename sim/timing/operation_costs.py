@@ -153,7 +153,9 @@ def vector_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) ->
     moved = read * row_crossings(unit, channels) + pixels * channels * kind.written_bytes
     if kind.has_window:
         moved += window_bytes(unit, kind, sizes)
-    output, stall = lane_costs(unit, work, pixels, channels, kind.result_cycles, moved, taps, kind.input_bytes)
+    output, stall = lane_costs(
+        unit, work, pixels, channels, kind.result_cycles, moved, taps, kind.input_bytes
+    )
     stall += port_cycles(unit.port_rate, kind.table_bytes)
     return work, output, stall, moved + kind.table_bytes
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dlasim.isa.instructions import INSTRUCTIONS, INT16_BYTES, INT32_BYTES, Extent, Instruction, Operand, Unit, When
+from dlasim.isa.instructions import (
+    INSTRUCTIONS,
+    INT16_BYTES,
+    INT32_BYTES,
+    Extent,
+    Instruction,
+    Operand,
+    Unit,
+    When,
+)
 from generators import sv_text
 
 # In the order in which an instruction's row lists them, which is the order in which they are checked.
@@ -22,7 +31,12 @@ def operand_lines() -> Iterator[str]:
         "An SRAM operand: whether the operation has it, what it covers, its elements' bytes as a power of 2, "
         "and whether it must not overlap itself."
     )
-    members = [("logic", "present"), ("logic [1:0]", "size"), ("logic", "disjoint"), ("extent_kind_t", "extent")]
+    members = [
+        ("logic", "present"),
+        ("logic [1:0]", "size"),
+        ("logic", "disjoint"),
+        ("extent_kind_t", "extent"),
+    ]
     yield from sv_text.structure("operand_use_t", members)
     yield from sv_text.structure(
         "operand_uses_t", [("operand_use_t", member) for member in _MEMBERS.values()]
@@ -30,7 +44,9 @@ def operand_lines() -> Iterator[str]:
     yield ""
     yield from sv_text.function("operand_uses_t", "operand_uses", "input logic [63:0] word", _uses())
     yield ""
-    yield from sv_text.comment("Whether an operation reads ACT_MIN; has elements of its choice; a kernel; sums over input channels.")
+    yield from sv_text.comment(
+        "Whether an operation reads ACT_MIN; has elements of its choice; a kernel; sums over input channels."
+    )
     yield from _set("is_clamped", lambda i: "ACT_MIN" in i.parameters)
     yield from _set("has_elements", lambda i: any(field.name == "elements" for field in i.fields))
     yield from _set("has_kernel", lambda i: "KERNEL" in i.parameters)
