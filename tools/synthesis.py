@@ -103,7 +103,7 @@ BLOCKS = {
     "softmax": RtlBlock("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": RtlBlock(
         "dla_mac",
-        [*_arrays((1, 1), (1, 4), (4, 1), (4, 4)), *(one | {"INT16": 1} for one in _arrays((1, 1), (4, 4)))],
+        [*_arrays((1, 1), (1, 4), (4, 1), (4, 4)), *(one | {"INT16": 1} for one in _arrays((4, 4)))],
         ("dla_mac_lane", "dla_mac_result", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic",
          "dla_accumulators"),
         fixed=_PORTS | {"RESULT_CYCLES": 16384},

@@ -92,11 +92,10 @@ def _dma(sizes: Parameters) -> Terms:
 
 
 def _mac(sizes: Parameters) -> Terms:
-    """Multipliers, accumulators, and operands of adder trees beyond the first; what int16 adds to each
-    multiplier and to all."""
+    """Multipliers, accumulators, and operands of adder trees beyond the first; what int16 adds."""
     inputs, outputs = sizes["INPUT_LANES"], sizes["OUTPUT_LANES"]
-    lanes, int16 = inputs if outputs == 1 else outputs, sizes.get("INT16", 0)
-    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1), int16, int16 * inputs * outputs]
+    lanes = inputs if outputs == 1 else outputs
+    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1), sizes.get("INT16", 0)]
 
 
 def _wider(name: str, usual: int) -> Callable[[Parameters], Terms]:
