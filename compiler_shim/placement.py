@@ -160,6 +160,8 @@ class _Judge:
         options = self._policy.options
         if not item.dla:
             return _Verdict(False, item.dla_refusal)
+        if not self._policy.machine.config.int16 and any(node.is_int16 for node in item.dla):
+            return _Verdict(False, "int16: runs on the CPU of a machine without int16 (--int16 1 adds it)")
         if options.dla_ops is not None and item.operator not in options.dla_ops:
             return _Verdict(False, "not among --dla-ops")
         if item.kind is LayerKind.DEPTH and options.depthwise == "cpu":

@@ -74,6 +74,8 @@ class Choices(TypedDict, total=False):
     """Named memories: by name a table of bandwidth, latency, regions and more."""
     buses: str | Mapping[str, Any]
     """Bytes per cycle of buses that memories name."""
+    int16: int
+    """1: MAC and VECTOR also take elements of int16, MAC in two passes over their bytes; 0: only int8."""
     vector_lanes: int
     """Elements per cycle of the vector unit; 0: as many as PEs."""
     issue_cycles: int
@@ -158,6 +160,7 @@ class Axes(TypedDict, total=False):
     dma_burst_overhead: int | str | Sequence[int | str]
     memories: str | Sequence[str]
     buses: str | Sequence[str]
+    int16: int | str | Sequence[int | str]
     vector_lanes: int | str | Sequence[int | str]
     issue_cycles: int | str | Sequence[int | str]
     check_cycles: int | str | Sequence[int | str]

@@ -16,6 +16,7 @@ FEATURE_BITS = 64  # of a program's header: one for each opcode that it may have
 RECORD_BYTES = 12  # {i32 bias, i32 multiplier, i32 shift}
 TABLE_BYTES = 256
 INT8_BYTES = 1
+INT16_BYTES = 2
 INT32_BYTES = 4
 EXPONENTIALS_BYTES = 256 * INT32_BYTES
 SEGMENTS_BYTES = 256 * INT32_BYTES
@@ -81,6 +82,13 @@ class SigmoidMode(enum.IntEnum):
     TANH = 1
 
 
+class Elements(enum.IntEnum):
+    """What inputs and output hold, weights and tables apart."""
+
+    INT8 = 0
+    INT16 = 1
+
+
 class Extent(enum.Enum):
     """Which bytes an operand covers; each in terms of the geometry registers."""
 
@@ -138,6 +146,7 @@ class Operand:
     writes: bool = False
     element_bytes: int = INT8_BYTES
     int32_when: When | None = None  # int32 elements where this holds
+    int16_when: When | None = None  # int16 elements where this does
     present_when: tuple[When, ...] = ()  # any of these; empty: always
 
     @property
@@ -262,16 +271,31 @@ _QUANT = Field(
     names=_names(Quant),
 )
 
+_ELEMENTS = Field(
+    "elements", 12, 1, "of inputs and output; int16 needs machine parameter int16", names=_names(Elements)
+)
+_ELEMENTS16 = Field(
+    "elements",
+    12,
+    1,
+    "of input and output; int16 needs machine parameter int16",
+    names=("int32", Elements.INT16.name.lower()),
+)
+
 _INT32_OUT = When("out", (Out.INT32,))
+_INT16 = When("elements", (Elements.INT16,))
 _NEEDS_RECORDS = (When("init", (Init.BIAS,)), When("quant", (Quant.CHANNEL,)))
 _ACC = Operand("ACC", Extent.OUTPUT, element_bytes=INT32_BYTES, present_when=(When("init", (Init.PARTIAL,)),))
 _RECORDS = Operand("PARAM_ADDR", Extent.RECORDS, element_bytes=INT32_BYTES, present_when=_NEEDS_RECORDS)
 _OUT8 = Operand("OUT", Extent.OUTPUT, writes=True)
 _OUT32 = Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT32_BYTES)
-_OUT_EITHER = Operand("OUT", Extent.OUTPUT, writes=True, int32_when=_INT32_OUT)
+_OUT_ANY = Operand("OUT", Extent.OUTPUT, writes=True, int32_when=_INT32_OUT, int16_when=_INT16)
+_OUT8_16 = Operand("OUT", Extent.OUTPUT, writes=True, int16_when=_INT16)
 _IN8 = Operand("IN", Extent.OUTPUT)
+_IN8_16 = Operand("IN", Extent.OUTPUT, int16_when=_INT16)
 _IN32 = Operand("IN", Extent.OUTPUT, element_bytes=INT32_BYTES)
 _IN2_8 = Operand("IN2", Extent.OUTPUT)
+_IN2_8_16 = Operand("IN2", Extent.OUTPUT, int16_when=_INT16)
 _IN2_32 = Operand("IN2", Extent.OUTPUT, element_bytes=INT32_BYTES)
 
 _SIZES = ("OUT_SIZE", "OUT_CHANNELS")
@@ -292,7 +316,13 @@ A tap outside the input reads PAD_VALUE. Then
     out = acc                                                                    (out=int32)
     out = clamp(OUT_ZP + requant(acc, multiplier, shift), ACT_MIN, ACT_MAX)      (out=int8)
 with multiplier and shift from OUT_MULT and OUT_SHIFT or from record[o] (quant). A bias enters once: the
-first pass over input channels takes init=bias, later ones init=partial."""
+first pass over input channels takes init=bias, later ones init=partial.
+With elements=int16 (and out=int8, init=zero or bias, quant=channel) all zero points and PAD_VALUE count as 0,
+acc wraps at 48 bits, and
+    out = clamp16((acc * factor + 2^(14 - shift)) >> (15 - shift))               (the low 32 bits)
+Such a record holds the low 32 bits of its bias, then factor in 16 bits and above it the bias's upper 16,
+then shift, which counts as at least -31 and at most 14. clamp16 limits to 256 * ACT_MIN and
+256 * ACT_MAX + 255."""
 
 _SOFTMAX = """\
     e[c]  = table[greatest in of the pixel - in[c]]                    (int32)
@@ -434,11 +464,11 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         Unit.VECTOR,
         "logistic function or tanh of 16-bit numbers",
         _SIGMOID,
-        fields=(Field("mode", 8, 2, "the function", names=_names(SigmoidMode)),),
+        fields=(Field("mode", 8, 2, "the function", names=_names(SigmoidMode)), _ELEMENTS16),
         operands=(
-            _IN32,
+            Operand("IN", Extent.OUTPUT, element_bytes=INT32_BYTES, int16_when=_INT16),
             Operand("LUT_ADDR", Extent.SEGMENTS, element_bytes=INT32_BYTES),
-            _OUT32,
+            Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT32_BYTES, int16_when=_INT16),
         ),
         parameters=(*_SIZES, "IN_MULT", "SHIFT_AMOUNT"),
         errors=_WIDE_ERRORS,
@@ -449,13 +479,13 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         Unit.MAC,
         "convolution, optionally requantized",
         _ACCUMULATE + "\nWeights are [OUT_CHANNELS][kernel height][kernel width][IN_CHANNELS].",
-        fields=(_INIT, _OUT, _QUANT),
+        fields=(_INIT, _OUT, _QUANT, _ELEMENTS),
         operands=(
-            Operand("IN", Extent.INPUT),
+            Operand("IN", Extent.INPUT, int16_when=_INT16),
             Operand("WEIGHT_ADDR", Extent.CONV_WEIGHTS),
             _ACC,
             _RECORDS,
-            _OUT_EITHER,
+            _OUT_ANY,
         ),
         parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
         errors=_WIDE_ERRORS,
@@ -487,13 +517,13 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "depthwise convolution, optionally requantized",
         "As OP_CONV, but output channel o reads only input channel o / (OUT_CHANNELS / IN_CHANNELS); "
         "IN_CHANNELS divides OUT_CHANNELS. Weights are [kernel height][kernel width][OUT_CHANNELS].",
-        fields=(_INIT, _OUT, _QUANT),
+        fields=(_INIT, _OUT, _QUANT, _ELEMENTS),
         operands=(
-            Operand("IN", Extent.INPUT),
+            Operand("IN", Extent.INPUT, int16_when=_INT16),
             Operand("WEIGHT_ADDR", Extent.DEPTH_WEIGHTS),
             _ACC,
             _RECORDS,
-            _OUT_EITHER,
+            _OUT_ANY,
         ),
         parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
         errors=_WIDE_ERRORS,
@@ -507,13 +537,13 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "Each pixel of the input is a row of IN_CHANNELS values; the matrix is [OUT_CHANNELS][IN_CHANNELS]:\n"
         "    acc[row,o] = start + sum over i of (in[row,i] - IN_ZP) * (matrix[o,i] - WEIGHT_ZP)\n"
         "init, out and quant are those of OP_CONV.",
-        fields=(_INIT, _OUT, _QUANT),
+        fields=(_INIT, _OUT, _QUANT, _ELEMENTS),
         operands=(
-            Operand("IN", Extent.ROWS_OF_INPUT),
+            Operand("IN", Extent.ROWS_OF_INPUT, int16_when=_INT16),
             Operand("WEIGHT_ADDR", Extent.MATRIX),
             _ACC,
             _RECORDS,
-            _OUT_EITHER,
+            _OUT_ANY,
         ),
         parameters=(*_SIZES, "IN_CHANNELS", *_MAC_ZERO_POINTS, *_RESCALE),
         errors=_WIDE_ERRORS,
@@ -572,8 +602,8 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    average:    out = clamp(sum of in / pixels, rounded to nearest, halves away from zero)\n"
         "    mean:       out = clamp(OUT_ZP + requant(sum of (in - IN_ZP), OUT_MULT, OUT_SHIFT))\n"
         "    average_up: out = clamp(sum of in / pixels, rounded to nearest, halves up): as uint8 rounds",
-        fields=(Field("mode", 8, 2, "what a window computes", names=_names(PoolMode)),),
-        operands=(Operand("IN", Extent.INPUT), _OUT8),
+        fields=(Field("mode", 8, 2, "what a window computes", names=_names(PoolMode)), _ELEMENTS),
+        operands=(Operand("IN", Extent.INPUT, int16_when=_INT16), _OUT8_16),
         parameters=(
             *_SIZES,
             "IN_SIZE",
@@ -585,7 +615,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             "IN_ZP",
             *_RESCALE,
         ),
-        errors=_SRAM_ERRORS,
+        errors=_WIDE_ERRORS,
         channels=Channels.EQUAL,
     ),
     Instruction(
@@ -607,9 +637,10 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    d   = in - IN_ZP\n"
         "    out = clamp(OUT_ZP + scaled)\n"
         "with scaled = d >= 0 ? requant(d, OUT_MULT, OUT_SHIFT) : requant(d, IN_MULT, IN_SHIFT)",
-        operands=(_IN8, _OUT8),
+        fields=(_ELEMENTS,),
+        operands=(_IN8_16, _OUT8_16),
         parameters=(*_SIZES, "IN_ZP", "IN_MULT", "IN_SHIFT", *_RESCALE),
-        errors=_SRAM_ERRORS,
+        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_ACT_LUT",
@@ -629,9 +660,10 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    a   = requant((in - IN_ZP) << LEFT_SHIFT, IN_MULT, IN_SHIFT)\n"
         "    b   = requant((in2 - IN2_ZP) << LEFT_SHIFT, IN2_MULT, IN2_SHIFT)\n"
         "    out = clamp(OUT_ZP + requant(a + b, OUT_MULT, OUT_SHIFT), ACT_MIN, ACT_MAX)",
-        operands=(_IN8, _IN2_8, _OUT8),
+        fields=(_ELEMENTS,),
+        operands=(_IN8_16, _IN2_8_16, _OUT8_16),
         parameters=(*_SIZES, *_SUM_RESCALE),
-        errors=_SRAM_ERRORS,
+        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E_SUB",
@@ -639,9 +671,10 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         Unit.VECTOR,
         "element-wise difference with rescaling",
         "As OP_E_ADD with a - b.",
-        operands=(_IN8, _IN2_8, _OUT8),
+        fields=(_ELEMENTS,),
+        operands=(_IN8_16, _IN2_8_16, _OUT8_16),
         parameters=(*_SIZES, *_SUM_RESCALE),
-        errors=_SRAM_ERRORS,
+        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E_MUL",
@@ -650,9 +683,10 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "element-wise product with rescaling",
         "    p   = (in - IN_ZP) * (in2 - IN2_ZP)\n"
         "    out = clamp(OUT_ZP + requant(p, OUT_MULT, OUT_SHIFT), ACT_MIN, ACT_MAX)",
-        operands=(_IN8, _IN2_8, _OUT8),
+        fields=(_ELEMENTS,),
+        operands=(_IN8_16, _IN2_8_16, _OUT8_16),
         parameters=(*_SIZES, "IN_ZP", "IN2_ZP", *_RESCALE),
-        errors=_SRAM_ERRORS,
+        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E_ABS",
@@ -706,9 +740,10 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "With a and b as in OP_E_ADD:\n"
         "    out = clamp(OUT_ZP + requant((a - b) * (a - b), OUT_MULT, OUT_SHIFT), ACT_MIN, ACT_MAX)\n"
         "The difference and its square wrap at 32 bits.",
-        operands=(_IN8, _IN2_8, _OUT8),
+        fields=(_ELEMENTS,),
+        operands=(_IN8_16, _IN2_8_16, _OUT8_16),
         parameters=(*_SIZES, *_SUM_RESCALE),
-        errors=_SRAM_ERRORS,
+        errors=_WIDE_ERRORS,
     ),
 )
 
@@ -732,7 +767,8 @@ def _check_table() -> None:
         )
         fields = {field.name for field in instruction.fields}
         for operand in instruction.operands:
-            conditions = (*operand.present_when, *((operand.int32_when,) if operand.int32_when else ()))
+            widths = (when for when in (operand.int32_when, operand.int16_when) if when)
+            conditions = (*operand.present_when, *widths)
             assert {c.field for c in conditions} <= fields, f"{instruction.mnemonic}: condition on no field"
         _check_traits(instruction)
 

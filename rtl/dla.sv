@@ -26,6 +26,7 @@ module dla
     parameter int unsigned DMA_BURST_BYTES = 64,
     parameter int unsigned DMA_BURST_OVERHEAD = 0,
     parameter int unsigned VECTOR_LANES = 16,
+    parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,
     parameter int unsigned QUEUE_DEPTH = 4,
@@ -76,6 +77,7 @@ module dla
   localparam int unsigned PES = INPUT_LANES * OUTPUT_LANES;
   localparam int unsigned MAC_LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES;
   localparam int unsigned INPUTS = MAC_LANES > INPUT_LANES ? MAC_LANES : INPUT_LANES;
+  localparam int unsigned OFFSET_BITS = $clog2(INPUTS + 1) + INT16;  // of an input from the first
   if (DMA_BANDWIDTH < 1) $error("dma_bandwidth must be at least 1: a bus has a width");
 
   localparam int unsigned DMA_IN = 32'(UNIT_DMA_IN), DMA_OUT = 32'(UNIT_DMA_OUT);
@@ -90,7 +92,7 @@ module dla
   logic [31:0] start_index, start_limit, fetch_index, index, fault_address, queue_base;
   logic [63:0] host_word;
   /* verilator lint_off UNUSEDSIGNAL */
-  logic [63:0] word;  // operations have no fields beyond bit 11
+  logic [63:0] word;  // operations have no fields beyond bit 12
   /* verilator lint_on UNUSEDSIGNAL */
   logic [OPERAND_INDEX_BITS-1:0] operand_index;
   logic [31:0] region_base[REGION_COUNT], region_bytes[REGION_COUNT];
@@ -142,6 +144,7 @@ module dla
 
   dla_issue #(
       .SRAM_BYTES(SRAM_BYTES),
+      .INT16(INT16),
       .ISSUE_CYCLES(ISSUE_CYCLES),
       .CHECK_CYCLES(CHECK_CYCLES),
       .QUEUE_DEPTH(QUEUE_DEPTH),
@@ -190,7 +193,8 @@ module dla
   assign watch_ends = halts || faults;
 
   // ------------------------------------------------------------------------------------------------------- queues
-  localparam int unsigned FIELD_BITS = QUANT_LOW + QUANT_BITS - INIT_LOW;  // of a word: init or mode, out, quant
+  // Of a word: init or mode, out, quant, and elements if there is a choice
+  localparam int unsigned FIELD_BITS = (INT16 != 0 ? ELEMENTS_LOW + ELEMENTS_BITS : QUANT_LOW + QUANT_BITS) - INIT_LOW;
   typedef struct packed {
     logic [7:0] opcode;
     logic [FIELD_BITS-1:0] fields;
@@ -402,11 +406,11 @@ module dla
 
   // -------------------------------------------------------------------------------------------- compute, and SRAM
   logic mac_waits, vector_waits;
-  logic mac_read, mac_finish_read, mac_write_wide, vector_read, vector_read_wide, vector_finish_read;
-  logic vector_write_wide;
+  logic mac_read, mac_finish_read, vector_read, vector_finish_read;
+  logic [1:0] mac_write_size, vector_read_size, vector_write_size;
   logic [31:0] macs, mac_partial_address, mac_record_address;
   logic [31:0] mac_input_address, mac_weight_address, mac_filter_step, mac_result_address;
-  logic [$clog2(INPUTS+1)-1:0] mac_input_offset[INPUTS];
+  logic [OFFSET_BITS-1:0] mac_input_offset[INPUTS];
   logic [31:0] mac_partial[MAC_LANES], mac_bias[MAC_LANES], mac_multiplier[MAC_LANES], mac_shift[MAC_LANES];
   logic [31:0] mac_result[MAC_LANES];
   logic [7:0] mac_input[INPUTS], mac_weight[PES];
@@ -429,6 +433,7 @@ module dla
       .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
       .ACCUMULATORS(ACCUMULATORS),
       .RESULT_CYCLES(MAC_RESULT_CYCLES),
+      .INT16(INT16),
       .PLACE(PLACE)
   ) mac (
       .clock,
@@ -438,6 +443,7 @@ module dla
       .init(mac_head.fields[INIT_BITS-1:0]),
       .wide(mac_head.fields[OUT_LOW-INIT_LOW] == OUT_INT32),
       .by_channel(mac_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
+      .int16(INT16 != 0 && mac_head.fields[FIELD_BITS-1]),
       .operands(mac_kept(mac_head.slot)),
       .products(mac_head.products),
       .done(done[MAC]),
@@ -462,7 +468,7 @@ module dla
       .multiplier_data(mac_multiplier),
       .shift_data(mac_shift),
       .write(mac_write),
-      .write_wide(mac_write_wide),
+      .write_size(mac_write_size),
       .result_address(mac_result_address),
       .result(mac_result)
   );
@@ -472,6 +478,7 @@ module dla
       .FILL(VECTOR_FILL),
       .DRAIN(VECTOR_DRAIN),
       .COUNT_BITS($clog2(SRAM_BYTES + 1)),
+      .INT16(INT16),
       .PLACE(PLACE),
       .BANK_BYTES(SRAM_BANDWIDTH),
       .PORTS(SRAM_PORTS),
@@ -485,6 +492,7 @@ module dla
       .opcode(vector_head.opcode),
       .mode(vector_head.fields[MODE_LOW-INIT_LOW+:MODE_BITS]),
       .by_channel(vector_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
+      .int16(INT16 != 0 && vector_head.fields[FIELD_BITS-1]),
       .operands(vector_kept(vector_head.slot)),
       .walk(vector_head.walk),
       .done(done[VECTOR]),
@@ -493,7 +501,7 @@ module dla
       .crossed_bytes(crossed_bytes[VECTOR]),
       .granted(granted[VECTOR]),
       .read(vector_read),
-      .read_wide(vector_read_wide),
+      .read_size(vector_read_size),
       .in_address(vector_in_address),
       .in_data(vector_in),
       .in2_address(vector_in2_address),
@@ -505,7 +513,7 @@ module dla
       .multiplier_data(vector_multiplier),
       .shift_data(vector_shift),
       .write(vector_write),
-      .write_wide(vector_write_wide),
+      .write_size(vector_write_size),
       .result_address(vector_result_address),
       .result(vector_result)
   );
@@ -517,7 +525,8 @@ module dla
       .PES(PES),
       .MAC_LANES(MAC_LANES),
       .VECTOR_LANES(VECTOR_LANES),
-      .BEAT_BYTES(BEAT_BYTES)
+      .BEAT_BYTES(BEAT_BYTES),
+      .OFFSET_BITS(OFFSET_BITS)
   ) sram (
       .clock,
       .mac_read,
@@ -535,11 +544,11 @@ module dla
       .mac_multiplier,
       .mac_shift,
       .mac_write,
-      .mac_write_wide,
+      .mac_write_size,
       .mac_result_address,
       .mac_result,
       .vector_read,
-      .vector_read_wide,
+      .vector_read_size,
       .vector_in_address,
       .vector_in,
       .vector_in2_address,
@@ -551,7 +560,7 @@ module dla
       .vector_multiplier,
       .vector_shift,
       .vector_write,
-      .vector_write_wide,
+      .vector_write_size,
       .vector_result_address,
       .vector_result,
       .dma_write(arriving),

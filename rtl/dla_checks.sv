@@ -11,7 +11,8 @@ module dla_checks
   import dla_words::*;
 #(
     parameter int unsigned SRAM_BYTES = 524288,
-    parameter int unsigned CYCLES = 16  // no choice: what the steps below take
+    parameter int unsigned CYCLES = 16,  // no choice: what the steps below take
+    parameter int unsigned INT16 = 0  // whether MAC and VECTOR have elements of int16
 ) (
     input logic clock,
     input logic [31:0] step,  // cycles since the word is at hand
@@ -41,7 +42,7 @@ module dla_checks
   typedef struct packed {
     logic [3:0] number;
     logic present;
-    logic wide;
+    logic [1:0] size;  // of an element: its bytes as a power of 2
     logic disjoint;  // must be
     logic output_like;
     logic [31:0] address;
@@ -132,26 +133,26 @@ module dla_checks
     logic [31:0] channels;
     size = use_.extent == EXTENT_INPUT ? file.in_size : file.out_size;
     channels = use_.extent == EXTENT_OUTPUT ? file.out_channels : file.in_channels;
-    return {number, use_.present, use_.wide, use_.disjoint, number != IN || use_.extent == EXTENT_OUTPUT, start,
-            24'(size.height), row, 24'(size.width), pixel, use_.wide ? SIZE_BITS'(channels) << 2 : SIZE_BITS'(channels)};
+    return {number, use_.present, use_.size, use_.disjoint, number != IN || use_.extent == EXTENT_OUTPUT, start,
+            24'(size.height), row, 24'(size.width), pixel, SIZE_BITS'(channels) << use_.size};
   endfunction
 
   /* verilator lint_off UNUSEDSIGNAL */
   function automatic box_t linear(input logic [3:0] number, input operand_use_t use_, input logic [31:0] start,
                                   input logic [SIZE_BITS-1:0] bytes);
     /* verilator lint_on UNUSEDSIGNAL */
-    return {number, use_.present, use_.wide, use_.disjoint, 1'b0, start, 24'd1, 32'd0, 24'd1, 32'd0, bytes};
+    return {number, use_.present, use_.size, use_.disjoint, 1'b0, start, 24'd1, 32'd0, 24'd1, 32'd0, bytes};
   endfunction
 
   function automatic box_t window(input logic [3:0] number, input logic [15:0] size, outputs, kernel, stride, dilation,
                                   pad);
-    return {number, is_pool, 3'b0, 32'(size), 24'(kernel), 32'(dilation), 24'(outputs), 32'(stride), SIZE_BITS'(pad)};
+    return {number, is_pool, 4'b0, 32'(size), 24'(kernel), 32'(dilation), 24'(outputs), 32'(stride), SIZE_BITS'(pad)};
   endfunction
 
   // Of an operation that computes, the places of a transfer's operands serve for products, as do further ones.
   function automatic box_t factors(input logic [3:0] number, input logic [15:0] planes, input logic [31:0] plane_stride,
                                    input logic [15:0] runs, input logic [31:0] run_stride);
-    return {number, 4'b0, 32'd0, 24'(planes) + 24'd1, plane_stride, 24'(runs) + 24'd1, run_stride, SIZE_BITS'(0)};
+    return {number, 5'b0, 32'd0, 24'(planes) + 24'd1, plane_stride, 24'(runs) + 24'd1, run_stride, SIZE_BITS'(0)};
   endfunction
   /* verilator lint_off UNUSEDSIGNAL */
   window_t windows;  // the output's size is the file's
@@ -172,13 +173,13 @@ module dla_checks
       SYSTEM:
       if (!is_transfer) chosen = factors(SYSTEM, windows.stride.height, file.in_row_stride, windows.stride.width, file.in_pixel_stride);
       else
-      chosen = {SYSTEM, is_transfer, 1'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
+      chosen = {SYSTEM, is_transfer, 2'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
                 24'(dma.runs), dma.run_stride, SIZE_BITS'(dma.run_bytes)};
       TRANSFER:
       if (!is_transfer)
         chosen = factors(TRANSFER, windows.dilation.height, file.in_row_stride, windows.dilation.width, file.in_pixel_stride);
       else
-      chosen = {TRANSFER, is_transfer, 1'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes), dma.plane_sram_stride,
+      chosen = {TRANSFER, is_transfer, 2'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes), dma.plane_sram_stride,
                 24'(dma.runs), dma.run_sram_stride, SIZE_BITS'(dma.run_bytes)};
       IN: chosen = view(IN, uses.in, file.in_addr, file.in_pixel_stride, file.in_row_stride);
       IN2: chosen = view(IN2, uses.in2, file.in2_addr, file.in2_pixel_stride, file.in2_row_stride);
@@ -189,7 +190,7 @@ module dla_checks
       PARAM: chosen = linear(PARAM, uses.param, file.param_addr, SIZE_BITS'(file.out_channels) * SIZE_BITS'(RECORD_BYTES));
       LUT:
       chosen = linear(LUT, uses.lut, file.lut_addr,
-                      uses.lut.wide ? SIZE_BITS'(EXPONENTIALS_BYTES) : SIZE_BITS'(TABLE_BYTES));
+                      uses.lut.size != 0 ? SIZE_BITS'(EXPONENTIALS_BYTES) : SIZE_BITS'(TABLE_BYTES));
       OUT: chosen = view(OUT, uses.out, file.out_addr, file.out_pixel_stride, file.out_row_stride);
       WINDOW_ROWS:
       chosen = window(WINDOW_ROWS, windows.in_size.height, file.out_size.height, windows.kernel.height,
@@ -316,7 +317,7 @@ module dla_checks
   // Element by element on it, or in VECTOR before it: that unit reads and writes in the order of addresses.
   assign in_order = !uses.weight.present && target.box.address < third.box.address
       && (third.box.planes == 1 || SUM_BITS'(third.box.plane_stride) >= third.row_bytes);
-  assign is_in_place = third.box.output_like && third.box.wide == target.box.wide
+  assign is_in_place = third.box.output_like && third.box.size == target.box.size
       && (third.box.planes == 1 || same_rows) && (third.box.runs == 1 || same_pixels)
       && (third.box.address == target.box.address || in_order);
   logic is_view;
@@ -331,9 +332,15 @@ module dla_checks
   verdict_t found, worst;
   logic [3:0] worst_number;
   assign in_sram = third.box.present && third.box.number >= TRANSFER && third.box.number <= OUT;
+  logic [1:0] low_bits;  // of the operand's place
+  assign low_bits = third.box.address[1:0] | third.box.plane_stride[1:0] | third.box.run_stride[1:0];
+  logic is_int16, lacks_int16;
+  assign is_int16 = has_elements(opcode) && word[ELEMENTS_LOW] == ELEMENTS_INT16;
+  assign lacks_int16 = INT16 == 0 || (unit_of(opcode) == UNIT_MAC && (word[OUT_LOW] != OUT_INT8
+      || word[INIT_LOW+:INIT_BITS] == INIT_PARTIAL || word[QUANT_LOW] != QUANT_CHANNEL));
   always_comb begin
     found = NONE;
-    if (in_sram && third.box.wide && {third.box.address[1:0], third.box.plane_stride[1:0], third.box.run_stride[1:0]} != 0)
+    if (in_sram && (low_bits & {third.box.size[1], third.box.size != 0}) != 0)
       found = MISALIGNED;
     else if (in_sram && third.end_ > SUM_BITS'(SRAM_BYTES)) found = OUTSIDE;
     else if (third.box.present && third.box.disjoint && !third.is_disjoint) found = TWICE;
@@ -346,7 +353,7 @@ module dla_checks
   assign is_bad = (unit_of(opcode) == UNIT_MAC || unit_of(opcode) == UNIT_VECTOR)
       && ((is_clamped(opcode) && file.act_min > file.act_max) || (opcode == OPCODE_OP_DEPTH_CONV && remainder != 0)
           || (is_pool && (file.out_channels != file.in_channels || has_empty_window))
-          || steps > STEP_BITS'(1) << 48);
+          || (is_int16 && lacks_int16) || steps > STEP_BITS'(1) << 48);
   always_ff @(posedge clock) begin
     if (step == 0) worst <= NONE;
     else if (step == CYCLES - 1 && is_bad) begin

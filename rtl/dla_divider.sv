@@ -1,9 +1,10 @@
 // The average of a window, rounded to nearest, halves away from zero or up, in four stages. As no element is below
 // -128, the sum of elements that count from there is never negative, and its quotient has eight bits: four digits to the
-// base of four. A sum enters in each cycle.
+// base of four; of int16 it has sixteen. A sum enters in each cycle.
 
 module dla_divider #(
-    parameter int unsigned COUNT_BITS = 20
+    parameter int unsigned COUNT_BITS = 20,
+    parameter int unsigned QUOTIENT_BITS = 8  // 16 double the digits of each stage
 ) (
     input logic clock,
     input logic signed [31:0] total,
@@ -11,7 +12,7 @@ module dla_divider #(
     input logic halves_up,
     output logic signed [31:0] average  // four cycles later
 );
-  localparam int unsigned QUOTIENT_BITS = 8, SUM_BITS = COUNT_BITS + QUOTIENT_BITS;
+  localparam int unsigned SUM_BITS = COUNT_BITS + QUOTIENT_BITS;
   typedef struct packed {
     logic [COUNT_BITS-1:0] rest;  // of the sum, above the digits that have been found
     logic [QUOTIENT_BITS-1:0] digits;  // of the sum, from the left replaced by those of the quotient
@@ -39,6 +40,10 @@ module dla_divider #(
     endcase
   endfunction
 
+  function automatic division_t digits(input division_t at);  // one of a short quotient, two of a long one
+    return QUOTIENT_BITS == 8 ? divided(at) : divided(divided(at));
+  endfunction
+
   // Half of the count rounds up; to round a half of a negative sum down, it is one less.
   logic [SUM_BITS-1:0] raised;
   logic rounds_down;
@@ -51,9 +56,9 @@ module dla_divider #(
       - SUM_BITS'(rounds_down);
   always_ff @(posedge clock) begin
     start <= {raised, count, {2'b0, count} + {1'b0, count, 1'b0}};
-    first <= divided(start);
-    third <= divided(divided(first));
-    last <= divided(third);
+    first <= digits(start);
+    third <= digits(digits(first));
+    last <= digits(third);
   end
   assign average = 32'($signed({!last.digits[QUOTIENT_BITS-1], last.digits[QUOTIENT_BITS-2:0]}));
 endmodule

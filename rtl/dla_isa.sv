@@ -43,6 +43,8 @@ package dla_isa;
   localparam logic [0:0] OUT_INT32 = 1'h1;
   localparam logic [0:0] QUANT_TENSOR = 1'h0;
   localparam logic [0:0] QUANT_CHANNEL = 1'h1;
+  localparam logic [0:0] ELEMENTS_INT8 = 1'h0;
+  localparam logic [0:0] ELEMENTS_INT16 = 1'h1;
   localparam logic [1:0] POOL_MAX = 2'h0;
   localparam logic [1:0] POOL_AVERAGE = 2'h1;
   localparam logic [1:0] POOL_MEAN = 2'h2;
@@ -102,6 +104,8 @@ package dla_isa;
   localparam int unsigned WAIT_MAX_OUTSTANDING_BITS = 8;
   localparam int unsigned MODE_LOW = 8;
   localparam int unsigned MODE_BITS = 2;
+  localparam int unsigned ELEMENTS_LOW = 12;
+  localparam int unsigned ELEMENTS_BITS = 1;
   localparam int unsigned INIT_LOW = 8;
   localparam int unsigned INIT_BITS = 2;
   localparam int unsigned OUT_LOW = 10;
@@ -135,26 +139,26 @@ package dla_isa;
       OPCODE_OP_FILL: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_ADD: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_MUL: return (word & 64'hffffffffffffff00) == '0;
-      OPCODE_OP_E16_SIGMOID: return (word & 64'hfffffffffffffc00) == '0 && word[9:8] <= 2'h1;
-      OPCODE_OP_CONV: return (word & 64'hfffffffffffff000) == '0 && word[9:8] <= 2'h2;
+      OPCODE_OP_E16_SIGMOID: return (word & 64'hffffffffffffec00) == '0 && word[9:8] <= 2'h1;
+      OPCODE_OP_CONV: return (word & 64'hffffffffffffe000) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_CONV_RELU: return (word & 64'hfffffffffffff400) == '0 && word[9:8] <= 2'h2;
-      OPCODE_OP_DEPTH_CONV: return (word & 64'hfffffffffffff000) == '0 && word[9:8] <= 2'h2;
-      OPCODE_OP_MAT_MUL: return (word & 64'hfffffffffffff000) == '0 && word[9:8] <= 2'h2;
+      OPCODE_OP_DEPTH_CONV: return (word & 64'hffffffffffffe000) == '0 && word[9:8] <= 2'h2;
+      OPCODE_OP_MAT_MUL: return (word & 64'hffffffffffffe000) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_REQUANT: return (word & 64'hfffffffffffff700) == '0;
       OPCODE_OP_E32_SHIFT: return (word & 64'hfffffffffffffc00) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_E32_ADD: return (word & 64'hffffffffffffff00) == '0;
-      OPCODE_OP_POOL: return (word & 64'hfffffffffffffc00) == '0;
+      OPCODE_OP_POOL: return (word & 64'hffffffffffffec00) == '0;
       OPCODE_OP_ACT_RELU: return (word & 64'hffffffffffffff00) == '0;
-      OPCODE_OP_ACT_LRELU: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_ACT_LRELU: return (word & 64'hffffffffffffef00) == '0;
       OPCODE_OP_ACT_LUT: return (word & 64'hffffffffffffff00) == '0;
-      OPCODE_OP_E_ADD: return (word & 64'hffffffffffffff00) == '0;
-      OPCODE_OP_E_SUB: return (word & 64'hffffffffffffff00) == '0;
-      OPCODE_OP_E_MUL: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_E_ADD: return (word & 64'hffffffffffffef00) == '0;
+      OPCODE_OP_E_SUB: return (word & 64'hffffffffffffef00) == '0;
+      OPCODE_OP_E_MUL: return (word & 64'hffffffffffffef00) == '0;
       OPCODE_OP_E_ABS: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_C_MIN: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_C_MAX: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_SOFTMAX: return (word & 64'hffffffffffffff00) == '0;
-      OPCODE_OP_E_SQDIFF: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_E_SQDIFF: return (word & 64'hffffffffffffef00) == '0;
       default: return 1'b0;
     endcase
   endfunction
@@ -753,11 +757,11 @@ package dla_isa;
     EXTENT_EXPONENTIALS = 4'd8,
     EXTENT_SEGMENTS = 4'd9
   } extent_kind_t;
-  // An SRAM operand: whether the operation has it, what it covers, whether its elements have 4 bytes, and
+  // An SRAM operand: whether the operation has it, what it covers, its elements' bytes as a power of 2, and
   // whether it must not overlap itself.
   typedef struct packed {
     logic present;
-    logic wide;
+    logic [1:0] size;
     logic disjoint;
     extent_kind_t extent;
   } operand_use_t;
@@ -776,132 +780,141 @@ package dla_isa;
     uses = '0;
     case (word[7:0])
       OPCODE_OP_FILL: begin
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.out = {1'b1, 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E16_ADD: begin
-        uses.in = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.in2 = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b1, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 2'd2, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E16_MUL: begin
-        uses.in = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.in2 = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b1, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 2'd2, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E16_SIGMOID: begin
-        uses.in = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.lut = {1'b1, 1'b1, 1'b0, EXTENT_SEGMENTS};
-        uses.out = {1'b1, 1'b1, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.lut = {1'b1, 2'd2, 1'b0, EXTENT_SEGMENTS};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd2, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_CONV: begin
-        uses.in = {1'b1, 1'b0, 1'b1, EXTENT_INPUT};
-        uses.weight = {1'b1, 1'b0, 1'b0, EXTENT_CONV_WEIGHTS};
-        uses.acc = {word[9:8] == 2'h2, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 1'b1, 1'b0, EXTENT_RECORDS};
-        uses.out = {1'b1, word[10] == 1'h1, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_INPUT};
+        uses.weight = {1'b1, 2'd0, 1'b0, EXTENT_CONV_WEIGHTS};
+        uses.acc = {word[9:8] == 2'h2, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 2'd2, 1'b0, EXTENT_RECORDS};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : word[10] == 1'h1 ? 2'd2 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_CONV_RELU: begin
-        uses.in = {1'b1, 1'b0, 1'b1, EXTENT_INPUT};
-        uses.weight = {1'b1, 1'b0, 1'b0, EXTENT_CONV_WEIGHTS};
-        uses.acc = {word[9:8] == 2'h2, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 1'b1, 1'b0, EXTENT_RECORDS};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd0, 1'b1, EXTENT_INPUT};
+        uses.weight = {1'b1, 2'd0, 1'b0, EXTENT_CONV_WEIGHTS};
+        uses.acc = {word[9:8] == 2'h2, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 2'd2, 1'b0, EXTENT_RECORDS};
+        uses.out = {1'b1, 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_DEPTH_CONV: begin
-        uses.in = {1'b1, 1'b0, 1'b1, EXTENT_INPUT};
-        uses.weight = {1'b1, 1'b0, 1'b0, EXTENT_DEPTH_WEIGHTS};
-        uses.acc = {word[9:8] == 2'h2, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 1'b1, 1'b0, EXTENT_RECORDS};
-        uses.out = {1'b1, word[10] == 1'h1, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_INPUT};
+        uses.weight = {1'b1, 2'd0, 1'b0, EXTENT_DEPTH_WEIGHTS};
+        uses.acc = {word[9:8] == 2'h2, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 2'd2, 1'b0, EXTENT_RECORDS};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : word[10] == 1'h1 ? 2'd2 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_MAT_MUL: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_ROWS_OF_INPUT};
-        uses.weight = {1'b1, 1'b0, 1'b0, EXTENT_MATRIX};
-        uses.acc = {word[9:8] == 2'h2, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 1'b1, 1'b0, EXTENT_RECORDS};
-        uses.out = {1'b1, word[10] == 1'h1, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_ROWS_OF_INPUT};
+        uses.weight = {1'b1, 2'd0, 1'b0, EXTENT_MATRIX};
+        uses.acc = {word[9:8] == 2'h2, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 2'd2, 1'b0, EXTENT_RECORDS};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : word[10] == 1'h1 ? 2'd2 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_REQUANT: begin
-        uses.in = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.param = {word[11] == 1'h1, 1'b1, 1'b0, EXTENT_RECORDS};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.param = {word[11] == 1'h1, 2'd2, 1'b0, EXTENT_RECORDS};
+        uses.out = {1'b1, 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E32_SHIFT: begin
-        uses.in = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b1, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 2'd2, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E32_ADD: begin
-        uses.in = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.in2 = {1'b1, 1'b1, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b1, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 2'd2, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_POOL: begin
-        uses.in = {1'b1, 1'b0, 1'b1, EXTENT_INPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_INPUT};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_ACT_RELU: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_ACT_LRELU: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_ACT_LUT: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.lut = {1'b1, 1'b0, 1'b0, EXTENT_TABLE};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.lut = {1'b1, 2'd0, 1'b0, EXTENT_TABLE};
+        uses.out = {1'b1, 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E_ADD: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.in2 = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E_SUB: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.in2 = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E_MUL: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.in2 = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E_ABS: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_C_MIN: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.in2 = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_C_MAX: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.in2 = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_SOFTMAX: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.lut = {1'b1, 1'b1, 1'b0, EXTENT_EXPONENTIALS};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.lut = {1'b1, 2'd2, 1'b0, EXTENT_EXPONENTIALS};
+        uses.out = {1'b1, 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_E_SQDIFF: begin
-        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.in2 = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
-        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+        uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.in2 = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       default: ;
     endcase
     return uses;
   endfunction
 
-  // Whether an operation reads ACT_MIN; a kernel; sums over input channels.
+  // Whether an operation reads ACT_MIN; has elements of its choice; a kernel; sums over input channels.
   function automatic logic is_clamped(input logic [7:0] opcode);
     case (opcode)
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL, OPCODE_OP_REQUANT,
         OPCODE_OP_POOL, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB,
         OPCODE_OP_E_MUL, OPCODE_OP_E_ABS, OPCODE_OP_E_SQDIFF: return 1'b1;
+      default: return 1'b0;
+    endcase
+  endfunction
+
+  function automatic logic has_elements(input logic [7:0] opcode);
+    case (opcode)
+      OPCODE_OP_E16_SIGMOID, OPCODE_OP_CONV, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL, OPCODE_OP_POOL,
+        OPCODE_OP_ACT_LRELU, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_MUL, OPCODE_OP_E_SQDIFF: return
+        1'b1;
       default: return 1'b0;
     endcase
   endfunction

@@ -9,6 +9,7 @@ module dla_issue
   import dla_words::*;
 #(
     parameter int unsigned SRAM_BYTES = 524288,
+    parameter int unsigned INT16 = 0,
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
     parameter int unsigned QUEUE_DEPTH = 4,
@@ -90,6 +91,7 @@ module dla_issue
   assign is_operation = unit != UNIT_ISSUE;
   dla_checks #(
       .SRAM_BYTES(SRAM_BYTES),
+      .INT16(INT16),
       .CYCLES(LEAST_CHECKS)
   ) checks (
       .clock,

@@ -9,6 +9,9 @@
 // accumulators are free; results leave at the rate of the output stage (`dla_mac_results`). In a
 // depthwise convolution there is no tree: each lane takes a product of its own channel. With an array of one
 // output lane all multipliers are such lanes then, so there are as many accumulators.
+//
+// With INT16 it also takes elements of 16 bits: for each group of input channels it passes over the low bytes, which have
+// no sign, and then over the high ones, whose products count 256-fold in sums of 48 bits.
 
 module dla_mac
   import dla_isa::*;
@@ -27,11 +30,12 @@ module dla_mac
     parameter int unsigned ACCUMULATORS = 32,
     parameter int unsigned RESULT_CYCLES = 0,  // of a result, in parts of 65536
     parameter logic [31:0] PLACE = 32'h000fffff,  // the bits of an address of the SRAM: no more are computed
+    parameter int unsigned INT16 = 0,  // whether it has elements of int16
     // What follows from the array
     parameter int unsigned PES = INPUT_LANES * OUTPUT_LANES,
     parameter int unsigned LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES,
     parameter int unsigned INPUTS = LANES > INPUT_LANES ? LANES : INPUT_LANES,
-    parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1)
+    parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1) + INT16
 ) (
     input logic clock,
     input logic reset,
@@ -40,6 +44,9 @@ module dla_mac
     input logic [1:0] init,
     input logic wide,
     input logic by_channel,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic int16,
+    /* verilator lint_on UNUSEDSIGNAL */
     // What places the input has been multiplied out; without limits nothing asks for words.
     /* verilator lint_off UNUSEDSIGNAL */
     input mac_operands_t operands,
@@ -69,7 +76,7 @@ module dla_mac
     input logic [31:0] multiplier_data[LANES],
     input logic [31:0] shift_data[LANES],
     output logic [LANES-1:0] write,
-    output logic write_wide,
+    output logic [1:0] write_size,  // of an element: its bytes as a power of 2
     output logic [31:0] result_address,  // of the first lane; the others follow
     output logic [31:0] result[LANES]
 );
@@ -90,6 +97,7 @@ module dla_mac
     logic first;  // of the products of an output
     logic last;  // of them
     logic ends;  // the operation
+    logic high;  // byte of elements of int16
     logic meets;  // the tap meets the input
     logic [31:0] output_channel;  // of the first lane
     logic [31:0] input_channel;  // of the first lane
@@ -105,6 +113,9 @@ module dla_mac
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
+  logic is_int16;
+  assign is_int16 = INT16 != 0 && int16;
+  localparam int unsigned ACCUMULATOR_BITS = INT16 != 0 ? 48 : 32;
   logic depthwise, matrix;
   logic [31:0] kernel_height, kernel_width, out_height, out_width;
   logic [31:0] in_step, out_step, filter_bytes;
@@ -123,6 +134,7 @@ module dla_mac
   assign kernel_width = 32'(window.kernel.width);
   assign out_height = 32'(operands.out_size.height);
   assign out_width = 32'(operands.out_size.width);
+  assign write_size = wide ? 2'd2 : 2'(is_int16);
   assign in_step = depthwise ? operands.in_channels : INPUT_LANES;
   assign out_step = depthwise ? LANES : OUTPUT_LANES;
   assign filter_bytes = products.filter_bytes;
@@ -135,11 +147,13 @@ module dla_mac
   logic [31:0] weight_group, groups_weights, group_bytes, weight_tap;
   logic [31:0] group_channel;  // the first lane's of a depthwise convolution
   logic more, bank, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group, ends_block, may_step;
+  logic high, ends_bytes;  // a pass over high bytes; the last over this group of input channels
   logic signed [31:0] in_row, in_column;
   logic [31:0] tap, next_row, next_column;
   assign next_row = (row + 1) & SIZE;
   assign next_column = (column + 1) & SIZE;
-  assign ends_depth = depth + in_step >= operands.in_channels;
+  assign ends_bytes = !is_int16 || high;
+  assign ends_depth = ends_bytes && depth + in_step >= operands.in_channels;
   assign ends_tap_column = tap_column + 1 == kernel_width;
   assign ends_tap_row = tap_row + 1 == kernel_height;
   assign ends_column = column + 1 == out_width;
@@ -149,7 +163,7 @@ module dla_mac
 
   logic steps, is_first, is_last, meets;
   assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
-  assign is_first = tap_row == 0 && tap_column == 0 && depth == 0;
+  assign is_first = tap_row == 0 && tap_column == 0 && depth == 0 && !high;
   assign is_last = ends_depth && ends_tap_column && ends_tap_row;
 
   // Within a block a pixel follows the other; all of them, for each tap and group of input channels.
@@ -182,13 +196,14 @@ module dla_mac
     address_s.first = is_first;
     address_s.last = is_last;
     address_s.ends = is_last && ends_column && ends_row && ends_group;
+    address_s.high = high;
     address_s.meets = meets;
     address_s.output_channel = group;
     address_s.input_channel = depth;
-    address_s.pixel = (in_place + (depthwise ? group_channel : depth)) & PLACE;
+    address_s.pixel = (in_place + ((depthwise ? group_channel : depth) << is_int16) + 32'(high)) & PLACE;
     address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
     address_s.partial = (operands.acc_addr + acc_place + 4 * group) & PLACE;
-    address_s.result = (operands.out_addr + out_place + (wide ? 4 * group : group)) & PLACE;
+    address_s.result = (operands.out_addr + out_place + (group << write_size)) & PLACE;
     address_s.place = PLACE_BITS'(index + (bank ? BLOCK : 0));
   end
 
@@ -198,6 +213,7 @@ module dla_mac
       weight_tap <= '0;
       more <= 1'b1;
       bank <= 1'b0;
+      high <= 1'b0;
     end else if (steps) begin
       if (!ends_block) begin
         index <= index + 1;
@@ -207,7 +223,8 @@ module dla_mac
         index <= 0;
         row <= block_row;
         column <= block_column;
-        depth <= ends_depth ? 0 : (depth + in_step) & CHANNELS;
+        high <= is_int16 && !high;
+        if (ends_bytes) depth <= ends_depth ? 0 : (depth + in_step) & CHANNELS;
         if (ends_depth) begin
           tap_column <= ends_tap_column ? 0 : (tap_column + 1) & SIZE;
           tap <= (tap + 1) & PLACE;
@@ -300,8 +317,8 @@ module dla_mac
   assign read = read_s.valid;
   assign input_address = read_s.pixel;
   for (genvar i = 0; i < INPUTS; i++) begin : input_ports
-    if (i < LANES) assign input_offset[i] = depthwise ? lane_offset[i] : OFFSET_BITS'(i);
-    else assign input_offset[i] = OFFSET_BITS'(i);
+    if (i < LANES) assign input_offset[i] = (depthwise ? lane_offset[i] : OFFSET_BITS'(i)) << is_int16;
+    else assign input_offset[i] = OFFSET_BITS'(i) << is_int16;
   end
   assign weight_address = read_s.weight;
   assign filter_step = depthwise ? 1 : filter_bytes;
@@ -311,9 +328,10 @@ module dla_mac
   logic signed [16:0] product[PES];
   for (genvar i = 0; i < INPUTS; i++) begin : inputs
     logic signed [31:0] raw;
-    assign raw = multiply_s.meets ? 32'($signed(input_data[i])) : operands.pad_value;
+    assign raw = !multiply_s.meets ? (is_int16 ? '0 : operands.pad_value)
+        : is_int16 && !multiply_s.high ? 32'(input_data[i]) : 32'($signed(input_data[i]));
     assign value[i] = depthwise || multiply_s.input_channel + i < operands.in_channels
-        ? 9'(raw - operands.in_zp) : '0;
+        ? 9'(raw - (is_int16 ? '0 : operands.in_zp)) : '0;
   end
   for (genvar p = 0; p < PES; p++) begin : pe
     localparam int unsigned INPUT = p % INPUT_LANES;
@@ -322,14 +340,14 @@ module dla_mac
         .clock,
         .enable(multiply_s.valid),
         .value(depthwise ? value[LANE] : value[INPUT]),
-        .weight(9'(32'($signed(weight_data[p])) - operands.weight_zp)),
+        .weight(9'(32'($signed(weight_data[p])) - (is_int16 ? '0 : operands.weight_zp))),
         .product(product[p])
     );
   end
 
   // ------------------------------------------------------------------------------------------------ accumulators
   // A step reads its place in the tree's stage, and writes it in the next; a sum that leaves is read when it does.
-  logic signed [31:0] growing[LANES], added[LANES], complete[LANES];
+  logic signed [ACCUMULATOR_BITS-1:0] growing[LANES], added[LANES], complete[LANES];
   logic accumulate_again, start_again;  // the place is the one that was written last
   if (PLACES == 1) begin : single
     assign {accumulate_again, start_again} = '1;
@@ -344,6 +362,7 @@ module dla_mac
     assign start_again = newest_place == start_s.place;
     always_ff @(posedge clock) if (accumulate_s.valid) newest_place <= accumulate_s.place;
     dla_accumulators #(
+        .BITS(ACCUMULATOR_BITS),
         .LANES(LANES),
         .PLACES(PLACES),
         .PLACE_BITS(PLACE_BITS)
@@ -360,8 +379,10 @@ module dla_mac
   end
 
   // -------------------------------------------------------------------------------------- tree, and what follows
-  logic signed [31:0] lowest;
-  assign lowest = opcode == OPCODE_OP_CONV_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
+  logic signed [31:0] lowest, highest;
+  assign lowest = is_int16 ? operands.act_min << 8
+      : opcode == OPCODE_OP_CONV_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
+  assign highest = is_int16 ? {operands.act_max[23:0], 8'hff} : operands.act_max;
   for (genvar l = 0; l < LANES; l++) begin : lane
     localparam int unsigned OWN = OUTPUT_LANES == 1 ? l : l * INPUT_LANES;
     logic signed [31:0] sum;
@@ -374,8 +395,10 @@ module dla_mac
     end else begin : without_tree
       assign sum = 32'(product[OWN]);
     end
-    logic signed [31:0] newest;
-    dla_mac_lane adder (
+    logic signed [ACCUMULATOR_BITS-1:0] newest;
+    dla_mac_lane #(
+        .BITS(ACCUMULATOR_BITS)
+    ) adder (
         .clock,
         .tree(tree_s.valid),
         .accumulate(accumulate_s.valid),
@@ -384,10 +407,14 @@ module dla_mac
         .growing(growing[l]),
         .added(added[l]),
         .newest,
+        .high(tree_s.high),
         .sum
     );
-    dla_mac_result tail (
+    dla_mac_result #(
+        .BITS(ACCUMULATOR_BITS)
+    ) tail (
         .clock,
+        .int16(is_int16),
         .start(start_s.valid),
         .start_again,
         .newest,
@@ -403,13 +430,12 @@ module dla_mac
         .shift(operands.out_shift),
         .zero_point(operands.out_zp),
         .lowest,
-        .highest(operands.act_max),
+        .highest,
         .result(result[l])
     );
     assign write[l] = write_s.valid && l < out_step && write_s.output_channel + l < operands.out_channels;
   end
   assign result_address = write_s.result;
-  assign write_wide = wide;
   assign finish_read = leave_s.valid;
   assign partial_address = leave_s.partial;
   assign record_address = (operands.param_addr + RECORD_BYTES * leave_s.output_channel) & PLACE;
@@ -432,7 +458,7 @@ module dla_mac
         .reset(reset || done),
         .closes(accumulate_s.valid && accumulate_s.last),
         .room,
-        .wide,
+        .size(write_size),
         .group_step(out_step),
         .operands,
         .leaves,
@@ -446,7 +472,7 @@ module dla_mac
     );
     assign leave_s.valid = leaves;
     assign leave_s.ends = leave_ends;
-    assign {leave_s.first, leave_s.last, leave_s.meets} = '0;
+    assign {leave_s.first, leave_s.last, leave_s.high, leave_s.meets} = '0;
     assign {leave_s.input_channel, leave_s.pixel, leave_s.weight} = '0;
 
     assign {acc_place, out_place} = '0;  // results leave later
@@ -469,7 +495,7 @@ module dla_mac
       end
     end
     assign written = (result_ends || is_over) && is_written;
-    assign lane_bytes = wide ? 4 * lanes : lanes;
+    assign lane_bytes = lanes << write_size;
 
     if (BANK_BYTES == 0) begin : free
       assign {room, ports_ready, is_written} = '1;
@@ -487,13 +513,15 @@ module dla_mac
           .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
           .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
           .BLOCK(BLOCK),
+          .INT16(INT16),
           .PLACE(PLACE)
       ) traffic (
           .clock,
           .reset(reset || done),
           .valid,
-          .uses(operand_uses(64'({by_channel, wide, init, opcode}))),
+          .uses(operand_uses(64'({is_int16, by_channel, wide, init, opcode}))),
           .depthwise,
+          .int16(is_int16),
           .operands,
           .window,
           .products,
@@ -569,5 +597,5 @@ module dla_mac
   logic [INPUT_BITS-1:0] step_inputs;
   assign step_outputs = STEP_BITS'(outputs_left < out_step ? outputs_left : out_step);
   assign step_inputs = INPUT_BITS'(depthwise ? 1 : inputs_left < INPUT_LANES ? inputs_left : INPUT_LANES);
-  assign macs = !steps ? 0 : 32'(step_outputs) * 32'(step_inputs);
+  assign macs = !steps || !ends_bytes ? 0 : 32'(step_outputs) * 32'(step_inputs);
 endmodule

@@ -4,12 +4,17 @@
 module dla_mac_result
   import dla_isa::*;
   import dla_fixed_point::*;
-(
+#(
+    parameter int unsigned BITS = 32  // of a sum
+) (
     input logic clock,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic int16,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic start,
     input logic start_again,  // with the sum that was written before this cycle
-    input logic signed [31:0] newest,
-    input logic signed [31:0] complete,  // otherwise with this one
+    input logic signed [BITS-1:0] newest,
+    input logic signed [BITS-1:0] complete,  // otherwise with this one
     input logic [1:0] init,
     input logic wide,  // out=int32
     input logic by_channel,  // quant=channel
@@ -25,9 +30,13 @@ module dla_mac_result
     output logic [31:0] result  // in write
 );
   /* verilator no_inline_module */  // compiled once for all lanes
+  logic signed [31:0] rescaled16;  // of int16
   logic signed [31:0] started, multiplier_started, multiplier_shifted, rescaled, rounded;
   logic signed [31:0] sums_kept[3];  // what leaves as it is, beside the rescaling
   logic signed [6:0] shift_started;
+
+  logic signed [BITS-1:0] whole;
+  assign whole = start_again ? newest : complete;
 
   dla_rescale rescale (
       .clock,
@@ -41,7 +50,7 @@ module dla_mac_result
   );
   always_ff @(posedge clock) begin
     if (start) begin
-      started <= (start_again ? newest : complete) + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
+      started <= 32'(whole) + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
       multiplier_started <= by_channel ? record_multiplier : multiplier;
       shift_started <= limit_shift(by_channel ? record_shift : shift);
     end
@@ -49,7 +58,28 @@ module dla_mac_result
     sums_kept[0] <= started;
     sums_kept[1] <= sums_kept[0];
     sums_kept[2] <= sums_kept[1];
-    rounded <= wide ? sums_kept[2] : rescaled + zero_point;
+    rounded <= wide ? sums_kept[2] : BITS > 32 && int16 ? rescaled16 : rescaled + zero_point;
+  end
+
+  // Of int16: a bias of 48 bits, a multiplier of 16 without a sign, and one rounding
+  if (BITS == 32) begin : narrow
+    assign rescaled16 = '0;
+  end else begin : with_int16
+    logic signed [BITS-1:0] started16;
+    logic signed [BITS+16:0] multiplied, raised;
+    logic [5:0] drop, drop_multiplied, drop_raised;  // bits that are lost
+    function automatic logic [5:0] lost(input logic signed [31:0] left);
+      return left > 32'sd14 ? 6'd1 : left < -32'sd31 ? 6'd46 : 6'(32'sd15 - left);
+    endfunction
+    always_ff @(posedge clock) begin
+      if (start) started16 <= whole + (init == INIT_BIAS ? {record_multiplier[31:16], bias} : '0);
+      if (start) drop <= lost(record_shift);
+      multiplied <= (BITS + 17)'(started16) * (BITS + 17)'($signed({1'b0, multiplier_started[15:0]}));
+      drop_multiplied <= drop;
+      raised <= multiplied + $signed((BITS + 17)'(1) << (drop_multiplied - 1'b1));
+      drop_raised <= drop_multiplied;
+      rescaled16 <= 32'(raised >>> drop_raised);
+    end
   end
   assign result = wide ? rounded : clamp(rounded, lowest, highest);
 endmodule

@@ -14,7 +14,7 @@ module dla_mac_results
     input logic reset,
     input logic closes,  // a pixel's sums are complete with this cycle
     input logic room,  // for its results
-    input logic wide,
+    input logic [1:0] size,  // of a result: its bytes as a power of 2
     input logic [31:0] group_step,
     // Of the operation's registers it needs those of the results.
     /* verilator lint_off UNUSEDSIGNAL */
@@ -66,7 +66,7 @@ module dla_mac_results
   assign output_channel = group;
   logic [31:0] acc_place, out_place;
   assign partial = (operands.acc_addr + acc_place + 4 * group) & PLACE;
-  assign result = (operands.out_addr + out_place + (wide ? 4 * group : group)) & PLACE;
+  assign result = (operands.out_addr + out_place + (group << size)) & PLACE;
   dla_walk #(.PLACE(PLACE)) partials (
       .clock, .reset, .step(leaves), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
       .row_step(operands.acc_row_stride), .column_step(operands.acc_pixel_stride), .place(acc_place)

@@ -10,13 +10,14 @@ module dla_sram #(
     parameter int unsigned PES = 64,
     parameter int unsigned MAC_LANES = 64,  // accumulators
     parameter int unsigned VECTOR_LANES = 16,
-    parameter int unsigned BEAT_BYTES = 8
+    parameter int unsigned BEAT_BYTES = 8,
+    parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1)
 ) (
     input logic clock,
     // MAC: a byte of input for each channel, of weight for each PE; addresses are the first lane's
     input logic mac_read,
     input logic [31:0] mac_input_address,
-    input logic [$clog2(INPUTS+1)-1:0] mac_input_offset[INPUTS],
+    input logic [OFFSET_BITS-1:0] mac_input_offset[INPUTS],
     output logic [7:0] mac_input[INPUTS],
     input logic [31:0] mac_weight_address,
     input logic [31:0] mac_filter_step,  // from an output lane's to the next one's
@@ -30,12 +31,12 @@ module dla_sram #(
     output logic [31:0] mac_multiplier[MAC_LANES],
     output logic [31:0] mac_shift[MAC_LANES],
     input logic [MAC_LANES-1:0] mac_write,
-    input logic mac_write_wide,  // 4 bytes rather than 1
+    input logic [1:0] mac_write_size,  // bytes of a result as a power of 2
     input logic [31:0] mac_result_address,  // as for partial sums
     input logic [31:0] mac_result[MAC_LANES],
-    // VECTOR: a word, or a byte of it, of both inputs for each lane
+    // VECTOR: an element of both inputs for each lane
     input logic vector_read,
-    input logic vector_read_wide,
+    input logic [1:0] vector_read_size,
     input logic [31:0] vector_in_address,  // of the first lane; the others follow
     output logic [31:0] vector_in[VECTOR_LANES],
     input logic [31:0] vector_in2_address,
@@ -48,7 +49,7 @@ module dla_sram #(
     output logic [31:0] vector_multiplier[VECTOR_LANES],
     output logic [31:0] vector_shift[VECTOR_LANES],
     input logic [VECTOR_LANES-1:0] vector_write,
-    input logic vector_write_wide,
+    input logic [1:0] vector_write_size,
     input logic [31:0] vector_result_address,
     input logic [31:0] vector_result[VECTOR_LANES],
     // DMA: bytes of a beat
@@ -72,6 +73,13 @@ module dla_sram #(
     };
   endfunction
 
+  // An element of so many bytes, a power of 2, number `lane` from an address on
+  function automatic logic [31:0] element_at(input logic [31:0] address, input logic [31:0] lane, input logic [1:0] size);
+    logic [31:0] word;
+    word = word_at(address + (lane << size));
+    return size == 0 ? 32'($signed(word[7:0])) : size == 1 ? 32'($signed(word[15:0])) : word;
+  endfunction
+
   // ------------------------------------------------------------------------------------------------- MAC
   for (genvar i = 0; i < INPUTS; i++) begin : input_port
     always_ff @(posedge clock) if (mac_read) mac_input[i] <= memory[PLACE_BITS'(mac_input_address+32'(mac_input_offset[i]))];
@@ -91,8 +99,8 @@ module dla_sram #(
     end
     for (genvar b = 0; b < 4; b++) begin : result
       always @(posedge clock)
-        if (mac_write[l] && (b == 0 || mac_write_wide))
-          memory[PLACE_BITS'(mac_result_address+(mac_write_wide?4*l:l)+b)] <= mac_result[l][8*b+:8];
+        if (mac_write[l] && (b < 1 << mac_write_size))
+          memory[PLACE_BITS'(mac_result_address+(l<<mac_write_size)+b)] <= mac_result[l][8*b+:8];
     end
   end
 
@@ -100,10 +108,8 @@ module dla_sram #(
   for (genvar l = 0; l < VECTOR_LANES; l++) begin : vector_port
     always_ff @(posedge clock) begin
       if (vector_read) begin
-        vector_in[l] <= vector_read_wide ? word_at(vector_in_address + 4 * l)
-            : 32'($signed(memory[PLACE_BITS'(vector_in_address+l)]));
-        vector_in2[l] <= vector_read_wide ? word_at(vector_in2_address + 4 * l)
-            : 32'($signed(memory[PLACE_BITS'(vector_in2_address+l)]));
+        vector_in[l] <= element_at(vector_in_address, l, vector_read_size);
+        vector_in2[l] <= element_at(vector_in2_address, l, vector_read_size);
       end
       if (vector_finish_read) begin
         vector_table[l] <= word_at(vector_table_address[l]);
@@ -113,8 +119,8 @@ module dla_sram #(
     end
     for (genvar b = 0; b < 4; b++) begin : result
       always @(posedge clock)
-        if (vector_write[l] && (b == 0 || vector_write_wide))
-          memory[PLACE_BITS'(vector_result_address+(vector_write_wide?4*l:l)+b)] <= vector_result[l][8*b+:8];
+        if (vector_write[l] && (b < 1 << vector_write_size))
+          memory[PLACE_BITS'(vector_result_address+(l<<vector_write_size)+b)] <= vector_result[l][8*b+:8];
     end
   end
 

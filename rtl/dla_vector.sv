@@ -13,6 +13,7 @@ module dla_vector
     parameter int unsigned FILL = 2,
     parameter int unsigned DRAIN = 8,
     parameter int unsigned COUNT_BITS = 20,  // of the elements of an average
+    parameter int unsigned INT16 = 0,  // whether it has elements of int16
     parameter logic [31:0] PLACE = 32'h000fffff,  // the bits of an address of the SRAM: no more are computed
     // The SRAM's ports, the buffer and the output stage: 0 is no limit; cycles of a result in parts of 65536.
     parameter int unsigned BANK_BYTES = 0,
@@ -27,6 +28,7 @@ module dla_vector
     input logic [7:0] opcode,
     input logic [1:0] mode,
     input logic by_channel,
+    input logic int16,
     // in_channels is a register of OP_POOL that equals out_channels; the checks have seen to it.
     /* verilator lint_off UNUSEDSIGNAL */
     input vector_operands_t operands,
@@ -38,7 +40,7 @@ module dla_vector
     output logic [31:0] crossed_bytes[4],
     input logic [7:0] granted[4],
     output logic read,
-    output logic read_wide,
+    output logic [1:0] read_size,  // of an element: its bytes as a power of 2
     output logic [31:0] in_address,
     input logic [31:0] in_data[LANES],
     output logic [31:0] in2_address,
@@ -50,7 +52,7 @@ module dla_vector
     input logic [31:0] multiplier_data[LANES],
     input logic [31:0] shift_data[LANES],
     output logic [LANES-1:0] write,
-    output logic write_wide,
+    output logic [1:0] write_size,
     output logic [31:0] result_address,  // of the first lane; the others follow
     output logic [31:0] result[LANES]
 );
@@ -87,6 +89,8 @@ module dla_vector
   assign sigmoid = opcode == OPCODE_OP_E16_SIGMOID;
   assign wide_out = opcode == OPCODE_OP_E32_SHIFT || opcode == OPCODE_OP_E32_ADD || opcode == OPCODE_OP_E16_ADD
       || opcode == OPCODE_OP_E16_MUL || sigmoid;
+  assign read_size = INT16 != 0 && int16 ? 2'd1 : wide_in ? 2'd2 : 2'd0;
+  assign write_size = INT16 != 0 && int16 ? 2'd1 : wide_out ? 2'd2 : 2'd0;
   assign kernel_height = pool ? 32'(operands.kernel.height) : 1;
   assign kernel_width = pool ? 32'(operands.kernel.width) : 1;
   assign out_height = 32'(operands.out_size.height);
@@ -115,7 +119,7 @@ module dla_vector
   assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
   assign is_last = ends_tap_column && ends_tap_row && ends_pass;
   assign ends_all = is_last && ends_channel && ends_column && ends_row;
-  assign out_address = (operands.out_addr + out_place + (wide_out ? 4 * channel : channel)) & PLACE;
+  assign out_address = (operands.out_addr + out_place + (channel << write_size)) & PLACE;
 
   always_comb begin
     address_s.valid = steps;
@@ -127,8 +131,8 @@ module dla_vector
     address_s.pass_last = ends_channel;
     address_s.meets = meets;
     address_s.channel = channel;
-    address_s.in = (in_place + (wide_in ? 4 * channel : channel)) & PLACE;
-    address_s.in2 = (operands.in2_addr + in2_place + (wide_in ? 4 * channel : channel)) & PLACE;
+    address_s.in = (in_place + (channel << read_size)) & PLACE;
+    address_s.in2 = (operands.in2_addr + in2_place + (channel << read_size)) & PLACE;
     address_s.result = out_address;
   end
 
@@ -207,7 +211,6 @@ module dla_vector
 
   // -------------------------------------------------------------------------------------------------------- read
   assign read = read_s.valid;
-  assign read_wide = wide_in;
   assign in_address = read_s.in;
   assign in2_address = read_s.in2;
 
@@ -219,7 +222,6 @@ module dla_vector
 
   assign finish_read = compute_s.valid && (compute_s.last || softmax);
   assign record_address = (operands.param_addr + RECORD_BYTES * compute_s.channel) & PLACE;
-  assign write_wide = wide_out;
   logic signed [31:0] greatest, reciprocal;
   logic [4:0] reciprocal_right;
   logic [LANES-1:0] used;
@@ -245,8 +247,10 @@ module dla_vector
     assign table_address[l] = PLACE & (operands.lut_addr + (softmax ? (greatest - 32'($signed(element[l]))) << 2
         : sigmoid ? 32'(element[l]) << 2 : 32'($signed(element[l])) + 128));
     dla_vector_lane #(
-        .COUNT_BITS(COUNT_BITS)
+        .COUNT_BITS(COUNT_BITS),
+        .ELEMENT_BITS(INT16 != 0 ? 16 : 8)
     ) arithmetic (
+        .int16,
         .clock,
         .compute(compute_s.valid),
         .opcode,
@@ -335,23 +339,23 @@ module dla_vector
         .clock,
         .reset(reset || done),
         .valid,
-        .uses(operand_uses(64'({by_channel, 1'b0, mode, opcode}))),
+        .uses(operand_uses(64'({int16, by_channel, 1'b0, mode, opcode}))),
         .operands,
         .window,
         .walk,
-        .wide_in,
+        .size(read_size),
         .step_row(row),
         .step_column(column),
         .step_tap_row(tap_row),
         .step_in_row(in_row),
         .step_in_column(in_column),
-        .step_bytes(wide_in ? 4 * (channel + results) : channel + results),
+        .step_bytes((channel + results) << read_size),
         .step_meets(!pool || meets),
         .put('{
             valid: steps && is_last,
             ends: ends_all,
             address: out_address,
-            bytes: wide_out ? 4 * results : results
+            bytes: results << write_size
         }),
         .ready(ports_ready),
         .room,

@@ -6,9 +6,13 @@ module dla_vector_lane
   import dla_isa::*;
   import dla_fixed_point::*;
 #(
-    parameter int unsigned COUNT_BITS = 20  // of the elements of an average
+    parameter int unsigned COUNT_BITS = 20,  // of the elements of an average
+    parameter int unsigned ELEMENT_BITS = 8  // of the widest with a scale
 ) (
     input logic clock,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic int16,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic compute,
     input logic [7:0] opcode,
     input logic [1:0] mode,
@@ -35,16 +39,16 @@ module dla_vector_lane
   localparam logic [23:0] LAST_ENTRY = 24'd255;  // of a table
 
   // ------------------------------------------------------------------- enter: to the scale of a sum, or otherwise
-  logic signed [8:0] centred, centred2;  // of bytes
-  logic signed [9:0] wide_centred, magnitude;
+  logic signed [ELEMENT_BITS:0] centred, centred2;
+  logic signed [ELEMENT_BITS+1:0] wide_centred, magnitude;
   logic signed [31:0] aligned, aligned2, entered, plain, present;
   logic is_sum16, is_sigmoid, is_tanh, is_less, divides;
   assign is_sum16 = opcode == OPCODE_OP_E16_ADD;
   assign is_sigmoid = opcode == OPCODE_OP_E16_SIGMOID;
   assign is_tanh = mode[0] == SIGMOID_TANH;
-  assign centred = 9'($signed(in[7:0])) - 9'($signed(operands.in_zp[7:0]));
-  assign centred2 = 9'($signed(in2[7:0])) - 9'($signed(operands.in2_zp[7:0]));
-  assign wide_centred = 10'(centred);
+  assign centred = (ELEMENT_BITS + 1)'($signed(in[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in_zp[7:0]));
+  assign centred2 = (ELEMENT_BITS + 1)'($signed(in2[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in2_zp[7:0]));
+  assign wide_centred = (ELEMENT_BITS + 2)'(centred);
   assign magnitude = centred < 0 ? -wide_centred : wide_centred;
   assign is_less = $signed(in[7:0]) < $signed(in2[7:0]);
   assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
@@ -113,7 +117,7 @@ module dla_vector_lane
   assign entry = is_tanh ? present[31:8] : {1'b0, present[31:9]};
   assign element = !is_sigmoid ? present[7:0] : entry > LAST_ENTRY ? LAST_ENTRY[7:0] : entry[7:0];
   always_comb begin
-    pooled = first ? (mode == POOL_MAX ? -128 : 0) : value;
+    pooled = first ? (mode == POOL_MAX ? -(32'sd1 <<< (ELEMENT_BITS - 1)) : 0) : value;
     if (meets) pooled = mode == POOL_MAX ? larger(pooled, present) : pooled + present;
   end
 
@@ -161,7 +165,8 @@ module dla_vector_lane
       .result(rescaled)
   );
   dla_divider #(
-      .COUNT_BITS(COUNT_BITS)
+      .COUNT_BITS(COUNT_BITS),
+      .QUOTIENT_BITS(ELEMENT_BITS)
   ) divide (
       .clock,
       .total(value),
@@ -172,11 +177,13 @@ module dla_vector_lane
 
   // What needs neither waits beside them.
   logic signed [31:0] kept[RESCALE], unclamped, lowest, highest;
-  logic skips, is_free;
+  logic skips, is_free, has_int16;
+  assign has_int16 = ELEMENT_BITS > 8 && int16;
   assign skips = opcode == OPCODE_OP_POOL && mode == POOL_MAX;
   assign lowest = is_share ? -32'sd128
+      : has_int16 ? operands.act_min << 8
       : opcode == OPCODE_OP_ACT_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
-  assign highest = is_share ? 32'sd127 : operands.act_max;
+  assign highest = is_share ? 32'sd127 : has_int16 ? $signed({operands.act_max[23:0], 8'hff}) : operands.act_max;
   always_comb begin
     case (opcode)
       OPCODE_OP_FILL, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_ACT_LUT,

@@ -20,7 +20,7 @@ module dla_vector_traffic
     /* verilator lint_on UNUSEDSIGNAL */
     input window_t window,
     input walk_t walk,
-    input logic wide_in,
+    input logic [1:0] size,  // of an element: its bytes as a power of 2
     // The lanes' next step
     input logic [31:0] step_row,
     input logic [31:0] step_column,
@@ -45,8 +45,8 @@ module dla_vector_traffic
   assign has_parameters = uses.lut.present || uses.param.present;
   assign may_read = valid && (parameters_ready || !has_parameters);
   assign parameter_bytes = !uses.lut.present ? RECORD_BYTES * operands.out_channels
-      : uses.lut.wide ? EXPONENTIALS_BYTES : TABLE_BYTES;
-  assign pixel_bytes = wide_in ? 4 * operands.out_channels : operands.out_channels;
+      : uses.lut.size != 0 ? EXPONENTIALS_BYTES : TABLE_BYTES;
+  assign pixel_bytes = operands.out_channels << size;
 
   /* verilator lint_off PINCONNECTEMPTY */  // there is one group of channels
   dla_raster #(

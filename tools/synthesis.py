@@ -75,17 +75,17 @@ _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES"
 UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
 BLOCKS = {
     "pe": RtlBlock("dla_mac_pe"),
-    "mac_lane": RtlBlock("dla_mac_lane"),
-    "mac_result": RtlBlock("dla_mac_result"),
+    "mac_lane": RtlBlock("dla_mac_lane", [{}, {"BITS": 48}]),
+    "mac_result": RtlBlock("dla_mac_result", [{}, {"BITS": 48}]),
     "accumulators": RtlBlock(
         "dla_accumulators",
         [{"PLACES": 8, "PLACE_BITS": 3}, {"PLACES": 64, "PLACE_BITS": 6}],
         fixed={"LANES": 1},
     ),
-    "vector_lane": RtlBlock("dla_vector_lane"),
+    "vector_lane": RtlBlock("dla_vector_lane", [{}, {"ELEMENT_BITS": 16}]),
     "requantizer": RtlBlock("requantizer"),
     "square": RtlBlock("dla_square"),
-    "divider": RtlBlock("dla_divider"),
+    "divider": RtlBlock("dla_divider", [{}, {"QUOTIENT_BITS": 16}]),
     "queue": RtlBlock(
         "dla_queue", [{"WIDTH": bits, "DEPTH": depth} for bits, depth in ((64, 1), (64, 2), (64, 4), (32, 8))]
     ),
@@ -96,12 +96,14 @@ BLOCKS = {
     "host": RtlBlock("dla_host"),
     "issue": RtlBlock("dla_issue", apart=("dla_checks",)),
     "vector": RtlBlock(
-        "dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax", "dla_vector_traffic"),
+        "dla_vector", [*_several("LANES", 1, 4), {"LANES": 4, "INT16": 1}],
+        ("dla_vector_lane", "dla_softmax", "dla_vector_traffic"),
         fixed=_PORTS | {"REQUANTIZATION_CYCLES": 16384, "DIVISION_CYCLES": 65536},
     ),
     "softmax": RtlBlock("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": RtlBlock(
-        "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)),
+        "dla_mac",
+        [*_arrays((1, 1), (1, 4), (4, 1), (4, 4)), *(one | {"INT16": 1} for one in _arrays((4, 4)))],
         ("dla_mac_lane", "dla_mac_result", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic",
          "dla_accumulators"),
         fixed=_PORTS | {"RESULT_CYCLES": 16384},

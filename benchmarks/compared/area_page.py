@@ -18,6 +18,7 @@ MACHINES = {
     "4x4": _GRID.replace(parallel="4x4"),
     "8x8": _GRID,
     "64 O": DlaConfig(),
+    "64 O, `int16` 1": DlaConfig(int16=1),
     "64 I": DlaConfig(parallel="input"),
     "16x16": _GRID.replace(parallel="16x16"),
     "256 O": DlaConfig(pes=256),

@@ -19,7 +19,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Shape, Value
 from dlasim.compiler_shim.calls.views import View, dense, sliced
 from dlasim.compiler_shim.forms.products import pick_channels
 from dlasim.compiler_shim.forms.rules import MAX_PARTS, Candidate
-from dlasim.isa.instructions import PoolMode
+from dlasim.isa.instructions import INT16_BYTES, Elements, PoolMode
 from dlasim.isa.registers import MAX_EXTENT
 
 _MAX_PICKED = (
@@ -67,9 +67,10 @@ def pad(candidate: Candidate) -> list[DlaNode] | None:
     if not slabs or nodes is None:
         return nodes
     most = max(prod(size) for _, size in slabs)
-    filling = np.full(most, candidate.attributes.value, np.int8)
+    dtype = candidate.inputs[0].dtype
+    filling = np.full(most, candidate.attributes.value, dtype)
     name = f"{candidate.outputs[0].name}/padding"
-    surrounds = Value(name, (most,), "int8", data=filling)
+    surrounds = Value(name, (most,), dtype, data=filling)
     filled = replace(candidate, inputs=(surrounds,), input_numbers=(candidate.add(surrounds),))
     for begin, size in slabs:
         found = copy_into(filled, 0, dense(size), sliced(whole, begin, size, ones))
@@ -122,7 +123,13 @@ def _gathered(candidate: Candidate, indices: NDArray[np.int64], first: int, end:
     whole = candidate.inputs[0].shape
     outer, size, inner = prod(whole[:first]), prod(whole[first:end]), prod(whole[end:])
     runs = _runs(indices)
-    if inner == 1 and size <= _MAX_PICKED and any(step > 1 or count == 1 for _, count, step in runs):
+    is_int8 = candidate.inputs[0].dtype == "int8"
+    if (
+        is_int8
+        and inner == 1
+        and size <= _MAX_PICKED
+        and any(step > 1 or count == 1 for _, count, step in runs)
+    ):
         return [pick_channels(candidate, indices, size)]
     nodes: list[DlaNode] = []
     place = 0
@@ -183,9 +190,12 @@ def _node(candidate: Candidate, position: int, shape: Shape, source: View, targe
     number = candidate.input_numbers[position]
     read = candidate.add(replace(value, shape=shape, data=None, alias=number, view=source))
     written = candidate.add(replace(output, shape=shape, alias=candidate.output_number, view=target))
+    size, fields = 1, {"mode": int(PoolMode.MAX)}
+    if value.dtype == "int16":
+        size, fields["elements"] = INT16_BYTES, Elements.INT16
     return DlaNode(
-        "OP_POOL", candidate.layer, (read,), written, shape, shape, is_copy=True,
-        fields={"mode": PoolMode.MAX}, registers={"ACT_MIN": -128, "ACT_MAX": 127},
+        "OP_POOL", candidate.layer, (read,), written, shape, shape, is_copy=True, fields=fields,
+        registers={"ACT_MIN": -128, "ACT_MAX": 127}, in_element_bytes=size, out_element_bytes=size,
     )  # fmt: skip
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from math import prod
+
+import numpy as np
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, alias_chain, whole_view, with_layouts
 from dlasim.compiler_shim.calls.views import Layout, dense_layout, is_whole
@@ -71,8 +74,17 @@ class _CopyElimination:
         root = self._root(value)
         if root in self._fixed or self._values[root].data is not None:
             return False
-        view = whole_view(self._values, value)
-        return view is not None and is_whole(view, self._values[root].size_bytes)
+        view, whole = whole_view(self._values, value), self._values[root]
+        if not all(self._touches_elements(number, root) for number in self._touching[root]):
+            return False
+        return view is not None and is_whole(view, prod(whole.shape))
+
+    def _touches_elements(self, number: int, root: int) -> bool:
+        """Whether a node takes a tensor's elements as what they are; some take the bytes of wider ones."""
+        node, size = self._nodes[number], np.dtype(self._values[root].dtype).itemsize
+        assert isinstance(node, DlaNode)
+        written = self._root(node.output) != root or node.out_element_bytes == size
+        return written and (self._root(node.output) == root or node.in_element_bytes == size)
 
     def _coalesce(self, step: int, value: int, host: int) -> bool:
         """Let a tensor be the part that `host` is, without the copy; False if some node has no view of it, or

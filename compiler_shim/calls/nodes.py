@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.calls.views import Layout, View, composed, dense, image_layout
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
-from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.isa.instructions import BY_MNEMONIC, INT32_BYTES, Elements
 from dlasim.isa.program import HostCall
 
 Shape = tuple[int, int, int]  # height, width, channels
@@ -77,7 +77,12 @@ class DlaNode:
     @property
     def is_observed(self) -> bool:
         """Whether a verification looks at what it writes."""
-        return self.out_element_bytes == 1 or self.is_tensor
+        return self.out_element_bytes < INT32_BYTES or self.is_tensor
+
+    @property
+    def is_int16(self) -> bool:
+        """Whether it takes a machine that has elements of int16."""
+        return self.fields.get("elements") == Elements.INT16
 
     @property
     def multiplier(self) -> int:

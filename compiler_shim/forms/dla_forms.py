@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from dlasim.compiler_shim.calls import copies
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value, with_layouts
-from dlasim.compiler_shim.forms import products, reductions, rules, translate, wide_arithmetic
+from dlasim.compiler_shim.forms import int16_forms, products, reductions, rules, translate, wide_arithmetic
 from dlasim.compiler_shim.forms.arg_max import arg_max
 from dlasim.compiler_shim.forms.bilinear import resize_bilinear
 from dlasim.compiler_shim.forms.choice import select
@@ -37,6 +37,9 @@ class DlaForm:
 
 _WINDOWS = (rules.rule_extents, rules.rule_window_overlaps_input)
 _TWO_INPUTS = (rules.rule_batch, rules.rule_broadcast)
+_PRODUCTS16 = (
+    rules.rule_batch, rules.rule_constant_weights, int16_forms.rule_sums, int16_forms.rule_limits,
+)  # fmt: skip
 _COPIES = ("OP_POOL",)
 _GATHERS = ("OP_POOL", "OP_MAT_MUL")
 
@@ -151,6 +154,37 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         translate.transpose_convolution,
         (rules.rule_batch, rules.rule_constant_weights, rules.rule_extents),
     ),
+    "CONV_2D_16": DlaForm(
+        LayerKind.CONV,
+        ("OP_CONV", "OP_DEPTH_CONV"),
+        int16_forms.convolution,
+        (*_PRODUCTS16, rules.rule_groups, *_WINDOWS),
+    ),
+    "TRANSPOSE_CONV_16": DlaForm(
+        LayerKind.CONV,
+        ("OP_CONV",),
+        int16_forms.transpose_convolution,
+        (*_PRODUCTS16, rules.rule_extents),
+    ),
+    "FULLY_CONNECTED_16": DlaForm(
+        LayerKind.FC, ("OP_MAT_MUL",), int16_forms.fully_connected, _PRODUCTS16[1:]
+    ),
+    "ARITHMETIC_16": DlaForm(
+        LayerKind.ELTWISE,
+        ("OP_E_ADD", "OP_E_SUB", "OP_E_MUL", "OP_E_SQDIFF"),
+        int16_forms.arithmetic,
+        (*_TWO_INPUTS, int16_forms.rule_arithmetic, int16_forms.rule_limits),
+        2,
+    ),
+    "POOL_16": DlaForm(
+        LayerKind.POOL,
+        ("OP_POOL",),
+        int16_forms.pool,
+        (rules.rule_batch, *_WINDOWS, int16_forms.rule_limits),
+    ),
+    "MEAN_16": DlaForm(LayerKind.POOL, ("OP_POOL",), int16_forms.mean, (rules.rule_reduced_extents,)),
+    "LEAKY_16": DlaForm(LayerKind.ACT, ("OP_ACT_LRELU",), int16_forms.leaky, (int16_forms.rule_limits,)),
+    "SIGMOID_16": DlaForm(LayerKind.ACT, ("OP_E16_SIGMOID",), int16_forms.sigmoid),
     "STRIDED_COPY": DlaForm(LayerKind.OTHER, _COPIES, copies.strided_copy),
     "GATHER": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather, (rules.rule_constant_indices,)),
     "GATHER_ND": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather_nd, (rules.rule_constant_indices,)),

@@ -29,7 +29,7 @@ def mean(candidate: Candidate) -> list[DlaNode] | None:
         return None
     candidate, nodes = together
     at, (outer, reduced, channels) = candidate.attributes, reduced_extents(candidate)
-    if channels == 1 < reduced:
+    if channels == 1 < reduced and candidate.inputs[0].dtype == "int8":
         return [*nodes, mean_by_product(candidate, outer, reduced)]
     registers = {
         "IN_ZP": at.input_zero_point, "OUT_ZP": at.output_zero_point, "OUT_MULT": at.output_multiplier,

@@ -26,8 +26,8 @@ def storing_sums(node: DlaNode, sums: int) -> DlaNode:
 
 
 def requantizes(node: DlaNode) -> bool:
-    """Whether it scales its sums by records."""
-    return node.records is not None and node.fields.get("out") != Out.INT32
+    """Whether it scales its sums by records, and could leave that to another; sums of int16 have no room."""
+    return node.records is not None and node.fields.get("out") != Out.INT32 and not node.is_int16
 
 
 def requantized_on_dla(node: DlaNode, sums: int, layer: int) -> DlaNode:

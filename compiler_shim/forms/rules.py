@@ -49,7 +49,11 @@ class Candidate:
 
 
 _INT32_RESULTS = ("MATRIX_SUMS", "ARG_MAX")
+_MOVED = ("int8", "int16")
 _OTHER_TYPES = {
+    **dict.fromkeys(
+        ("STRIDED_COPY", "CONCATENATION", "PAD", "RESIZE_NEAREST", "GATHER", "GATHER_ND"), _MOVED
+    ),
     "LUT": ("int8", "uint8"),
     "LSTM_CELL": ("int8", "int32"),
     "RESCALE": ("int8", "int16", "int32"),
@@ -71,9 +75,11 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8; those of a lookup table may be uint8, those of SELECT bool. Sums and cells
-    of an LSTM and the results of ARG_MAX are int32, the state of SVDF is int16."""
-    taken = _OTHER_TYPES.get(candidate.name, ("int8",))
+    """Inputs and outputs are int8, or int16 on a machine that has it; those of a lookup table may be uint8,
+    those of SELECT bool. Sums and cells of an LSTM and the results of ARG_MAX are int32, the state of SVDF is
+    int16."""
+    own = "int16" if candidate.name.endswith("_16") else "int8"
+    taken = _OTHER_TYPES.get(candidate.name, (own,))
     for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:
         if value.dtype not in taken:
             return f"{value.dtype}: runs on the CPU"

@@ -123,7 +123,7 @@ def fully_connected(candidate: Candidate) -> list[DlaNode]:
     """FULLY_CONNECTED."""
     at, inputs = candidate.attributes, candidate.input_numbers
     channels, depth = candidate.inputs[1].shape
-    rows = candidate.inputs[0].size_bytes // depth
+    rows = prod(candidate.inputs[0].shape) // depth
     return [DlaNode(
         "OP_MAT_MUL", candidate.layer, inputs[:1], candidate.output_number,
         (rows, 1, depth), (rows, 1, channels),

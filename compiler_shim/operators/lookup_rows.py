@@ -53,7 +53,7 @@ ROWS = (
         elementwise.same_shape,
         lookup.or_int16(lookup.leaky_relu, int16.leaky_relu),
         ("LUT", "LEAKY_16"),
-        dla=("OP_ACT_LUT",),
+        dla=("OP_ACT_LUT", "OP_ACT_LRELU"),
         options=Options("LeakyReluOptions", (SchemaField("alpha", "float32", 0.0),)),
         version=2,
     ),
@@ -72,7 +72,7 @@ ROWS = (
         elementwise.same_shape,
         lookup.or_float(lookup.or_int16(lookup.logistic, int16.sigmoid)),
         ("LUT", "SIGMOID_16", "UNARY"),
-        dla=("OP_ACT_LUT",),
+        dla=("OP_ACT_LUT", "OP_E16_SIGMOID"),
         version=2,
     ),
     OperatorDefinition(
@@ -81,7 +81,7 @@ ROWS = (
         elementwise.same_shape,
         lookup.or_int16(lookup.relu, int16.relu),
         ("LUT", "LEAKY_16"),
-        dla=("OP_ACT_LUT",),
+        dla=("OP_ACT_LUT", "OP_ACT_LRELU"),
         version=2,
     ),
     OperatorDefinition(
@@ -90,7 +90,7 @@ ROWS = (
         elementwise.same_shape,
         lookup.or_int16(lookup.limited_relu, int16.relu),
         ("LUT", "LEAKY_16"),
-        dla=("OP_ACT_LUT",),
+        dla=("OP_ACT_LUT", "OP_ACT_LRELU"),
         version=2,
     ),
     OperatorDefinition(
@@ -99,7 +99,7 @@ ROWS = (
         elementwise.same_shape,
         lookup.or_int16(lookup.limited_relu, int16.relu),
         ("LUT", "LEAKY_16"),
-        dla=("OP_ACT_LUT",),
+        dla=("OP_ACT_LUT", "OP_ACT_LRELU"),
     ),
     OperatorDefinition(
         OWN_TABLE,
@@ -115,7 +115,7 @@ ROWS = (
         elementwise.same_shape,
         lookup.or_int16(lookup.tanh, int16.sigmoid),
         ("LUT", "SIGMOID_16"),
-        dla=("OP_ACT_LUT",),
+        dla=("OP_ACT_LUT", "OP_E16_SIGMOID"),
         version=2,
     ),
 )

@@ -66,7 +66,7 @@ ROWS = (
         convolution.convolution_shape,
         convolution.convolution,
         ("CONV_2D", "CONV_2D_16"),
-        dla=("OP_CONV", "OP_CONV_RELU"),
+        dla=("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV"),
         options=Options("Conv2DOptions", (_PADDING, *_STRIDES, ACTIVATION, *_DILATIONS, _BIAS_TYPE)),
         version=3,
         traits=Trait.CONVOLVES,
@@ -87,7 +87,7 @@ ROWS = (
         convolution.depthwise_shape,
         convolution.depthwise,
         ("DEPTHWISE_CONV_2D", "CONV_2D_16"),
-        dla=("OP_DEPTH_CONV",),
+        dla=("OP_DEPTH_CONV", "OP_CONV"),
         options=Options(
             "DepthwiseConv2DOptions",
             (_PADDING, *_STRIDES, positive("depth_multiplier"), ACTIVATION, *_DILATIONS),

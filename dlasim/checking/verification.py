@@ -124,7 +124,7 @@ class Shadow:
     def _add(self, values: Sequence[Value], output: int, node: DlaNode) -> None:
         """A value that a node writes, and those of which it is a part."""
         chain = alias_chain(values, output)
-        size, dtype = values[chain[-1]].size_bytes, np.int8 if node.out_element_bytes == 1 else np.int32
+        size, dtype = values[chain[-1]].size_bytes, np.dtype(f"i{node.out_element_bytes}")
         size //= node.out_element_bytes  # of int16 tensors, nodes write the bytes
         whole = self._roots.setdefault(chain[-1], (np.zeros(size, dtype), np.zeros(size, bool)))
         layout = node.layout(len(node.inputs)) or dense_layout(node.out_shape)

@@ -29,9 +29,10 @@ enum dla_fault {
     /* the program was lowered for another configuration (REQUIRE_CONFIG) */
     DLA_FAULT_CONFIG_MISMATCH = 5,
     /* the operands do not fit together: ACT_MIN above ACT_MAX, channels that do not divide, a pooling window
-       without a pixel, or more than 2^48 steps */
+       without a pixel, int16 where machine or fields do not allow it, or more than 2^48 steps */
     DLA_FAULT_BAD_OPERANDS = 6,
-    /* an int32 operand or a record whose address or stride is not a multiple of 4 */
+    /* an int32 operand or a record whose address or stride is not a multiple of 4, or an int16 one whose is
+       not a multiple of 2 */
     DLA_FAULT_MISALIGNED = 7,
     DLA_FAULT_SRAM_RANGE = 8, /* an operand reaches beyond the SRAM */
     /* an operand that is written, or is the input of a window, overlaps itself; or OUT overlaps what its
@@ -181,10 +182,15 @@ static inline uint64_t dla_encode_op_e16_mul(void)
 #define DLA_OP_E16_SIGMOID_MODE_MASK UINT64_C(0x300)
 #define DLA_OP_E16_SIGMOID_MODE_LOGISTIC 0u
 #define DLA_OP_E16_SIGMOID_MODE_TANH 1u
-static inline uint64_t dla_encode_op_e16_sigmoid(uint32_t mode)
+#define DLA_OP_E16_SIGMOID_ELEMENTS_SHIFT 12
+#define DLA_OP_E16_SIGMOID_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_E16_SIGMOID_ELEMENTS_INT32 0u
+#define DLA_OP_E16_SIGMOID_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_e16_sigmoid(uint32_t mode, uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_E16_SIGMOID;
     word |= (uint64_t)mode << DLA_OP_E16_SIGMOID_MODE_SHIFT & DLA_OP_E16_SIGMOID_MODE_MASK;
+    word |= (uint64_t)elements << DLA_OP_E16_SIGMOID_ELEMENTS_SHIFT & DLA_OP_E16_SIGMOID_ELEMENTS_MASK;
     return word;
 }
 
@@ -206,12 +212,17 @@ static inline uint64_t dla_encode_op_e16_sigmoid(uint32_t mode)
 #define DLA_OP_CONV_QUANT_MASK UINT64_C(0x800)
 #define DLA_OP_CONV_QUANT_TENSOR 0u
 #define DLA_OP_CONV_QUANT_CHANNEL 1u
-static inline uint64_t dla_encode_op_conv(uint32_t init, uint32_t out, uint32_t quant)
+#define DLA_OP_CONV_ELEMENTS_SHIFT 12
+#define DLA_OP_CONV_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_CONV_ELEMENTS_INT8 0u
+#define DLA_OP_CONV_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_conv(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_CONV;
     word |= (uint64_t)init << DLA_OP_CONV_INIT_SHIFT & DLA_OP_CONV_INIT_MASK;
     word |= (uint64_t)out << DLA_OP_CONV_OUT_SHIFT & DLA_OP_CONV_OUT_MASK;
     word |= (uint64_t)quant << DLA_OP_CONV_QUANT_SHIFT & DLA_OP_CONV_QUANT_MASK;
+    word |= (uint64_t)elements << DLA_OP_CONV_ELEMENTS_SHIFT & DLA_OP_CONV_ELEMENTS_MASK;
     return word;
 }
 
@@ -255,12 +266,17 @@ static inline uint64_t dla_encode_op_conv_relu(uint32_t init, uint32_t quant)
 #define DLA_OP_DEPTH_CONV_QUANT_MASK UINT64_C(0x800)
 #define DLA_OP_DEPTH_CONV_QUANT_TENSOR 0u
 #define DLA_OP_DEPTH_CONV_QUANT_CHANNEL 1u
-static inline uint64_t dla_encode_op_depth_conv(uint32_t init, uint32_t out, uint32_t quant)
+#define DLA_OP_DEPTH_CONV_ELEMENTS_SHIFT 12
+#define DLA_OP_DEPTH_CONV_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_DEPTH_CONV_ELEMENTS_INT8 0u
+#define DLA_OP_DEPTH_CONV_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_depth_conv(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_DEPTH_CONV;
     word |= (uint64_t)init << DLA_OP_DEPTH_CONV_INIT_SHIFT & DLA_OP_DEPTH_CONV_INIT_MASK;
     word |= (uint64_t)out << DLA_OP_DEPTH_CONV_OUT_SHIFT & DLA_OP_DEPTH_CONV_OUT_MASK;
     word |= (uint64_t)quant << DLA_OP_DEPTH_CONV_QUANT_SHIFT & DLA_OP_DEPTH_CONV_QUANT_MASK;
+    word |= (uint64_t)elements << DLA_OP_DEPTH_CONV_ELEMENTS_SHIFT & DLA_OP_DEPTH_CONV_ELEMENTS_MASK;
     return word;
 }
 
@@ -281,12 +297,17 @@ static inline uint64_t dla_encode_op_depth_conv(uint32_t init, uint32_t out, uin
 #define DLA_OP_MAT_MUL_QUANT_MASK UINT64_C(0x800)
 #define DLA_OP_MAT_MUL_QUANT_TENSOR 0u
 #define DLA_OP_MAT_MUL_QUANT_CHANNEL 1u
-static inline uint64_t dla_encode_op_mat_mul(uint32_t init, uint32_t out, uint32_t quant)
+#define DLA_OP_MAT_MUL_ELEMENTS_SHIFT 12
+#define DLA_OP_MAT_MUL_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_MAT_MUL_ELEMENTS_INT8 0u
+#define DLA_OP_MAT_MUL_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_mat_mul(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_MAT_MUL;
     word |= (uint64_t)init << DLA_OP_MAT_MUL_INIT_SHIFT & DLA_OP_MAT_MUL_INIT_MASK;
     word |= (uint64_t)out << DLA_OP_MAT_MUL_OUT_SHIFT & DLA_OP_MAT_MUL_OUT_MASK;
     word |= (uint64_t)quant << DLA_OP_MAT_MUL_QUANT_SHIFT & DLA_OP_MAT_MUL_QUANT_MASK;
+    word |= (uint64_t)elements << DLA_OP_MAT_MUL_ELEMENTS_SHIFT & DLA_OP_MAT_MUL_ELEMENTS_MASK;
     return word;
 }
 
@@ -338,10 +359,15 @@ static inline uint64_t dla_encode_op_e32_add(void)
 #define DLA_OP_POOL_MODE_AVERAGE 1u
 #define DLA_OP_POOL_MODE_MEAN 2u
 #define DLA_OP_POOL_MODE_AVERAGE_UP 3u
-static inline uint64_t dla_encode_op_pool(uint32_t mode)
+#define DLA_OP_POOL_ELEMENTS_SHIFT 12
+#define DLA_OP_POOL_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_POOL_ELEMENTS_INT8 0u
+#define DLA_OP_POOL_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_pool(uint32_t mode, uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_POOL;
     word |= (uint64_t)mode << DLA_OP_POOL_MODE_SHIFT & DLA_OP_POOL_MODE_MASK;
+    word |= (uint64_t)elements << DLA_OP_POOL_ELEMENTS_SHIFT & DLA_OP_POOL_ELEMENTS_MASK;
     return word;
 }
 
@@ -357,9 +383,14 @@ static inline uint64_t dla_encode_op_act_relu(void)
 /* OP_ACT_LRELU, unit VECTOR: leaky ReLU.
    Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, OUT_ADDR, OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, OUT_SIZE,
    OUT_CHANNELS, IN_ZP, OUT_ZP, ACT_MIN, ACT_MAX, IN_MULT, IN_SHIFT, OUT_MULT, OUT_SHIFT. */
-static inline uint64_t dla_encode_op_act_lrelu(void)
+#define DLA_OP_ACT_LRELU_ELEMENTS_SHIFT 12
+#define DLA_OP_ACT_LRELU_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_ACT_LRELU_ELEMENTS_INT8 0u
+#define DLA_OP_ACT_LRELU_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_act_lrelu(uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_ACT_LRELU;
+    word |= (uint64_t)elements << DLA_OP_ACT_LRELU_ELEMENTS_SHIFT & DLA_OP_ACT_LRELU_ELEMENTS_MASK;
     return word;
 }
 
@@ -376,9 +407,14 @@ static inline uint64_t dla_encode_op_act_lut(void)
    Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, IN2_ADDR, IN2_PIXEL_STRIDE, IN2_ROW_STRIDE, OUT_ADDR,
    OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, OUT_SIZE, OUT_CHANNELS, IN_ZP, IN2_ZP, OUT_ZP, ACT_MIN, ACT_MAX,
    IN_MULT, IN_SHIFT, IN2_MULT, IN2_SHIFT, OUT_MULT, OUT_SHIFT, LEFT_SHIFT. */
-static inline uint64_t dla_encode_op_e_add(void)
+#define DLA_OP_E_ADD_ELEMENTS_SHIFT 12
+#define DLA_OP_E_ADD_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_E_ADD_ELEMENTS_INT8 0u
+#define DLA_OP_E_ADD_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_e_add(uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_E_ADD;
+    word |= (uint64_t)elements << DLA_OP_E_ADD_ELEMENTS_SHIFT & DLA_OP_E_ADD_ELEMENTS_MASK;
     return word;
 }
 
@@ -386,9 +422,14 @@ static inline uint64_t dla_encode_op_e_add(void)
    Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, IN2_ADDR, IN2_PIXEL_STRIDE, IN2_ROW_STRIDE, OUT_ADDR,
    OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, OUT_SIZE, OUT_CHANNELS, IN_ZP, IN2_ZP, OUT_ZP, ACT_MIN, ACT_MAX,
    IN_MULT, IN_SHIFT, IN2_MULT, IN2_SHIFT, OUT_MULT, OUT_SHIFT, LEFT_SHIFT. */
-static inline uint64_t dla_encode_op_e_sub(void)
+#define DLA_OP_E_SUB_ELEMENTS_SHIFT 12
+#define DLA_OP_E_SUB_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_E_SUB_ELEMENTS_INT8 0u
+#define DLA_OP_E_SUB_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_e_sub(uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_E_SUB;
+    word |= (uint64_t)elements << DLA_OP_E_SUB_ELEMENTS_SHIFT & DLA_OP_E_SUB_ELEMENTS_MASK;
     return word;
 }
 
@@ -396,9 +437,14 @@ static inline uint64_t dla_encode_op_e_sub(void)
    Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, IN2_ADDR, IN2_PIXEL_STRIDE, IN2_ROW_STRIDE, OUT_ADDR,
    OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, OUT_SIZE, OUT_CHANNELS, IN_ZP, IN2_ZP, OUT_ZP, ACT_MIN, ACT_MAX,
    OUT_MULT, OUT_SHIFT. */
-static inline uint64_t dla_encode_op_e_mul(void)
+#define DLA_OP_E_MUL_ELEMENTS_SHIFT 12
+#define DLA_OP_E_MUL_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_E_MUL_ELEMENTS_INT8 0u
+#define DLA_OP_E_MUL_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_e_mul(uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_E_MUL;
+    word |= (uint64_t)elements << DLA_OP_E_MUL_ELEMENTS_SHIFT & DLA_OP_E_MUL_ELEMENTS_MASK;
     return word;
 }
 
@@ -442,9 +488,14 @@ static inline uint64_t dla_encode_op_softmax(void)
    Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, IN2_ADDR, IN2_PIXEL_STRIDE, IN2_ROW_STRIDE, OUT_ADDR,
    OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, OUT_SIZE, OUT_CHANNELS, IN_ZP, IN2_ZP, OUT_ZP, ACT_MIN, ACT_MAX,
    IN_MULT, IN_SHIFT, IN2_MULT, IN2_SHIFT, OUT_MULT, OUT_SHIFT, LEFT_SHIFT. */
-static inline uint64_t dla_encode_op_e_sqdiff(void)
+#define DLA_OP_E_SQDIFF_ELEMENTS_SHIFT 12
+#define DLA_OP_E_SQDIFF_ELEMENTS_MASK UINT64_C(0x1000)
+#define DLA_OP_E_SQDIFF_ELEMENTS_INT8 0u
+#define DLA_OP_E_SQDIFF_ELEMENTS_INT16 1u
+static inline uint64_t dla_encode_op_e_sqdiff(uint32_t elements)
 {
     uint64_t word = DLA_OPCODE_OP_E_SQDIFF;
+    word |= (uint64_t)elements << DLA_OP_E_SQDIFF_ELEMENTS_SHIFT & DLA_OP_E_SQDIFF_ELEMENTS_MASK;
     return word;
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlasim.isa.bits import Field
-from dlasim.isa.instructions import INT32_BYTES, OPCODE, WORD_BITS, Extent, Instruction, Operand, Out, When
+from dlasim.isa.instructions import INT32_BYTES, OPCODE, WORD_BITS, Extent, Instruction, Operand, When
 from dlasim.isa.registers import Register
 
 RESERVED = "reserved, 0"
@@ -95,10 +95,9 @@ def elements(instruction: Instruction, operand: Operand) -> str:
         return "records"
     if operand.extent.name in ("TRANSFER", "TABLE"):
         return "bytes"
-    if operand.int32_when is None:
-        return "int32" if operand.element_bytes == INT32_BYTES else "int8"
-    assert operand.int32_when == When("out", (Out.INT32,))
-    return f"int8; int32 if {condition(instruction, operand.int32_when)}"
+    usual = "int32" if operand.element_bytes == INT32_BYTES else "int8"
+    others = (("int32", operand.int32_when), ("int16", operand.int16_when))
+    return "; ".join([usual, *(f"{name} if {condition(instruction, when)}" for name, when in others if when)])
 
 
 def operand_name(operand: Operand) -> str:

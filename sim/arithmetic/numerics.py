@@ -62,6 +62,11 @@ def wrap32(values: ArrayLike) -> Integers:
     return np.asarray(values, np.int64).astype(np.int32).astype(np.int64)
 
 
+def wrap48(values: ArrayLike) -> Integers:
+    """The low 48 bits, as the signed number that they are."""
+    return np.asarray(values, np.int64) << 16 >> 16
+
+
 def rounding_divide(values: ArrayLike, exponent: ArrayLike) -> Integers:
     """values / 2^exponent, rounded half away from zero; exponent 0 changes nothing."""
     wide, power = np.asarray(values, np.int64), np.asarray(exponent, np.int64)
@@ -90,9 +95,20 @@ def requant(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integ
 
 def requant_int64(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integers:
     """The same of 64-bit sums: the multiplier cut to 15 bits, one rounding, half up; the low 32 bits."""
-    factor = np.minimum((np.asarray(multiplier, np.int64) + (1 << 15)) >> 16, 0x7FFF)
+    return rescale48(values, narrow_multiplier(multiplier), shift)
+
+
+def narrow_multiplier(multiplier: ArrayLike) -> Integers:
+    """A multiplier of 31 bits cut to 15, rounded, as TFLite does before it multiplies 64-bit sums."""
+    narrow: Integers = np.minimum((np.asarray(multiplier, np.int64) + (1 << 15)) >> 16, 0x7FFF)
+    return narrow
+
+
+def rescale48(values: ArrayLike, factor: ArrayLike, shift: ArrayLike) -> Integers:
+    """values * factor / 2^15 * 2^shift, rounded once, half up; the low 32 bits."""
     drop = 15 - np.clip(np.asarray(shift, np.int64), -31, 14)
-    return wrap32((np.asarray(values, np.int64) * factor + (np.int64(1) << (drop - 1))) >> drop)
+    products = np.asarray(values, np.int64) * np.asarray(factor, np.int64)
+    return wrap32((products + (np.int64(1) << (drop - 1))) >> drop)
 
 
 def limit(values: ArrayLike, zero_point: int, least: int, greatest: int) -> NDArray[np.int8]:

@@ -263,6 +263,15 @@ class DlaConfig:
         form=Form.TABLE,
         no_area="they are outside the DLA",
     )
+    int16: int = row(
+        0,
+        "1: MAC and VECTOR also take elements of int16, MAC in two passes over their bytes; 0: only int8.",
+        part="MAC and VECTOR",
+        flag="--int16",
+        high=1,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
     vector_lanes: int = row(
         16,
         "Elements per cycle of the vector unit; 0: as many as PEs.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Extent
+from dlasim.isa.instructions import Elements, Extent
 from dlasim.sim.programs.footprint import Box, Count, Footprint, all_footprints
 from dlasim.sim.programs.operation import Batch
 
@@ -26,6 +26,8 @@ def needs_reference(batch: Batch) -> NDArray[np.bool_]:
     *inputs, output = all_footprints(batch)
     for source in inputs:
         clash |= source.present & _touches(source.box, output.box) & ~_is_same(source, output)
+    if "elements" in batch.fields:  # the kernels know elements of int8 and int32
+        clash |= batch.fields["elements"] == Elements.INT16
     return clash | _is_extreme(batch)
 
 

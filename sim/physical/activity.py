@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import SOFTMAX_PASSES, Unit
+from dlasim.isa.instructions import SOFTMAX_PASSES, Elements, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.memory_macros import port_bytes
@@ -32,6 +32,7 @@ class Activity:
 
     requantizations: NDArray[np.int64]  # int32 multiplications; a division counts as one
     elements: NDArray[np.int64]  # steps of the vector lanes
+    passes: NDArray[np.int64]  # of the MAC unit: multiplications of bytes for a product
     pixels: NDArray[np.int64]  # of the output; 0 of transfers
     regions: NDArray[np.int64]  # of system memory that a transfer reads or writes, else NO_REGION
 
@@ -39,6 +40,7 @@ class Activity:
 def stream_activity(operations: int, batches: Batches) -> Activity:
     """The activity of operations in order."""
     requantizations, elements, pixels = np.zeros((3, operations), np.int64)
+    passes = np.ones(operations, np.int64)
     regions = np.full(operations, NO_REGION, np.int64)
     for chosen, batch in batches:
         instruction = batch.instruction
@@ -46,6 +48,7 @@ def stream_activity(operations: int, batches: Batches) -> Activity:
             regions[chosen] = batch.value(f"{dma_prefix(instruction)}_REGION")
         else:
             pixels[chosen] = product(*batch.pair("OUT_SIZE"))
+            passes[chosen] += batch.fields.get("elements", Elements.INT8) == Elements.INT16
             results = product(pixels[chosen], batch.value("OUT_CHANNELS"))
             requantizations[chosen] = results * multiplications(batch)
             if instruction.normalizes_rows:
@@ -53,7 +56,7 @@ def stream_activity(operations: int, batches: Batches) -> Activity:
                 elements[chosen] = results * SOFTMAX_PASSES
             elif instruction.unit is Unit.VECTOR:
                 elements[chosen] = product(results, *(batch.pair("KERNEL") if instruction.has_window else ()))
-    return Activity(requantizations, elements, pixels, regions)
+    return Activity(requantizations, elements, passes, pixels, regions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,9 @@ def count_operations(
     accesses = stream_accesses(config, stream.batches(count), costs.sram_bytes[:count], port_bytes(config))
     block = np.clip(activity.pixels, 1, config.accumulators or None)
     return EnergyCounts(
-        unit, activity.regions, costs.macs[:count], activity.requantizations, activity.elements, accesses,
-        work, work / block, costs.dma_bytes[:count], timeline.end - timeline.start,
+        unit, activity.regions, costs.macs[:count] * activity.passes, activity.requantizations,
+        activity.elements, accesses, work, work / block, costs.dma_bytes[:count],
+        timeline.end - timeline.start,
     )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ DMA_UNITS = 2  # in and out
 FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
 _HALVES = 2  # of the accumulators: one adds up while the other's results leave
 _BYTE_BITS, _SUM_BITS = 8, 32
+_INT16_BITS, _INT16_SUM_BITS = 16, 48  # of elements and sums of a machine with int16
 _BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
 # What a queue keeps besides registers: values with the bits of an address, and bits. Of a transfer the merged
 # run and two flags; of an operation opcode and fields, how far its windows lie apart, and of MAC three
@@ -91,10 +92,15 @@ def _dma(sizes: Parameters) -> Terms:
 
 
 def _mac(sizes: Parameters) -> Terms:
-    """Multipliers, accumulators, and operands of adder trees beyond the first."""
+    """Multipliers, accumulators, and operands of adder trees beyond the first; what int16 adds."""
     inputs, outputs = sizes["INPUT_LANES"], sizes["OUTPUT_LANES"]
     lanes = inputs if outputs == 1 else outputs
-    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1)]
+    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1), sizes.get("INT16", 0)]
+
+
+def _wider(name: str, usual: int) -> Callable[[Parameters], Terms]:
+    """What a block takes with as many bits as usual, and what it takes more with those of int16."""
+    return lambda sizes: [1.0, float(sizes.get(name, usual) > usual)]
 
 
 def _ports(sizes: Parameters) -> Terms:
@@ -125,20 +131,20 @@ def _dma_words(sizes: Parameters) -> Terms:
 # What the area of each block is linear in.
 _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "pe": _constant,
-    "mac_lane": _constant,
-    "mac_result": _constant,
-    "accumulators": lambda sizes: [1.0, sizes["PLACES"]],
-    "vector_lane": _constant,
+    "mac_lane": _wider("BITS", _SUM_BITS),
+    "mac_result": _wider("BITS", _SUM_BITS),
+    "accumulators": lambda sizes: [1.0, sizes["PLACES"] * sizes.get("BITS", _SUM_BITS) / _SUM_BITS],
+    "vector_lane": _wider("ELEMENT_BITS", _BYTE_BITS),
     "requantizer": _constant,
     "square": _constant,
-    "divider": _constant,
+    "divider": _wider("QUOTIENT_BITS", _BYTE_BITS),
     "queue": _queue,
     "dma_bus": _constant,
     "dma": _dma,
     "host": _constant,
     "issue": _constant,
     "checks": _constant,
-    "vector": lambda sizes: [1.0, sizes["LANES"]],
+    "vector": lambda sizes: [1.0, sizes["LANES"], sizes.get("INT16", 0)],
     "softmax": lambda sizes: [1.0, sizes["LANES"]],
     "mac_results": _constant,
     "ports": _ports,
@@ -167,7 +173,7 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
     beat = min(beat, config.dma_shared_bandwidth or beat)
     dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
-    widths = [_kept_bits(unit, config.sram_bytes) for unit in UNITS]
+    widths = [_kept_bits(unit, config.sram_bytes) + _field_bits(unit, config) for unit in UNITS]
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
     return {
         "mac": _mac_area(config),
@@ -189,7 +195,10 @@ def mac_lanes(config: DlaConfig) -> int:
 
 def flip_flops_behind_sums(config: DlaConfig) -> float:
     """Those of a machine that a result passes once, which its lanes share."""
-    return _shared(config.mac_results, mac_lanes(config)) * block_area("mac_result").flip_flops
+    return (
+        _shared(config.mac_results, mac_lanes(config))
+        * block_area("mac_result", BITS=sum_bits(config)).flip_flops
+    )
 
 
 def accumulator_words(config: DlaConfig) -> int:
@@ -202,12 +211,17 @@ def _results_may_wait(config: DlaConfig) -> bool:
     return bool(config.sram_bandwidth or config.mac_results)
 
 
+def sum_bits(config: DlaConfig) -> int:
+    """Bits of an accumulator."""
+    return _INT16_SUM_BITS if config.int16 else _SUM_BITS
+
+
 def _accumulators_area(config: DlaConfig) -> Area:
     """All words, if they are flip-flops; of a single one each lane has its own."""
     words = accumulator_words(config)
     if config.accumulator_storage == "memory" or words == 1:
         return Area()
-    return mac_lanes(config) * block_area("accumulators", PLACES=words)
+    return mac_lanes(config) * block_area("accumulators", PLACES=words, BITS=sum_bits(config))
 
 
 def _mac_area(config: DlaConfig) -> Area:
@@ -218,10 +232,10 @@ def _mac_area(config: DlaConfig) -> Area:
     lanes, pixels = mac_lanes(config), math.prod(config.pixel_tile)
     results = _shared(config.mac_results, lanes)
     return (
-        block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * pixels)
+        block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * pixels, INT16=config.int16)
         + config.pes * block_area("pe")
-        + lanes * block_area("mac_lane")
-        + results * block_area("mac_result")
+        + lanes * block_area("mac_lane", BITS=sum_bits(config))
+        + results * block_area("mac_result", BITS=sum_bits(config))
         + (block_area("mac_results") if _results_may_wait(config) else Area())
         + _words_area(
             config,
@@ -235,11 +249,18 @@ def _mac_area(config: DlaConfig) -> Area:
 
 
 def _vector_area(config: DlaConfig) -> Area:
-    lanes, requantizer, divider = config.elements, block_area("requantizer"), block_area("divider")
+    bits = _INT16_BITS if config.int16 else _BYTE_BITS
+    lanes, requantizer = config.elements, block_area("requantizer")
+    divider = block_area("divider", QUOTIENT_BITS=bits)
     square, rate = block_area("square"), config.vector_requantizations
-    lane = block_area("vector_lane") - LANE_REQUANTIZATIONS * requantizer - LANE_DIVISIONS * divider - square
+    lane = (
+        block_area("vector_lane", ELEMENT_BITS=bits)
+        - LANE_REQUANTIZATIONS * requantizer
+        - LANE_DIVISIONS * divider
+        - square
+    )
     return (
-        block_area("vector", LANES=lanes)
+        block_area("vector", LANES=lanes, INT16=config.int16)
         + block_area("softmax", LANES=lanes)
         + lanes * lane
         + _shared(rate, LANE_REQUANTIZATIONS * lanes) * requantizer
@@ -280,6 +301,11 @@ def _ports_area(config: DlaConfig) -> Area:
 def _shared(rate: float, most: int) -> int:
     """How many it takes for a rate, of which 0 has no limit."""
     return min(math.ceil(rate), most) if rate else most
+
+
+def _field_bits(unit: Unit, config: DlaConfig) -> int:
+    """Bits of an operation that say what its elements are, where a machine has a choice."""
+    return config.int16 if unit in (Unit.MAC, Unit.VECTOR) else 0
 
 
 def slot_bits(sram_bytes: int) -> int:

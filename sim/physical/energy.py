@@ -97,7 +97,7 @@ class EnergyModel:
     def _clock(self, counts: EnergyCounts) -> NDArray[np.float64]:
         """Picojoules of the flip-flops of each unit while it runs. Registers behind an accumulator have a
         clock only where a result passes, and of a lane's accumulators only one has it."""
-        behind_sums = area.block_area("mac_result").flip_flops
+        behind_sums = area.block_area("mac_result", BITS=area.sum_bits(self.config)).flip_flops
         passed = behind_sums * np.where(counts.unit == Unit.MAC, counts.requantizations, 0)
         clocked = self._flip_flops()[counts.unit] * counts.cycles
         energies: NDArray[np.float64] = self._pj("flip_flop_clock_pj") * (clocked + passed)

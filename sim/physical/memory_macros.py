@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import INT32_BYTES
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB
 from dlasim.sim.physical import area
@@ -72,6 +71,7 @@ def macros(config: DlaConfig) -> Mapping[str, Macros]:
     word, pixels = port_bytes(config), math.prod(config.pixel_tile)
     weights = min(config.mac_weights or inputs * outputs, inputs * outputs)
     words, lanes = area.accumulator_words(config), area.mac_lanes(config)
+    sum_bytes = area.sum_bits(config) // 8
     found = {
         "sram": Macros(config.sram_banks, config.sram_bytes / config.sram_banks, word, False),
         "mac_lines": _buffer(config.line_buffer_bytes, max(word, inputs * pixels)),
@@ -79,7 +79,7 @@ def macros(config: DlaConfig) -> Mapping[str, Macros]:
         "weight_buffer": _buffer(config.weight_buffer_bytes, max(word, weights)),
     }
     if config.accumulator_storage == "memory" and config.accumulators:
-        found["accumulators"] = _buffer(words * lanes * INT32_BYTES, lanes * INT32_BYTES)
+        found["accumulators"] = _buffer(words * lanes * sum_bytes, lanes * sum_bytes)
     return {name: each for name, each in found.items() if each.size_bytes}
 
 
@@ -100,7 +100,9 @@ def memory_kib(config: DlaConfig) -> dict[str, float]:
     for name, each in macros(config).items():
         sizes[_COMPONENTS.get(name, name)] += each.bytes / KIB
     if config.accumulators:
-        sizes["accumulators"] = area.accumulator_words(config) * area.mac_lanes(config) * INT32_BYTES / KIB
+        sizes["accumulators"] = (
+            area.accumulator_words(config) * area.mac_lanes(config) * area.sum_bits(config) / 8 / KIB
+        )
     return sizes
 
 

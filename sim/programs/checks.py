@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import INT32_BYTES, Channels, Extent, Unit
+from dlasim.isa.instructions import INT8_BYTES, Channels, Elements, Extent, Init, Out, Quant, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.programs import fault_text
 from dlasim.sim.programs.footprint import (
@@ -36,7 +36,11 @@ _IS_READ_ONLY = np.array([number in READ_ONLY_REGIONS for number in Region])
 
 
 def first_fault(
-    decoded: FaultAt | None, batches: Batches, sram_bytes: int, region_bytes: Mapping[int, int] | None
+    decoded: FaultAt | None,
+    batches: Batches,
+    sram_bytes: int,
+    region_bytes: Mapping[int, int] | None,
+    has_int16: bool = True,
 ) -> FaultAt | None:
     """The fault at which a stream stops: what decoding found, or what an operation before that raises.
 
@@ -44,7 +48,7 @@ def first_fault(
     """
     found = decoded
     for _, batch in batches:
-        report = check_batch(batch, sram_bytes, region_bytes)
+        report = check_batch(batch, sram_bytes, region_bytes, has_int16)
         faulty = np.flatnonzero(report.codes)
         if len(faulty):
             first = int(faulty[0])
@@ -54,7 +58,9 @@ def first_fault(
     return found
 
 
-def check_batch(batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] | None) -> FaultReport:
+def check_batch(
+    batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] | None, has_int16: bool = True
+) -> FaultReport:
     """For each operation the code of its fault, the address at fault and why."""
     report = FaultReport(len(batch.positions))
     if batch.instruction.is_transfer:
@@ -67,6 +73,8 @@ def check_batch(batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] |
         for source in sources:
             _check_output(report, batch, source, output)
     _check_shapes(report, batch)
+    if "elements" in batch.fields:
+        _check_int16(report, batch, has_int16)
     return report
 
 
@@ -98,10 +106,10 @@ def _check_operand(report: FaultReport, footprint: Footprint, sram_bytes: int) -
     box, operand, present = footprint.box, footprint.operand, footprint.present
     if present is not True and not present.any():
         return
-    is_int32 = np.equal(footprint.element_bytes, INT32_BYTES)
-    if is_int32.any():
+    element = footprint.element_bytes
+    if np.any(np.greater(element, INT8_BYTES)):
         alignment = box.address | box.plane_stride | box.run_stride
-        fails = present & is_int32 & (alignment % INT32_BYTES != 0)
+        fails = present & (alignment % element != 0)
         report.note(Fault.MISALIGNED, fails, box.address, partial(fault_text.misaligned, footprint))
     report.note(
         Fault.SRAM_RANGE,
@@ -165,6 +173,19 @@ def _check_shapes(report: FaultReport, batch: Batch) -> None:
         np.greater(steps, MAX_STEPS),
         lambda i: f"it has {fault_text.one(steps, i)} steps, more than {MAX_STEPS}",
     )
+
+
+def _check_int16(report: FaultReport, batch: Batch, has_int16: bool) -> None:
+    """A machine may lack int16; a product of it has no int32 results and no scale of a whole tensor."""
+    is_int16 = batch.fields["elements"] == Elements.INT16
+    if not has_int16:
+        report.note(Fault.BAD_OPERANDS, is_int16, 0, lambda _: "this machine has no elements of int16")
+    if batch.instruction.unit is Unit.MAC:
+        fields = batch.fields
+        is_whole = (fields["out"] == Out.INT8) & (fields["init"] != Init.PARTIAL)
+        fails = is_int16 & ~(is_whole & (fields["quant"] == Quant.CHANNEL))
+        why = "elements of int16 need out=int8, init=zero or bias, and quant=channel"
+        report.note(Fault.BAD_OPERANDS, fails, 0, lambda _: why)
 
 
 def _channels_text(relation: str, out: NDArray[np.int64], deep: NDArray[np.int64], number: int) -> str:

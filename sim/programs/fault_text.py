@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dlasim.isa import codec, registers
-from dlasim.isa.instructions import BY_OPCODE, INT32_BYTES, OPCODE, Extent
+from dlasim.isa.instructions import BY_OPCODE, OPCODE, Extent
 from dlasim.isa.registers import Region
 from dlasim.sim.programs.footprint import Box, Footprint
 
@@ -13,13 +13,14 @@ _ADDRESSES = ("_ADDR", "_OFFSET")
 
 
 def misaligned(footprint: Footprint, number: int) -> str:
-    """An int32 operand or a record that is not at a multiple of 4."""
+    """Elements or records that are not at a multiple of their size."""
     operand, box = footprint.operand, box_of(footprint.box, number)
     placed = zip(operand.registers, (box.address, box.run_stride, box.plane_stride), strict=False)
-    wrong = [(name, value) for name, value in placed if value % INT32_BYTES]
-    what = "records" if operand.extent is Extent.RECORDS else "int32 values"
+    size = int(one(footprint.element_bytes, number))
+    wrong = [(name, value) for name, value in placed if value % size]
+    what = "records" if operand.extent is Extent.RECORDS else f"int{8 * size} values"
     values = " and ".join(f"{name} = {_number(name, value)}" for name, value in wrong)
-    return f"operand {operand.register} holds {what}, so {values} must be a multiple of {INT32_BYTES}"
+    return f"operand {operand.register} holds {what}, so {values} must be a multiple of {size}"
 
 
 def beyond_sram(footprint: Footprint, number: int, sram_bytes: int) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import (
+    INT16_BYTES,
     INT32_BYTES,
     RECORD_BYTES,
     Extent,
@@ -124,11 +125,11 @@ def is_present(fields: Mapping[str, Count], operand: Operand) -> Truth:
 
 def element_bytes(fields: Mapping[str, Count], operand: Operand) -> Count:
     """The bytes of an operand's elements with these values of the instruction's fields."""
-    condition = operand.int32_when
-    if condition is None:
-        return operand.element_bytes
-    is_int32 = fields[condition.field] == condition.values[0]
-    return operand.element_bytes + is_int32 * (INT32_BYTES - operand.element_bytes)
+    size: Count = operand.element_bytes
+    for condition, other in ((operand.int32_when, INT32_BYTES), (operand.int16_when, INT16_BYTES)):
+        if condition is not None:
+            size = size + (fields[condition.field] == condition.values[0]) * (other - size)
+    return size
 
 
 def _footprint(operation: Operation | Batch, operand: Operand) -> Footprint:

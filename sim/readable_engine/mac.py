@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.isa.instructions import Init, Out, Quant
-from dlasim.sim.arithmetic.numerics import requant, wrap32
+from dlasim.sim.arithmetic.numerics import requant, rescale48, wrap32, wrap48
 from dlasim.sim.readable_engine.operands import Context, Integers
 from dlasim.sim.readable_engine.taps import taps
 
@@ -28,7 +28,7 @@ def depth_conv(context: Context) -> Integers:
     weights = _weights(context, *context.pair("KERNEL"), outputs)
     total: Integers = np.zeros((*context.pair("OUT_SIZE"), outputs), np.int64)
     for tap in taps(context.operation):
-        pixels = tap.read(image, context.value("PAD_VALUE")) - context.value("IN_ZP")
+        pixels = tap.read(image, _zero(context, "PAD_VALUE")) - _zero(context, "IN_ZP")
         total += np.repeat(pixels, outputs // context.value("IN_CHANNELS"), axis=2) * weights[tap.y, tap.x]
     return _finish(context, total, context.field("out"), context.value("ACT_MIN"))
 
@@ -36,13 +36,18 @@ def depth_conv(context: Context) -> Integers:
 def mat_mul(context: Context) -> Integers:
     """OP_MAT_MUL."""
     matrix = _weights(context, context.value("OUT_CHANNELS"), context.value("IN_CHANNELS"))
-    total = _product(context.view("IN") - context.value("IN_ZP"), matrix)
+    total = _product(context.view("IN") - _zero(context, "IN_ZP"), matrix)
     return _finish(context, total, context.field("out"), context.value("ACT_MIN"))
 
 
 def _weights(context: Context, *shape: int) -> Integers:
     """The weights, their zero point taken off."""
-    return context.linear("WEIGHT_ADDR", *shape) - context.value("WEIGHT_ZP")
+    return context.linear("WEIGHT_ADDR", *shape) - _zero(context, "WEIGHT_ZP")
+
+
+def _zero(context: Context, register: str) -> int:
+    """A zero point, which int16 has not."""
+    return 0 if context.is_int16 else context.value(register)
 
 
 def _convolved(context: Context) -> Integers:
@@ -51,24 +56,33 @@ def _convolved(context: Context) -> Integers:
     weights = _weights(context, outputs, *context.pair("KERNEL"), context.value("IN_CHANNELS"))
     total: Integers = np.zeros((*context.pair("OUT_SIZE"), outputs), np.int64)
     for tap in taps(context.operation):
-        pixels = tap.read(image, context.value("PAD_VALUE")) - context.value("IN_ZP")
+        pixels = tap.read(image, _zero(context, "PAD_VALUE")) - _zero(context, "IN_ZP")
         total += _product(pixels, weights[:, tap.y, tap.x])
     return total
 
 
 def _product(pixels: Integers, matrix: Integers) -> Integers:
     """Sums over the last axis of both. Floats only because they multiply fast: all sums are below 2^53."""
-    assert pixels.shape[-1] < 1 << 37, "|pixel * weight| < 2^16"
+    assert pixels.shape[-1] < 1 << 30, "|pixel * weight| < 2^23"
     exact: Integers = (pixels.astype(np.float64) @ matrix.T.astype(np.float64)).astype(np.int64)
     return exact
 
 
 def _finish(context: Context, total: Integers, out: int, lowest: int) -> Integers:
     """From the sums to what leaves the unit."""
+    if context.is_int16:
+        return _finish_int16(context, total)
     accumulator = wrap32(total + _start(context))
     if out == Out.INT32:
         return accumulator
     return rescaled(context, accumulator, lowest)
+
+
+def _finish_int16(context: Context, total: Integers) -> Integers:
+    records = context.records()
+    bias = records.wide_bias if context.field("init") == Init.BIAS else 0
+    scaled = rescale48(wrap48(total + bias), records.factor, records.shift)
+    return scaled.clip(*context.limits)
 
 
 def _start(context: Context) -> Integers:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import INT32_BYTES, RECORD_BYTES
+from dlasim.isa.instructions import INT32_BYTES, RECORD_BYTES, Elements
 from dlasim.sim.programs.footprint import Footprint, all_footprints
 from dlasim.sim.programs.operation import Operation
 from dlasim.sim.readable_engine.box_copy import window
@@ -21,7 +21,7 @@ Integers = NDArray[np.int64]
 
 
 def _element(footprint: Footprint) -> np.dtype[np.signedinteger[Any]]:
-    return np.dtype("<i4") if footprint.element_bytes == INT32_BYTES else np.dtype("i1")
+    return np.dtype(f"<i{int(footprint.element_bytes)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,16 @@ class RecordColumns:
     bias: Integers
     multiplier: Integers
     shift: Integers
+
+    @property
+    def wide_bias(self) -> Integers:
+        """The bias of a record for int16: its upper 16 bits are those of the multiplier's word."""
+        return (self.multiplier >> 16 << 32) + (self.bias & 0xFFFF_FFFF)
+
+    @property
+    def factor(self) -> Integers:
+        """The multiplier of such a record."""
+        return self.multiplier & 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,17 @@ class Context:
     def field(self, name: str) -> int:
         """A field of the instruction."""
         return self.operation.fields[name]
+
+    @property
+    def is_int16(self) -> bool:
+        """Whether its elements have 16 bits."""
+        return self.operation.fields.get("elements") == Elements.INT16
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """ACT_MIN and ACT_MAX as they limit the output: those of int16 have all bits below set alike."""
+        low, high = self.value("ACT_MIN"), self.value("ACT_MAX")
+        return (low << 8, (high << 8) + 0xFF) if self.is_int16 else (low, high)
 
     def view(self, register: str) -> Integers:
         """An operand laid out by pixel and row strides, as [row, pixel, channel]."""

@@ -18,7 +18,7 @@ from dlasim.sim.readable_engine.mac import rescaled
 from dlasim.sim.readable_engine.operands import Context, Integers
 from dlasim.sim.readable_engine.taps import inside_taps
 
-LOWEST = -128
+LOWEST = -(1 << 15)  # of any element
 
 
 def fill(context: Context) -> Integers:
@@ -168,7 +168,7 @@ def _rescaled(context: Context, value: Integers) -> Integers:
 
 
 def _clamped(context: Context, value: Integers) -> Integers:
-    return value.clip(context.value("ACT_MIN"), context.value("ACT_MAX"))
+    return value.clip(*context.limits)
 
 
 def _largest(context: Context) -> Integers:

@@ -381,6 +381,7 @@ class SweepRow(TypedDict, total=False):
     dma_burst_overhead: int
     memories: str
     buses: str
+    int16: int
     vector_lanes: int
     issue_cycles: int
     check_cycles: int

@@ -28,7 +28,7 @@ from dlasim.sim.timing.operation_costs import (
 if TYPE_CHECKING:
     from dlasim.sim.programs.stream import DecodedStream
 
-MAX_STEPS = 1 << 38  # about the multiplications of an operation that 64 bits are sure to suffice for
+MAX_STEPS = 1 << 37  # about the multiplications of an operation that 64 bits are sure to suffice for
 MAX_TRANSFERRED = 1 << 40  # bytes, and runs, of a transfer, likewise
 MAX_CYCLES = 1 << 20  # of the machine for each step, result or byte, likewise
 COLUMNS = ("work", "output_stall", "sram_stall", "macs", "moved_bytes", "memory")

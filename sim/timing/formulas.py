@@ -335,23 +335,24 @@ def first_fetch_cycles(
     record_bytes: int,
     pixel_bytes: int,
     block_input: int,
+    input_bytes: int,
 ) -> int:
     """Cycles before the first step of an operation, or lost in its first pass over a block of pixels, until
     the ports have brought what that reads: records, the first weights, and the input. `record_bytes` are
     those of an output channel, and `pixel_bytes` are read for it and a pixel; `depth` input channels are
-    shared. Where blocks are handed over whole, the work waits for the input of the first one, `block_input`
-    pixels of the channels of a group of steps, as much of it as the line buffer holds."""
+    shared, of `input_bytes` each. Where blocks are handed over whole, the work waits for the input of the
+    first one, `block_input` pixels of the channels of a group of steps, as much as the line buffer holds."""
     first = channels - excess(channels, unit.output_lanes)
     slice_depth = unit.input_lanes * select(unit.in_blocks, unit.step_group, 1)
     shared = depth - excess(depth, slice_depth)
     block = turns - excess(turns, unit.accumulators)
     together = unit.pixel_rows * unit.pixel_columns
     at_once = first * (record_bytes + shared + (depth == 0))
-    each_pixel = shared + first * pixel_bytes
+    each_pixel = shared * input_bytes + first * pixel_bytes
     read = (pixels - excess(pixels, block * together)) * each_pixel
     if unit.in_blocks:
         own = channels - excess(channels, block_lanes(unit, channels, turns))
-        read = block_input * (shared + own * (depth == 0))
+        read = block_input * (shared + own * (depth == 0)) * input_bytes
         return port_cycles(unit.port_rate, at_once + read - excess(read, unit.line_buffer))
     start = (pixels - excess(pixels, together)) * each_pixel
     start = excess(port_cycles(unit.port_rate, at_once + start), 1)
@@ -407,8 +408,9 @@ def grouped_costs(
 
 @routine
 def lane_costs(
-    unit: UnitCosts, work: int, pixels: int, channels: int, cycles_each: int, moved_bytes: int, taps: int
-) -> tuple[int, int]:
+    unit: UnitCosts, work: int, pixels: int, channels: int, cycles_each: int, moved_bytes: int, taps: int,
+    input_bytes: int,
+) -> tuple[int, int]:  # fmt: skip
     """The same two terms where a pixel's channels are done in turns of the lanes, each of which gives results
     in its last step, or in the last pass over the pixel. The input pixels under the first window come with
     all of their channels, in its first turn, and nothing can hide that."""
@@ -417,7 +419,7 @@ def lane_costs(
     else:
         output = turn_output_cycles(unit, work, pixels, channels, cycles_each)
     stall = stall_cycles(unit, moved_bytes, work + output)
-    first = (taps > 1) * stall_cycles(unit, taps * channels, taps)
+    first = (taps > 1) * stall_cycles(unit, taps * channels * input_bytes, taps)
     return output, first + excess(stall, first)
 
 

@@ -44,7 +44,7 @@ class OperationKind(Record):
     """What the word of a compute instruction says of its costs.
 
     Whether it runs in the MAC unit, has a window, works on each channel apart, and sums over input channels;
-    the bytes of an element of the rows of input that it reads, and those that it reads and writes of an
+    the bytes of an element of the input under a window or in rows, and those that it reads and writes of an
     output element; bytes of records of an output channel, and of tables; cycles of the output stage for
     RESULTS_SCALE results.
     """
@@ -53,7 +53,7 @@ class OperationKind(Record):
     has_window: int = 0
     is_depthwise: int = 0
     reduces_channels: int = 0
-    row_bytes: int = 0
+    input_bytes: int = 1
     read_bytes: int = 0
     written_bytes: int = 0
     record_bytes: int = 0
@@ -96,8 +96,8 @@ def describe_kind(instruction: Instruction, fields: Any, result_cycles: Any) -> 
                 kind.written_bytes = kind.written_bytes + size
             case Extent.OUTPUT:
                 kind.read_bytes = kind.read_bytes + size
-            case Extent.ROWS_OF_INPUT:
-                kind.row_bytes = size
+            case Extent.INPUT | Extent.ROWS_OF_INPUT:
+                kind.input_bytes = size
             case Extent.RECORDS:
                 kind.record_bytes = present * RECORD_BYTES
             case _:
@@ -124,7 +124,7 @@ def mac_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> tu
     taps = sizes.kernel_rows * sizes.kernel_columns if kind.has_window else 1
     depth = sizes.in_channels if kind.reduces_channels else 1
     turns = pixel_turns(unit, sizes.rows, sizes.columns)
-    work = lane_cycles(unit, turns, taps, depth, channels)
+    work = lane_cycles(unit, turns, taps, depth, channels) * kind.input_bytes  # a pass over each byte
     by_channel = pixels * channels * (kind.read_bytes + kind.written_bytes) + channels * kind.record_bytes
     each_group = window_bytes(unit, kind, sizes) if kind.has_window else rows_bytes(kind, sizes)
     if kind.is_depthwise:
@@ -133,7 +133,7 @@ def mac_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> tu
     block_input = first_input(unit, kind, sizes) if unit.in_blocks else 0
     first = first_fetch_cycles(
         unit, channels, pixels, turns, depth * kind.reduces_channels, kind.record_bytes,
-        kind.read_bytes + kind.is_depthwise, block_input,
+        kind.read_bytes + kind.is_depthwise * kind.input_bytes, block_input, kind.input_bytes,
     )  # fmt: skip
     output, stall, moved = grouped_costs(
         unit, channels, pixels, turns, work, each_group, by_channel, taps * depth, kind.written_bytes, first
@@ -153,7 +153,9 @@ def vector_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) ->
     moved = read * row_crossings(unit, channels) + pixels * channels * kind.written_bytes
     if kind.has_window:
         moved += window_bytes(unit, kind, sizes)
-    output, stall = lane_costs(unit, work, pixels, channels, kind.result_cycles, moved, taps)
+    output, stall = lane_costs(
+        unit, work, pixels, channels, kind.result_cycles, moved, taps, kind.input_bytes
+    )
     stall += port_cycles(unit.port_rate, kind.table_bytes)
     return work, output, stall, moved + kind.table_bytes
 
@@ -161,7 +163,7 @@ def vector_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) ->
 @routine
 def rows_bytes(kind: OperationKind, sizes: OperationSizes) -> int:
     """Bytes of an input whose pixels are rows of a matrix."""
-    return sizes.rows * sizes.columns * sizes.in_channels * kind.row_bytes
+    return sizes.rows * sizes.columns * sizes.in_channels * kind.input_bytes
 
 
 @routine
@@ -180,8 +182,8 @@ def window_bytes(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) ->
     held = channels - excess(channels, unit.output_lanes) if kind.is_depthwise else channels
     span = (sizes.kernel_rows - 1) * sizes.dilation_rows + 1  # lines from the first tap to the last
     span -= excess(span, sizes.in_rows)
-    lines = lines_moved(unit, columns * held, rows, span, sizes.rows * sizes.kernel_rows)
-    return lines * columns * channels
+    lines = lines_moved(unit, columns * held * kind.input_bytes, rows, span, sizes.rows * sizes.kernel_rows)
+    return lines * columns * channels * kind.input_bytes
 
 
 @routine

@@ -53,7 +53,7 @@ def plan_stream(
     # Batches remember what they were asked for; those of a long stream would fill the memory.
     is_long = len(stream) > PIECE_OPERATIONS
     batches: Batches = stream.batches() if is_long else list(stream.batches())
-    fault = first_fault(stream.fault, batches, config.sram_bytes, region_bytes)
+    fault = first_fault(stream.fault, batches, config.sram_bytes, region_bytes, config.int16 == 1)
     stop = fault.position if fault else len(stream.words)
     operations = int(np.searchsorted(stream.positions, stop))
     if operations < len(stream) or is_long:

@@ -15,6 +15,7 @@ module dla_crossing
     parameter int unsigned OUTPUT_LANES = 1,
     parameter int unsigned LANES = 1,  // of MAC
     parameter int unsigned INPUTS = 1,
+    parameter int unsigned OFFSET_BITS = 1,
     parameter int unsigned VECTOR_LANES = 1,
     parameter int unsigned LINE_BUFFER_BYTES = 0,
     parameter int unsigned ACCUMULATORS = 1
@@ -26,7 +27,7 @@ module dla_crossing
     input logic [31:0] crossed_bytes[UNIT_COUNT][4],
     // MAC: the operation, the step that reads, the pixel that leaves, what is written
     input logic [7:0] mac_opcode,
-    input logic [3:0] mac_fields,  // of the instruction word, above its opcode
+    input logic [4:0] mac_fields,  // of the instruction word, above its opcode
     input mac_operands_t mac_registers,
     input logic mac_fits,  // the lines under a window, into the line buffer
     input logic mac_read,
@@ -34,7 +35,7 @@ module dla_crossing
     input logic [31:0] mac_output_channel,
     input logic [31:0] mac_input_channel,
     input logic [31:0] mac_input_address,
-    input logic [$clog2(INPUTS+1)-1:0] mac_input_offset[INPUTS],
+    input logic [OFFSET_BITS-1:0] mac_input_offset[INPUTS],
     input logic [31:0] mac_weight_address,
     input logic [31:0] mac_filter_step,
     input logic mac_leaves,
@@ -42,16 +43,16 @@ module dla_crossing
     input logic [31:0] mac_partial_address,
     input logic [31:0] mac_record_address,
     input logic [LANES-1:0] mac_write,
-    input logic mac_write_wide,
+    input logic [1:0] mac_write_size,
     input logic [31:0] mac_result_address,
     // VECTOR
     input logic [7:0] vector_opcode,
-    input logic [3:0] vector_fields,
+    input logic [4:0] vector_fields,
     input vector_operands_t vector_registers,
     input logic vector_fits,
     input logic vector_fits2,
     input logic vector_read,
-    input logic vector_read_wide,
+    input logic [1:0] vector_read_size,
     input logic vector_meets,
     input logic [31:0] vector_channel,
     input logic [31:0] vector_in_address,
@@ -61,7 +62,7 @@ module dla_crossing
     input logic [31:0] vector_table_address[VECTOR_LANES],
     input logic [31:0] vector_record_address,
     input logic [VECTOR_LANES-1:0] vector_write,
-    input logic vector_write_wide,
+    input logic [1:0] vector_write_size,
     input logic [31:0] vector_result_address
 );
   localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
@@ -107,10 +108,10 @@ module dla_crossing
   assign pool = vector_opcode == OPCODE_OP_POOL;
   assign softmax = vector_opcode == OPCODE_OP_SOFTMAX;
   assign line_bytes = 32'(mac_opcode == OPCODE_OP_MAT_MUL ? mac_registers.out_size.width : mac_registers.in_size.width)
-      * mac_registers.in_channels;
+      * (mac_registers.in_channels << mac_uses.in.size);
   assign block_bytes = LINE_BUFFER_BYTES == 0 ? 0
       : ((ACCUMULATORS - 1) / 32'(mac_registers.out_size.width) + 1) * 32'(mac_registers.stride.height) * line_bytes;
-  assign vector_bytes = vector_read_wide ? 4 : 1;
+  assign vector_bytes = 1 << vector_read_size;
 
   function automatic void look_at_mac();
     if (mac_read) begin
@@ -134,7 +135,7 @@ module dla_crossing
           if (mac_uses.param.present) must_have(MAC, PARAMETERS, mac_record_address + RECORD_BYTES * l, RECORD_BYTES, 0);
         end
     for (int unsigned l = 0; l < LANES; l++)
-      if (mac_write[l]) writes(MAC, mac_result_address + (mac_write_wide ? 4 * l : l), mac_write_wide ? 4 : 1);
+      if (mac_write[l]) writes(MAC, mac_result_address + (l << mac_write_size), 1 << mac_write_size);
   endfunction
 
   function automatic void look_at_vector();
@@ -150,7 +151,7 @@ module dla_crossing
         if (vector_uses.param.present)
           must_have(VECTOR, PARAMETERS, vector_record_address + RECORD_BYTES * l, RECORD_BYTES, 0);
       end
-      if (vector_write[l]) writes(VECTOR, vector_result_address + (vector_write_wide ? 4 * l : l), vector_write_wide ? 4 : 1);
+      if (vector_write[l]) writes(VECTOR, vector_result_address + (l << vector_write_size), 1 << vector_write_size);
     end
   endfunction
 
@@ -195,6 +196,7 @@ bind dla dla_crossing #(
     .OUTPUT_LANES(OUTPUT_LANES),
     .LANES(MAC_LANES),
     .INPUTS(INPUTS),
+    .OFFSET_BITS(OFFSET_BITS),
     .VECTOR_LANES(VECTOR_LANES),
     .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
     .ACCUMULATORS(ACCUMULATORS)
@@ -221,7 +223,7 @@ bind dla dla_crossing #(
     .mac_partial_address,
     .mac_record_address,
     .mac_write,
-    .mac_write_wide,
+    .mac_write_size,
     .mac_result_address,
     .vector_opcode(vector_head.opcode),
     .vector_fields(vector_head.fields),
@@ -229,7 +231,7 @@ bind dla dla_crossing #(
     .vector_fits(vector.shared.traffic.inputs.fits),
     .vector_fits2(vector.shared.traffic.inputs2.fits),
     .vector_read,
-    .vector_read_wide,
+    .vector_read_size,
     .vector_meets(vector.read_s.meets),
     .vector_channel(vector.read_s.channel),
     .vector_in_address,
@@ -239,6 +241,6 @@ bind dla dla_crossing #(
     .vector_table_address,
     .vector_record_address,
     .vector_write,
-    .vector_write_wide,
+    .vector_write_size,
     .vector_result_address
 );

@@ -31,6 +31,7 @@ MACHINES = {
         "parallel": "1x1", "sram_bytes": 12_000, "vector_lanes": 1, "dma_bandwidth": 3,
         "dma_shared_bandwidth": 2, "dma_latency": 0, "issue_cycles": 3, "queue_depth": 2,
     },
+    "int16": {"parallel": "3x4", **_SMALL, "int16": 1},
 }  # fmt: skip
 LARGE = {
     "64 O": {},
@@ -56,6 +57,7 @@ LIMITED = {
         "vector_requantizations": 2, "vector_divisions": 0.5,
     },
 }  # fmt: skip
+INT16_LIMITED = {"int16 with ports": {"parallel": "4x4", **_SMALL, "int16": 1}}
 # Each direction of the DMA has a port of its own.
 OWN_PORTS = {"own ports": {"parallel": "4x4", **_SMALL, "sram_ports": 2, "sram_dma_ports": 1}}
 LARGE_LIMITED = {
@@ -90,6 +92,7 @@ def machine(name: str) -> DlaConfig:
     """One of them by name."""
     limited = (
         LIMITED
+        | INT16_LIMITED
         | OWN_PORTS
         | LARGE_LIMITED
         | RESULTS_ALONE

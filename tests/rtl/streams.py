@@ -26,8 +26,10 @@ ROUNDS = 400  # of mending
 class StreamMaker:
     """Puts operations behind each other, their operands here and there in an SRAM of its own."""
 
-    def __init__(self, rng: Generator, sram_bytes: int, fingerprint: int, limits: Limits) -> None:
-        self._rng, self._limits, self._fingerprint = rng, limits, fingerprint
+    def __init__(
+        self, rng: Generator, sram_bytes: int, fingerprint: int, limits: Limits, int16: bool = False
+    ) -> None:
+        self._rng, self._limits, self._fingerprint, self._int16 = rng, limits, fingerprint, int16
         self.sram: Array = rng.integers(0, 256, sram_bytes, np.uint8)
         self._words: list[int] = []
         self._known = reset_file()
@@ -63,7 +65,7 @@ class StreamMaker:
 
     def _compute(self, mnemonic: str) -> Operation:
         """An operation of the engines' tests, moved to some place of the SRAM."""
-        scene = random_scene(self._rng, mnemonic, self._limits)
+        scene = random_scene(self._rng, mnemonic, self._limits, self._int16)
         shift = 4 * int(self._rng.integers(0, (len(self.sram) - self._limits.sram_bytes) // 4 + 1))
         operation = scene.operation
         values = {}

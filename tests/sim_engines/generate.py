@@ -66,11 +66,17 @@ def is_legal(operation: Operation, sram_bytes: int) -> bool:
     return not check_batch(as_batch(operation), sram_bytes, None).codes.any()
 
 
-def random_scene(rng: np.random.Generator, mnemonic: str, limits: Limits = SMALL) -> Scene:
-    """A legal operation of this instruction on random bytes."""
+def random_scene(
+    rng: np.random.Generator, mnemonic: str, limits: Limits = SMALL, int16: bool = False
+) -> Scene:
+    """A legal operation of this instruction on random bytes; `int16`: half of those that can take int16."""
     instruction = BY_MNEMONIC[mnemonic]
     while True:
         fields = {f.name: int(rng.integers(0, len(f.names))) for f in instruction.fields if f.names}
+        if "elements" in fields:
+            fields["elements"] &= int16
+        if fields.get("elements") and instruction.unit is Unit.MAC:
+            fields |= {"out": 0, "quant": 1, "init": fields["init"] & 1}
         values = {**_geometry(rng, mnemonic, limits), **_quantization(rng)}
         values.update(_placement(rng, instruction, fields, values, limits))
         operation = make_operation(mnemonic, fields, values)

@@ -39,6 +39,10 @@ class Memory:
         self.before = sram
         self.after = bytearray(sram)
 
+    @property
+    def is_int16(self) -> bool:
+        return self.operation.fields.get("elements", 0) == 1
+
     def number(self, name: str) -> int:
         return self.operation.value(name)
 
@@ -49,6 +53,8 @@ class Memory:
         return int.from_bytes(self.before[address : address + size], "little", signed=True)
 
     def at(self, name: str, y: int, x: int, c: int, size: int = 1) -> int:
+        if self.is_int16:
+            size = 2
         return self.read(self._address(name, y, x) + c * size, size)
 
     def put(self, y: int, x: int, c: int, value: int, size: int = 1) -> None:
@@ -67,7 +73,7 @@ def execute(operation: Operation, sram: bytes) -> bytes:
     """SRAM after the operation."""
     memory = Memory(operation, sram)
     element = _ELEMENTS[operation.instruction.mnemonic]
-    size = 4 if _is_wide(operation) else 1
+    size = 2 if memory.is_int16 else 4 if _is_wide(operation) else 1
     height, width = memory.halves("OUT_SIZE")
     for y in range(height):
         for x in range(width):
@@ -82,8 +88,10 @@ def _is_wide(operation: Operation) -> bool:
 
 
 def _clamp(m: Memory, value: int, lowest: int | None = None) -> int:
-    low = m.number("ACT_MIN") if lowest is None else lowest
-    return min(max(value, low), m.number("ACT_MAX"))
+    low, high = m.number("ACT_MIN") if lowest is None else lowest, m.number("ACT_MAX")
+    if m.is_int16:
+        low, high = 256 * low, 256 * high + 255
+    return min(max(value, low), high)
 
 
 def _to_output(m: Memory, value: int, which: str = "OUT") -> int:
@@ -128,6 +136,30 @@ def _start(m: Memory, y: int, x: int, o: int) -> int:
             return 0
 
 
+def _product16(m: Memory, y: int, x: int, o: int) -> int:
+    """Of int16: the products of any MAC instruction, 48 bits of their sum, a multiplier of 16 bits."""
+    inputs, outputs = m.number("IN_CHANNELS"), m.number("OUT_CHANNELS")
+    name = m.operation.instruction.mnemonic
+    depthwise, matrix = name == "OP_DEPTH_CONV", name == "OP_MAT_MUL"
+    total = 0
+    for j, i, row, column in [(0, 0, y, x)] if matrix else _taps(m, y, x):
+        if not matrix and not _is_inside(m, row, column):
+            continue
+        kernel_h, kernel_w = (1, 1) if matrix else m.halves("KERNEL")
+        for c in [o * inputs // outputs] if depthwise else range(inputs):
+            place = (j * kernel_w + i) * outputs + o if depthwise else (
+                ((o * kernel_h + j) * kernel_w + i) * inputs + c
+            )  # fmt: skip
+            total += m.at("IN", row, column, c) * m.read(m.number("WEIGHT_ADDR") + place)
+    low, middle, shift = (m.record(o, member) for member in range(3))
+    if m.operation.fields["init"] == 1:
+        total += (middle // (1 << 16)) * (1 << 32) + low % (1 << 32)
+    total = (total + (1 << 47)) % (1 << 48) - (1 << 47)
+    shift = min(max(shift, -31), 14)
+    scaled = math.floor(Fraction(total * (middle % (1 << 16)), 1 << (15 - shift)) + Fraction(1, 2))
+    return _clamp(m, wrap(scaled))
+
+
 def _accumulator(m: Memory, y: int, x: int, o: int) -> int:
     inputs = m.number("IN_CHANNELS")
     kernel_h, kernel_w = m.halves("KERNEL")
@@ -141,6 +173,8 @@ def _accumulator(m: Memory, y: int, x: int, o: int) -> int:
 
 
 def _conv(m: Memory, y: int, x: int, o: int) -> int:
+    if m.is_int16:
+        return _product16(m, y, x, o)
     total = _accumulator(m, y, x, o)
     return total if m.operation.fields["out"] == 1 else _rescale(m, total, o)
 
@@ -150,6 +184,8 @@ def _conv_relu(m: Memory, y: int, x: int, o: int) -> int:
 
 
 def _depth_conv(m: Memory, y: int, x: int, o: int) -> int:
+    if m.is_int16:
+        return _product16(m, y, x, o)
     outputs = m.number("OUT_CHANNELS")
     channel = o // (outputs // m.number("IN_CHANNELS"))
     total = _start(m, y, x, o)
@@ -161,6 +197,8 @@ def _depth_conv(m: Memory, y: int, x: int, o: int) -> int:
 
 
 def _mat_mul(m: Memory, y: int, x: int, o: int) -> int:
+    if m.is_int16:
+        return _product16(m, y, x, o)
     inputs = m.number("IN_CHANNELS")
     total = _start(m, y, x, o)
     for i in range(inputs):

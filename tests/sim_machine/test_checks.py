@@ -17,7 +17,7 @@ from dlasim.sim.timing.plan import plan_stream
 
 SRAM_BYTES = 512
 REGIONS = {0: 300, 1: 400, 2: 0, 3: 200, 4: 100}
-CONFIG = DlaConfig(sram_bytes=SRAM_BYTES)
+CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, int16=1)
 OPERATIONS = [row for row in INSTRUCTIONS if row.is_operation]
 
 
@@ -67,7 +67,7 @@ def runs_of(values: Values, base: int, strides: tuple[int, int], counts: tuple[i
     ]
 
 
-def operand_runs(values: Values, operand, wide: bool):
+def operand_runs(values: Values, operand, size_bytes: int):
     """The runs of an SRAM operand, from the manual's extents."""
     number, pair = values.number, values.pair
     kernel_height, kernel_width = pair("KERNEL")
@@ -89,7 +89,7 @@ def operand_runs(values: Values, operand, wide: bool):
     size = pair("IN_SIZE" if operand.extent is Extent.INPUT else "OUT_SIZE")
     channels = outs if operand.extent is Extent.OUTPUT else ins
     strides = (number(f"{operand.register}_ROW_STRIDE"), number(f"{operand.register}_PIXEL_STRIDE"))
-    run = channels * (4 if wide else 1)
+    run = channels * size_bytes
     return runs_of(values, number(f"{operand.register}_ADDR"), strides, size, run)
 
 
@@ -125,34 +125,38 @@ def expected(values: Values, instruction, fields: dict[str, int]) -> set[Fault]:
         conditions = operand.present_when
         if conditions and not any(fields[c.field] in c.values for c in conditions):
             continue
-        int32_when = operand.int32_when
-        wide = operand.element_bytes == 4 or bool(
-            int32_when and fields[int32_when.field] in int32_when.values
-        )
-        runs = operand_runs(values, operand, wide)
-        if wide and any(values.number(name) % 4 for name in operand.registers):
+        size = element_size(operand, fields)
+        runs = operand_runs(values, operand, size)
+        if any(values.number(name) % size for name in operand.registers):
             found.add(Fault.MISALIGNED)
         if any(end > SRAM_BYTES for _, end in runs):
             found.add(Fault.SRAM_RANGE)
         if operand.writes or operand.extent is Extent.INPUT:
             found |= overlap(runs)
         if not operand.writes and instruction.is_compute:
-            found |= on_output(values, instruction, fields, operand, runs, wide)
-    return found | of_system(values, instruction) | of_shapes(values, instruction)
+            found |= on_output(values, instruction, fields, operand, runs, size)
+    return found | of_system(values, instruction) | of_shapes(values, instruction, fields)
 
 
-def on_output(values: Values, instruction, fields: dict[str, int], operand, runs, wide) -> set[Fault]:
+def element_size(operand, fields: dict[str, int]) -> int:
+    """Bytes of an element; int16 comes before int32."""
+    if operand.int16_when and fields["elements"]:
+        return 2
+    int32_when = operand.int32_when
+    return 4 if int32_when and fields[int32_when.field] in int32_when.values else operand.element_bytes
+
+
+def on_output(values: Values, instruction, fields: dict[str, int], operand, runs, size) -> set[Fault]:
     """Whether a byte of OUT would be read after it is written, by a unit that works element by element: MAC
     in any order, VECTOR along the rows."""
     output = instruction.operands[-1]
-    int32_when = output.int32_when
-    wide_out = output.element_bytes == 4 or bool(int32_when and fields[int32_when.field] in int32_when.values)
-    written = operand_runs(values, output, wide_out)
+    size_out = element_size(output, fields)
+    written = operand_runs(values, output, size_out)
     read = {byte for run in runs for byte in range(*run)}
     shared = read & {byte for run in written for byte in range(*run)}
     if not shared:
         return set()
-    if operand.extent is not Extent.OUTPUT or wide != wide_out:
+    if operand.extent is not Extent.OUTPUT or size != size_out:
         return {Fault.OVERLAP}
     if runs == written:
         return set()
@@ -170,7 +174,7 @@ def may_meet(values: Values, instruction) -> bool:
     slices of the same pixels or rows."""
     spans = []
     for operand in instruction.operands:
-        runs = operand_runs(values, operand, True)
+        runs = operand_runs(values, operand, 4)
         spans.append((min(run[0] for run in runs), max(run[1] for run in runs)))
     *others, (low, high) = spans
     return any(start < high and low < end for start, end in others)
@@ -192,8 +196,10 @@ def of_system(values: Values, instruction) -> set[Fault]:
     return found
 
 
-def of_shapes(values: Values, instruction) -> set[Fault]:
+def of_shapes(values: Values, instruction, fields: dict[str, int]) -> set[Fault]:
     bad = "ACT_MIN" in instruction.registers and values.number("ACT_MIN") > values.number("ACT_MAX")
+    if instruction.unit is Unit.MAC and fields.get("elements"):
+        bad |= fields["out"] == 1 or fields["init"] == 2 or fields["quant"] == 0
     if instruction.mnemonic == "OP_DEPTH_CONV":
         bad |= values.number("OUT_CHANNELS") % values.number("IN_CHANNELS") != 0
     if instruction.mnemonic == "OP_POOL":
@@ -222,7 +228,7 @@ def conservative(values: Values, instruction) -> bool:
             size = pair("IN_SIZE" if operand.extent is Extent.INPUT else "OUT_SIZE")
             channels = number("OUT_CHANNELS" if operand.extent is Extent.OUTPUT else "IN_CHANNELS")
             strides = (number(f"{operand.register}_ROW_STRIDE"), number(f"{operand.register}_PIXEL_STRIDE"))
-            boxes += [(strides, size, channels), (strides, size, 4 * channels)]
+            boxes += [(strides, size, width * channels) for width in (1, 2, 4)]
     if instruction.unit is Unit.DMA_OUT:
         boxes.append(_transfer_box(number, "DMA_OUT", "STRIDE"))
     return any(interleaves(*box) for box in boxes)

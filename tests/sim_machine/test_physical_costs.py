@@ -23,6 +23,7 @@ MACHINE: dict[str, Any] = {"parallel": "8x8", "mac_weights": 64, "dma_shared_ban
 DOUBLED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "pes": ({"parallel": "8x8"}, {"parallel": "8x16"}),
     "mac_weights": ({"mac_weights": 32}, {"mac_weights": 64}),
+    "int16": ({"int16": 0}, {"int16": 1}),
     "sram_dma_ports": ({"sram_dma_ports": 0}, {"sram_dma_ports": 1}),
     "vector_lanes": ({"vector_lanes": 16}, {"vector_lanes": 32}),
     "dma_bandwidth": ({"dma_bandwidth": 8}, {"dma_bandwidth": 16}),

@@ -35,6 +35,7 @@ ELEMENTS = {
     "OP_SOFTMAX": (1, 0, 1),
 }
 RECORD, TABLES = 12, {"OP_ACT_LUT": 256, "OP_SOFTMAX": 1024, "OP_E16_SIGMOID": 1024}
+ELEMENT_BYTES = 1, 2  # of int8 and int16
 BIAS, PARTIAL, INT32, PER_CHANNEL = 1, 2, 1, 1
 
 REQUANTIZATIONS = {"OP_REQUANT": 1, "OP_ACT_RELU": 1, "OP_ACT_LRELU": 1, "OP_E_ADD": 3, "OP_E_SUB": 3,
@@ -80,14 +81,16 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
     if depthwise:
         lanes_in, lanes_out = 1, lanes_out if "x" in config.parallel else config.pes
     held = min(inputs, lanes_out) if depthwise else inputs
-    window = Window(at_issue, config.line_buffer_bytes, held, is_matrix=mnemonic == "OP_MAT_MUL")
-    out_bytes = 4 if fields.get("out") == INT32 else 1
+    element = ELEMENT_BYTES[fields.get("elements", 0)]
+    window = Window(at_issue, config.line_buffer_bytes, element * held, is_matrix=mnemonic == "OP_MAT_MUL")
+    out_bytes = 4 if fields.get("out") == INT32 else element
     record = RECORD if fields["init"] == BIAS or fields["quant"] == PER_CHANNEL else 0
     partial = 4 if fields["init"] == PARTIAL else 0
     depths = [1] if depthwise else [min(lanes_in, inputs - low) for low in range(0, inputs, lanes_in)]
     turns = list(pixel_turns(rows, columns, config))
     block = config.accumulators or len(turns)
     order = list(step_order(len(window.taps), len(depths), config.mac_step_group))
+    order = [(step, byte) for step in order for byte in range(element)]  # low bytes, then high ones
     load = math.ceil(Fraction(math.prod(lanes(config)), config.mac_weights)) if config.mac_weights else 1
     stage = each(config.mac_results)
     in_blocks = config.mac_handover == "blocks"
@@ -105,8 +108,8 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
                 per_input = outputs // inputs
                 feeding = len({o // per_input for o in range(first, first + group)}) if depthwise else 0
                 offset = 0  # of the weights of a step among those of the group
-                for number, step in enumerate(order):
-                    depth = depths[step[1]] if step else 0
+                for number, (step, byte) in enumerate(order):
+                    depth = depths[step[1]] if step and not byte else 0  # weights come once
                     again = offset + depth * group
                     kept = (
                         again
@@ -120,7 +123,7 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
                         for y, x in pixels:
                             part = (step[1], first) if step and depthwise else step and step[1]
                             if step and window.is_new(y, x, window.taps[step[0]], part):
-                                of_input += feeding if depthwise else depth
+                                of_input += element * (feeding if depthwise else depth)
                             if number == 0:
                                 reads += partial * group + (record * group if y == x == 0 else 0)
                         results = group * len(pixels) if number == len(order) - 1 else 0
@@ -185,8 +188,12 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
     """Pixel by pixel, a group of channels at a time, tap by tap."""
     rows, columns = at_issue.pair("OUT_SIZE")
     channels = at_issue.number("OUT_CHANNELS")
-    window = Window(at_issue, config.line_buffer_bytes, channels) if mnemonic == "OP_POOL" else None
-    first, second, out = ELEMENTS.get(mnemonic, (0, 0, 1))
+    element = ELEMENT_BYTES[fields.get("elements", 0)]
+    line = element * channels
+    window = Window(at_issue, config.line_buffer_bytes, line) if mnemonic == "OP_POOL" else None
+    first, second, out = ELEMENTS.get(mnemonic, (0, 0, element))
+    if element > 1:
+        first, second, out = element * bool(first), element * bool(second), element
     once = TABLES.get(mnemonic, 0)
     record = RECORD if fields.get("quant") == PER_CHANNEL else 0
     stage = REQUANTIZATIONS.get(mnemonic, 0) * each(config.vector_requantizations)
@@ -209,7 +216,7 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
                     continue
                 for tap in window.taps:
                     # A pixel comes with all of its channels, in the first turn that meets it.
-                    reads = channels if low == 0 and window.is_new(y, x, tap, 0) else 0
+                    reads = line if low == 0 and window.is_new(y, x, tap, 0) else 0
                     yield 0, reads, group if tap is window.taps[-1] else 0, stage, out, False, False
 
 

@@ -12,6 +12,7 @@ SRAM_BYTES = 1 << 20
 MAC = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL")
 POINTWISE = ("OP_FILL", "OP_REQUANT", "OP_E32_ADD", "OP_E_ADD", "OP_ACT_LUT", "OP_C_MAX", "OP_ACT_RELU")
 KINDS = (*MAC, "OP_POOL", *POINTWISE, "OP_DMA_READ", "OP_DMA_READ", "OP_DMA_WRITE", "OP_DMA_WRITE")
+INT16 = ("OP_CONV", "OP_DEPTH_CONV", "OP_MAT_MUL", "OP_POOL", "OP_E_ADD")  # have elements of int16
 WINDOWED = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL")
 
 
@@ -132,17 +133,21 @@ class StreamWriter:
         return np.array([*self.words, codec.encode("HALT")], np.uint64)
 
 
-def random_stream(rng: random.Random, operations: int, sizes: Sizes | None = None, kinds=KINDS) -> np.ndarray:
+def random_stream(
+    rng: random.Random, operations: int, sizes: Sizes | None = None, kinds=KINDS, int16: bool = False
+) -> np.ndarray:
     """A legal stream with waits and interrupts strewn in."""
     writer = StreamWriter(rng)
     for _ in range(operations):
-        random_operation(writer, rng, rng.choice(kinds), sizes or Sizes())
+        random_operation(writer, rng, rng.choice(kinds), sizes or Sizes(), int16 and rng.random() < 0.7)
         while rng.random() < 0.3:
             _random_control(writer, rng)
     return writer.stream()
 
 
-def random_operation(writer: StreamWriter, rng: random.Random, mnemonic: str, sizes: Sizes) -> None:
+def random_operation(
+    writer: StreamWriter, rng: random.Random, mnemonic: str, sizes: Sizes, int16: bool = False
+) -> None:
     """Registers and word of one operation."""
     if mnemonic.startswith("OP_DMA"):
         _transfer(writer, rng, "DMA_IN" if mnemonic == "OP_DMA_READ" else "DMA_OUT", sizes)
@@ -156,6 +161,10 @@ def random_operation(writer: StreamWriter, rng: random.Random, mnemonic: str, si
     elif mnemonic == "OP_REQUANT":
         fields = {"quant": rng.randrange(2)}
     _geometry(writer, rng, mnemonic, sizes)
+    if int16 and mnemonic in INT16:
+        fields["elements"] = 1
+        if mnemonic in MAC:
+            fields |= {"init": rng.randrange(2), "quant": 1, "out": 0}
     return writer.emit(mnemonic, **fields)
 
 

@@ -15,6 +15,7 @@ from dlasim.sim.timing.accounting import compute_owner
 from dlasim.sim.timing.plan import Plan, plan_stream
 from tests.sim_timing.stepped import UNITS, Outcome, SteppedMachine
 from tests.sim_timing.streams import (
+    INT16,
     KINDS,
     Sizes,
     StreamWriter,
@@ -315,6 +316,33 @@ def test_softmax_on_few_ports():
         assert abs(ours.timeline.total - stepped.total) <= max(0.03 * stepped.total, WORDS), (config, words)
         read_again += int(ours.costs.sram_bytes[0]) > 1024 + 3 * 3 * 60 * 2
     assert read_again > 1, "the test must see rows that cross again"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_int16_is_equal_to_the_cycle(seed):
+    rng = random.Random(850 + seed)
+    for _ in range(STREAMS):
+        config = random_config(rng, int16=1)
+        words = random_stream(rng, rng.randint(1, 6), kinds=(*INT16, "OP_DMA_READ", "OP_FILL"), int16=True)
+        assert_equal(plan(config, words), SteppedMachine(config, words).run())
+
+
+@pytest.mark.parametrize("limits", ["ports", "output stage"])
+def test_int16_within_limits(limits):
+    """Both bytes of an element cross the ports together, and the array passes over each."""
+    rng = random.Random(860)
+    stalled = 0
+    for _ in range(75):
+        drawn = random_limits(rng) | {"accumulators": rng.choice([2, 4])}
+        no_limit = ("mac_results", "vector_requantizations", "vector_divisions")
+        drawn |= dict.fromkeys(no_limit if limits == "ports" else ("sram_bandwidth",), 0)
+        config = random_config(rng, **drawn, int16=1, mac_step_group=1, mac_weights=0)
+        words = random_stream(rng, 1, LONG, INT16, int16=True)
+        ours, stepped = plan(config, words), SteppedMachine(config, words).run()
+        off = abs(ours.timeline.total - stepped.total)
+        assert off <= max(0.03 * stepped.total, WORDS), (config, words)
+        stalled += sum(unit.sram + unit.output > 0 for unit in ours.account.units)
+    assert stalled > 20, "the test must see stalls"
 
 
 @pytest.mark.parametrize("timing", ["macs", "zero"])

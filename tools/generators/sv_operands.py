@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dlasim.isa.instructions import INSTRUCTIONS, Extent, Instruction, Operand, Unit, When
+from dlasim.isa.instructions import (
+    INSTRUCTIONS,
+    INT16_BYTES,
+    INT32_BYTES,
+    Extent,
+    Instruction,
+    Operand,
+    Unit,
+    When,
+)
 from generators import sv_text
 
 # In the order in which an instruction's row lists them, which is the order in which they are checked.
@@ -19,10 +28,15 @@ def operand_lines() -> Iterator[str]:
         "extent_kind_t", 4, [(f"EXTENT_{extent.name}", place) for place, extent in enumerate(_EXTENTS)]
     )
     yield from sv_text.comment(
-        "An SRAM operand: whether the operation has it, what it covers, whether its elements have 4 bytes, "
+        "An SRAM operand: whether the operation has it, what it covers, its elements' bytes as a power of 2, "
         "and whether it must not overlap itself."
     )
-    members = [("logic", "present"), ("logic", "wide"), ("logic", "disjoint"), ("extent_kind_t", "extent")]
+    members = [
+        ("logic", "present"),
+        ("logic [1:0]", "size"),
+        ("logic", "disjoint"),
+        ("extent_kind_t", "extent"),
+    ]
     yield from sv_text.structure("operand_use_t", members)
     yield from sv_text.structure(
         "operand_uses_t", [("operand_use_t", member) for member in _MEMBERS.values()]
@@ -30,8 +44,11 @@ def operand_lines() -> Iterator[str]:
     yield ""
     yield from sv_text.function("operand_uses_t", "operand_uses", "input logic [63:0] word", _uses())
     yield ""
-    yield from sv_text.comment("Whether an operation reads ACT_MIN; a kernel; sums over input channels.")
+    yield from sv_text.comment(
+        "Whether an operation reads ACT_MIN; has elements of its choice; a kernel; sums over input channels."
+    )
     yield from _set("is_clamped", lambda i: "ACT_MIN" in i.parameters)
+    yield from _set("has_elements", lambda i: any(field.name == "elements" for field in i.fields))
     yield from _set("has_kernel", lambda i: "KERNEL" in i.parameters)
     yield from _set("sums_channels", lambda i: i.unit is Unit.MAC and not _is_depthwise(i))
 
@@ -59,12 +76,13 @@ def _uses() -> Iterator[str]:
 
 def _use(instruction: Instruction, operand: Operand) -> str:
     present = " || ".join(_holds(instruction, when) for when in operand.present_when) or "1'b1"
-    wide = "1'b1" if operand.element_bytes == 4 else "1'b0"
-    if operand.int32_when:
-        wide = _holds(instruction, operand.int32_when)
+    size = f"2'd{operand.element_bytes.bit_length() - 1}"
+    for bytes_, when in ((INT32_BYTES, operand.int32_when), (INT16_BYTES, operand.int16_when)):
+        if when:
+            size = f"{_holds(instruction, when)} ? 2'd{bytes_.bit_length() - 1} : {size}"
     disjoint = "1'b1" if operand.writes or operand.extent is Extent.INPUT else "1'b0"
     extent = f"EXTENT_{operand.extent.name}"
-    return f"uses.{_MEMBERS[operand.register]} = {{{present}, {wide}, {disjoint}, {extent}}};"
+    return f"uses.{_MEMBERS[operand.register]} = {{{present}, {size}, {disjoint}, {extent}}};"
 
 
 def _holds(instruction: Instruction, when: When) -> str:

@@ -17,6 +17,7 @@ from dlasim.isa.instructions import (
     TABLE_BYTES,
     WORD_BITS,
     WORD_BYTES,
+    Elements,
     Init,
     Instruction,
     Out,
@@ -114,7 +115,7 @@ def _enumerations() -> Iterator[str]:
     yield ""
     yield from sv_text.enumeration("fault_t", 4, [(f"FAULT_{fault.name}", int(fault)) for fault in Fault])
     yield ""
-    for kind in (Init, Out, Quant, PoolMode, ShiftMode, SigmoidMode):
+    for kind in (Init, Out, Quant, Elements, PoolMode, ShiftMode, SigmoidMode):
         prefix = kind.__name__.removesuffix("Mode").upper()
         bits = max(1, (len(kind) - 1).bit_length())
         yield from (sv_text.constant(f"{prefix}_{member.name}", int(member), bits) for member in kind)

@@ -79,7 +79,9 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
     is far from its work alone: passes cost accumulators, but make room for second buffers, and the line
     buffer may hold the whole input of one."""
     depth, before = sizes.depth, 0
-    work = least_cycles(sizes, machine)
+    work, is_cut = least_cycles(sizes, machine), 1 - sizes.is_matrix_in_sram
+    if machine.is_mac and sizes.input_element_bytes > 1:
+        is_cut = 0  # the sums of int16 do not fit into int32
     near = work + work // MAX_OVERHEAD_PART + priced(machine, least_bytes(sizes))
     while depth:
         _find_sufficient_bytes(sizes, machine, found, depth)
@@ -89,7 +91,7 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
         if found.tasks and found.cycles <= near:
             return
         before = found.cycles if found.tasks else 0
-        depth = half(depth) if depth > 1 and not sizes.is_matrix_in_sram else 0
+        depth = half(depth) if depth > 1 and is_cut else 0
 
 
 @routine

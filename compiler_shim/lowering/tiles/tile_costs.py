@@ -112,7 +112,7 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
     channels, operations = tile.channels, 1
     if machine.is_channel_by_channel:
         channels, operations = 1, tile.channels
-    unit, pixels = machine.unit, tile.rows * tile.columns
+    unit, pixels, input_bytes = machine.unit, tile.rows * tile.columns, sizes.input_element_bytes
     turns = pixel_turns(unit, tile.rows, tile.columns)
     work = lane_cycles(unit, turns, sizes.taps, tile.depth, channels)
     is_partial = 1 if tile.depth < sizes.depth else 0
@@ -121,7 +121,7 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
     in_channels = tile.depth if machine.rereads_input else -(-channels // sizes.multiplier)
     inputs = _input_bytes(sizes, machine, tile, in_channels)
     if machine.is_mac:
-        each_group, depth, pixel_bytes = 0, 0, 1
+        each_group, depth, pixel_bytes = 0, 0, input_bytes
         if machine.rereads_input:
             each_group, depth, pixel_bytes = inputs, tile.depth, 0
         else:
@@ -134,17 +134,19 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
             block_input = lines_under(rows, sizes.stride_height, sizes.window_height, sizes.input_height)
             block_input *= lines_under(columns, sizes.stride_width, sizes.window_width, sizes.input_width)
         first = first_fetch_cycles(
-            unit, channels, pixels, turns, depth, sizes.record_bytes, pixel_bytes, block_input
+            unit, channels, pixels, turns, depth, sizes.record_bytes, pixel_bytes, block_input, input_bytes
         )
         result_bytes = ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes
         output, stall, moved = grouped_costs(
             unit, channels, pixels, turns, work, each_group, moved, weights, result_bytes, first
         )
         return operations * (output + stall), operations * moved
-    moved += inputs * row_crossings(unit, channels * sizes.input_element_bytes)
+    moved += inputs * row_crossings(unit, channels * input_bytes)
     if sizes.input_count > 1:
-        moved += pixels * channels * sizes.input_element_bytes
-    output, stall = lane_costs(unit, work, pixels, channels, unit.result_cycles, moved, sizes.taps)
+        moved += pixels * channels * input_bytes
+    output, stall = lane_costs(
+        unit, work, pixels, channels, unit.result_cycles, moved, sizes.taps, input_bytes
+    )
     table = sizes.table_bytes
     return output + stall + port_cycles(unit.port_rate, table), moved + table
 
@@ -166,8 +168,9 @@ def _input_bytes(sizes: NodeSizes, machine: MachineCosts, tile: Tile, channels: 
     if machine.is_mac and not machine.rereads_input:
         held = min(channels, machine.unit.output_lanes)
     span = min(sizes.window_height, in_rows)
-    lines = lines_moved(machine.unit, columns * held, rows, span, tile.rows * sizes.kernel_height)
-    return lines * columns * channels * sizes.input_element_bytes
+    element, tap_rows = sizes.input_element_bytes, tile.rows * sizes.kernel_height
+    lines = lines_moved(machine.unit, columns * held * element, rows, span, tap_rows)
+    return lines * columns * channels * element
 
 
 @routine
