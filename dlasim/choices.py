@@ -70,6 +70,8 @@ class Choices(TypedDict, total=False):
     """Size of a DMA burst."""
     dma_burst_overhead: int
     """Cycles lost per burst."""
+    dma_unpacking: int
+    """Bytes per cycle from which DMA_IN unpacks weights of 4 bits, twice as many; 0: it can't."""
     memories: str | Mapping[str, Any]
     """Named memories: by name a table of bandwidth, latency, regions and more."""
     buses: str | Mapping[str, Any]
@@ -158,6 +160,7 @@ class Axes(TypedDict, total=False):
     dma_burst_bytes: int | str | Sequence[int | str]
     dma_burst: int | str | Sequence[int | str]
     dma_burst_overhead: int | str | Sequence[int | str]
+    dma_unpacking: int | str | Sequence[int | str]
     memories: str | Sequence[str]
     buses: str | Sequence[str]
     int16: int | str | Sequence[int | str]

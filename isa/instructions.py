@@ -18,6 +18,7 @@ TABLE_BYTES = 256
 INT8_BYTES = 1
 INT16_BYTES = 2
 INT32_BYTES = 4
+UNPACKED_BYTES = 4  # that OP_DMA_UNPACK writes for each 1 in its field `packed`, from half as many
 EXPONENTIALS_BYTES = 256 * INT32_BYTES
 SEGMENTS_BYTES = 256 * INT32_BYTES
 SOFTMAX_PASSES = 3  # over a row: its greatest element, the sum, the results
@@ -424,6 +425,20 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         operands=(Operand("DMA_OUT_SRAM_ADDR", Extent.TRANSFER),),
         parameters=_dma_parameters("DMA_OUT"),
         errors=(*_DMA_ERRORS, Fault.REGION_READ_ONLY),
+    ),
+    Instruction(
+        "OP_DMA_UNPACK",
+        0x14,
+        Unit.DMA_IN,
+        "copy from system memory to SRAM, and unpack numbers of 4 bits",
+        "As OP_DMA_READ of one run (DMA_IN_RUNS = DMA_IN_PLANES = 1) of DMA_IN_RUN_BYTES in SRAM. The first "
+        "4 * packed of these come from 2 * packed bytes: signed numbers of 4 bits, each of which becomes a "
+        "byte, the one in a byte's low half first. The others follow, and are copied. A machine with "
+        "dma_unpacking = 0 does not have the instruction.",
+        fields=(Field("packed", 8, 24, "bytes to unpack from, by twos"),),
+        operands=(Operand("DMA_IN_SRAM_ADDR", Extent.TRANSFER, writes=True),),
+        parameters=_dma_parameters("DMA_IN"),
+        errors=(Fault.BAD_OPERANDS, *_DMA_ERRORS),
     ),
     Instruction(
         "OP_FILL",

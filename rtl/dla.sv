@@ -25,6 +25,7 @@ module dla
     parameter int unsigned DMA_LATENCY = 64,
     parameter int unsigned DMA_BURST_BYTES = 64,
     parameter int unsigned DMA_BURST_OVERHEAD = 0,
+    parameter int unsigned DMA_UNPACKING = 0,  // packed bytes of a beat; 0: no OP_DMA_UNPACK
     parameter int unsigned VECTOR_LANES = 16,
     parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
     parameter int unsigned ISSUE_CYCLES = 1,
@@ -80,6 +81,10 @@ module dla
   localparam int unsigned OFFSET_BITS = $clog2(INPUTS + 1) + INT16;  // of an input from the first
   if (DMA_BANDWIDTH < 1) $error("dma_bandwidth must be at least 1: a bus has a width");
 
+  // Of a beat that is packed: its bytes, which become twice as many that the SRAM's ports can take
+  localparam int unsigned MOST_PACKED = PORT_BYTES != 0 && PORT_BYTES < 2 * BEAT_BYTES ? PORT_BYTES / 2 : BEAT_BYTES;
+  localparam int unsigned PACKED_BYTES = DMA_UNPACKING < MOST_PACKED ? DMA_UNPACKING : MOST_PACKED;
+  localparam int unsigned SPREAD_BYTES = 2 * PACKED_BYTES < BEAT_BYTES ? BEAT_BYTES : 2 * PACKED_BYTES;
   localparam int unsigned DMA_IN = 32'(UNIT_DMA_IN), DMA_OUT = 32'(UNIT_DMA_OUT);
   localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
 
@@ -92,7 +97,7 @@ module dla
   logic [31:0] start_index, start_limit, fetch_index, index, fault_address, queue_base;
   logic [63:0] host_word;
   /* verilator lint_off UNUSEDSIGNAL */
-  logic [63:0] word;  // operations have no fields beyond bit 12
+  logic [63:0] word;  // operations that compute have no fields beyond bit 12
   /* verilator lint_on UNUSEDSIGNAL */
   logic [OPERAND_INDEX_BITS-1:0] operand_index;
   logic [31:0] region_base[REGION_COUNT], region_bytes[REGION_COUNT];
@@ -149,6 +154,7 @@ module dla
       .CHECK_CYCLES(CHECK_CYCLES),
       .QUEUE_DEPTH(QUEUE_DEPTH),
       .COMPUTE_OVERLAP(COMPUTE_OVERLAP),
+      .UNPACKS(DMA_UNPACKING != 0),
       .FINGERPRINT(FINGERPRINT)
   ) issue (
       .clock,
@@ -210,13 +216,20 @@ module dla
   typedef struct packed {
     dma_slot_t slot;
     merged_t merged;
+    logic unpacks;  // then it is one run, and the stride of runs holds its packed bytes
   } dma_operation_t;
   dma_operation_t dma_issued[2], dma_head[2];
   mac_operation_t mac_issued, mac_head;
   vector_operation_t vector_issued, vector_head;
 
-  assign dma_issued[DMA_IN] = {dma_in_slot(file, PLACE), merged};
-  assign dma_issued[DMA_OUT] = {dma_out_slot(file, PLACE), merged};
+  always_comb begin
+    dma_issued[DMA_IN] = {dma_in_slot(file, PLACE), merged, 1'b0};
+    dma_issued[DMA_OUT] = {dma_out_slot(file, PLACE), merged, 1'b0};
+    if (DMA_UNPACKING != 0 && word[OPCODE_LOW+:OPCODE_BITS] == OPCODE_OP_DMA_UNPACK) begin
+      dma_issued[DMA_IN].unpacks = 1'b1;
+      dma_issued[DMA_IN].slot.run_stride = 31'(word[PACKED_LOW+:PACKED_BITS]) << 1;
+    end
+  end
   assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], mac_slot(file, PLACE), products};
   assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_slot(file, PLACE), products.walk};
 
@@ -270,7 +283,8 @@ module dla
   // less than a beat each.
   localparam bit SHARED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < 2 * BEAT_BYTES;
   logic [1:0] wants_bus, delivers, beat, bus_room, crossed, flush;
-  logic [31:0] system_address[2], beat_bytes[2], dma_sram_address[2][BEAT_BYTES];
+  logic [1:0] is_packed;
+  logic [31:0] system_address[2], beat_bytes[2], dma_sram_bytes[2], dma_sram_address[2][SPREAD_BYTES];
   dla_dma_bus #(
       .ALONE(SHARED ? 2 * BEAT_BYTES : 1),
       .TOGETHER(SHARED ? DMA_SHARED_BANDWIDTH : 1)
@@ -282,11 +296,17 @@ module dla
       .delivers
   );
   for (genvar d = 0; d < 2; d++) begin : dma
+    localparam int unsigned SPREAD = d == DMA_IN ? SPREAD_BYTES : BEAT_BYTES;
+    for (genvar i = SPREAD; i < SPREAD_BYTES; i++) begin : none
+      assign dma_sram_address[d][i] = '0;
+    end
     dla_dma #(
         .BEAT_BYTES(BEAT_BYTES),
         .LATENCY(DMA_LATENCY),
         .BURST_BYTES(DMA_BURST_BYTES),
         .BURST_OVERHEAD(DMA_BURST_OVERHEAD),
+        .PACKED_BYTES(d == DMA_IN ? PACKED_BYTES : 0),
+        .SPREAD_BYTES(SPREAD),
         .PLACE(PLACE)
     ) engine (
         .clock,
@@ -294,6 +314,7 @@ module dla
         .valid(busy[d]),
         .operands(dma_kept(dma_head[d].slot)),
         .merged(dma_head[d].merged),
+        .packed_bytes(dma_head[d].unpacks ? 32'(dma_head[d].slot.run_stride) : '0),
         .region_base(region_base[dma_head[d].slot.region]),
         .room(bus_room[d]),
         .crossed(crossed[d]),
@@ -304,7 +325,9 @@ module dla
         .beat(beat[d]),
         .system_address(system_address[d]),
         .beat_bytes(beat_bytes[d]),
-        .sram_address(dma_sram_address[d])
+        .is_packed(is_packed[d]),
+        .sram_bytes(dma_sram_bytes[d]),
+        .sram_address(dma_sram_address[d][0:SPREAD-1])
     );
   end
 
@@ -326,13 +349,13 @@ module dla
       dla_dma_words #(
           .BANK_BYTES(SRAM_BANDWIDTH),
           .PORTS(DMA_WORDS),
-          .BEAT_BYTES(BEAT_BYTES)
+          .BEAT_BYTES(d == DMA_IN ? SPREAD_BYTES : BEAT_BYTES)
       ) carrier (
           .clock,
           .reset(restart || done[d]),
           .beat(beat[d]),
-          .beat_bytes(beat_bytes[d]),
-          .sram_address(dma_sram_address[d]),
+          .beat_bytes(dma_sram_bytes[d]),
+          .sram_address(dma_sram_address[d][0:(d == DMA_IN ? SPREAD_BYTES : BEAT_BYTES)-1]),
           .flush(flush[d]),
           .room(bus_room[d]),
           .crossed(crossed[d]),
@@ -386,22 +409,45 @@ module dla
   end
 
   // A beat's data follows its addresses by a cycle, from system memory as from the SRAM.
-  logic [BEAT_BYTES-1:0] arriving, leaving;
-  logic [31:0] arriving_address[BEAT_BYTES], leaving_address;
-  logic [7:0] arriving_data[BEAT_BYTES], leaving_data[BEAT_BYTES];
+  logic arrives_packed;
+  logic [SPREAD_BYTES-1:0] arriving;
+  logic [BEAT_BYTES-1:0] leaving;
+  logic [31:0] arriving_address[SPREAD_BYTES], leaving_address;
+  logic [7:0] memory_data[BEAT_BYTES], arriving_data[SPREAD_BYTES], leaving_data[BEAT_BYTES];
   assign memory_read = beat[DMA_IN];
   assign memory_read_address = system_address[DMA_IN];
   assign memory_write = leaving;
   assign memory_write_address = leaving_address;
   always_ff @(posedge clock) leaving_address <= system_address[DMA_OUT];
   for (genvar i = 0; i < BEAT_BYTES; i++) begin : beat_byte
-    assign arriving_data[i] = memory_read_data[8*i+:8];
+    assign memory_data[i] = memory_read_data[8*i+:8];
     assign memory_write_data[8*i+:8] = leaving_data[i];
+    always_ff @(posedge clock) leaving[i] <= !restart && beat[DMA_OUT] && i < beat_bytes[DMA_OUT];
+  end
+  for (genvar i = 0; i < SPREAD_BYTES; i++) begin : spread_byte
     always_ff @(posedge clock) begin
-      arriving[i] <= !restart && beat[DMA_IN] && i < beat_bytes[DMA_IN];
-      leaving[i] <= !restart && beat[DMA_OUT] && i < beat_bytes[DMA_OUT];
+      arriving[i] <= !restart && beat[DMA_IN] && i < dma_sram_bytes[DMA_IN];
       arriving_address[i] <= dma_sram_address[DMA_IN][i];
     end
+  end
+  if (PACKED_BYTES == 0) begin : copies
+    assign arrives_packed = 1'b0;
+    assign arriving_data = memory_data;
+    logic unused;
+    assign unused = &{1'b0, is_packed, arrives_packed};
+  end else begin : unpacks
+    always_ff @(posedge clock) arrives_packed <= is_packed[DMA_IN];
+    dla_unpacker #(
+        .BEAT_BYTES(BEAT_BYTES),
+        .PACKED_BYTES(PACKED_BYTES),
+        .SPREAD_BYTES(SPREAD_BYTES)
+    ) unpacker (
+        .is_packed(arrives_packed),
+        .packed_data(memory_data),
+        .data(arriving_data)
+    );
+    logic unused;
+    assign unused = &{1'b0, is_packed[DMA_OUT]};
   end
 
   // -------------------------------------------------------------------------------------------- compute, and SRAM
@@ -526,7 +572,8 @@ module dla
       .MAC_LANES(MAC_LANES),
       .VECTOR_LANES(VECTOR_LANES),
       .BEAT_BYTES(BEAT_BYTES),
-      .OFFSET_BITS(OFFSET_BITS)
+      .OFFSET_BITS(OFFSET_BITS),
+      .SPREAD_BYTES(SPREAD_BYTES)
   ) sram (
       .clock,
       .mac_read,
@@ -567,7 +614,7 @@ module dla
       .dma_write_address(arriving_address),
       .dma_write_data(arriving_data),
       .dma_read(beat[DMA_OUT]),
-      .dma_read_address(dma_sram_address[DMA_OUT]),
+      .dma_read_address(dma_sram_address[DMA_OUT][0:BEAT_BYTES-1]),
       .dma_read_data(leaving_data)
   );
 

@@ -12,7 +12,8 @@ module dla_checks
 #(
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned CYCLES = 16,  // no choice: what the steps below take
-    parameter int unsigned INT16 = 0  // whether MAC and VECTOR have elements of int16
+    parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
+    parameter bit UNPACKS = 0  // OP_DMA_UNPACK is an instruction
 ) (
     input logic clock,
     input logic [31:0] step,  // cycles since the word is at hand
@@ -54,16 +55,19 @@ module dla_checks
   } box_t;
 
   logic [7:0] opcode;
-  logic is_in, is_out, is_transfer, is_pool;
+  logic unpacks, is_in, is_out, is_transfer, is_pool;
+  logic [31:0] packed_bytes;  // from which a transfer unpacks twice as many
   logic [31:0] most_region_bytes;
   /* verilator lint_off UNUSEDSIGNAL */
   dma_operands_t dma;  // of its region 3 bits matter
   /* verilator lint_on UNUSEDSIGNAL */
   operand_uses_t uses;
   assign opcode = word[7:0];
-  assign is_in = opcode == OPCODE_OP_DMA_READ;
+  assign unpacks = UNPACKS && opcode == OPCODE_OP_DMA_UNPACK;
+  assign is_in = opcode == OPCODE_OP_DMA_READ || unpacks;
   assign is_out = opcode == OPCODE_OP_DMA_WRITE;
   assign is_transfer = is_in || is_out;
+  assign packed_bytes = unpacks ? 32'(word[PACKED_LOW+:PACKED_BITS]) << 1 : '0;
   assign is_pool = opcode == OPCODE_OP_POOL;
   assign dma = is_in ? dma_in_operands(file) : dma_out_operands(file);
   assign most_region_bytes = region_bytes[dma.region[2:0]];
@@ -174,7 +178,7 @@ module dla_checks
       if (!is_transfer) chosen = factors(SYSTEM, windows.stride.height, file.in_row_stride, windows.stride.width, file.in_pixel_stride);
       else
       chosen = {SYSTEM, is_transfer, 2'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
-                24'(dma.runs), dma.run_stride, SIZE_BITS'(dma.run_bytes)};
+                24'(dma.runs), dma.run_stride, SIZE_BITS'(dma.run_bytes) - SIZE_BITS'(packed_bytes)};
       TRANSFER:
       if (!is_transfer)
         chosen = factors(TRANSFER, windows.dilation.height, file.in_row_stride, windows.dilation.width, file.in_pixel_stride);
@@ -246,7 +250,7 @@ module dla_checks
       merged.planes_touch <= merged.runs_touch && (dma.planes == 1 || 49'(dma.plane_stride) == steps);
       merged.run_bytes <= merged.runs_touch ? steps[31:0] : dma.run_bytes;
     end
-    if (step == 6 && merged.planes_touch) merged.run_bytes <= steps[31:0];
+    if (step == 6 && merged.planes_touch) merged.run_bytes <= steps[31:0] - packed_bytes;
     if (step == 6) products.filter_bytes <= steps[31:0] & PLACE;
   end
 
@@ -353,7 +357,8 @@ module dla_checks
   assign is_bad = (unit_of(opcode) == UNIT_MAC || unit_of(opcode) == UNIT_VECTOR)
       && ((is_clamped(opcode) && file.act_min > file.act_max) || (opcode == OPCODE_OP_DEPTH_CONV && remainder != 0)
           || (is_pool && (file.out_channels != file.in_channels || has_empty_window))
-          || (is_int16 && lacks_int16) || steps > STEP_BITS'(1) << 48);
+          || (is_int16 && lacks_int16) || steps > STEP_BITS'(1) << 48)
+      || (unpacks && (dma.runs != 1 || dma.planes != 1 || packed_bytes > dma.run_bytes >> 1));
   always_ff @(posedge clock) begin
     if (step == 0) worst <= NONE;
     else if (step == CYCLES - 1 && is_bad) begin

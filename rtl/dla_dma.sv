@@ -12,6 +12,8 @@ module dla_dma
     parameter int unsigned LATENCY = 64,
     parameter int unsigned BURST_BYTES = 64,
     parameter int unsigned BURST_OVERHEAD = 0,
+    parameter int unsigned PACKED_BYTES = 0,  // of a beat, where they are packed; each becomes two in the SRAM
+    parameter int unsigned SPREAD_BYTES = BEAT_BYTES,  // of a beat in the SRAM, at most
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM: no more are computed
 ) (
     input logic clock,
@@ -22,6 +24,7 @@ module dla_dma
     input dma_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
     input merged_t merged,
+    input logic [31:0] packed_bytes,  // at the start of a single run
     input logic [31:0] region_base,
     input logic room,  // for a beat, between the bus and the SRAM's ports
     input logic crossed,  // all bytes have crossed the ports, those of this cycle's beat too
@@ -33,7 +36,9 @@ module dla_dma
     output logic beat,
     output logic [31:0] system_address,
     output logic [31:0] beat_bytes,
-    output logic [31:0] sram_address[BEAT_BYTES]
+    output logic is_packed,
+    output logic [31:0] sram_bytes,
+    output logic [31:0] sram_address[SPREAD_BYTES]
 );
   // ------------------------------------------------------------------------------------------------ latency
   logic [31:0] elapsed;
@@ -54,7 +59,22 @@ module dla_dma
   logic [31:0] offset, left;  // in the merged run: bytes done, and to do
   logic needs_request, ends_run, ends_plane;
   assign left = merged.run_bytes - offset;
-  assign beat_bytes = left < BEAT_BYTES ? left : BEAT_BYTES;
+  assign beat_bytes = left < most ? left : most;
+
+  // A beat is packed or not; packed bytes may be fewer in a cycle than others.
+  logic [31:0] most;
+  if (PACKED_BYTES == 0) begin : copies
+    assign is_packed = 1'b0;
+    assign most = BEAT_BYTES;
+    logic unused;
+    assign unused = &{1'b0, packed_bytes};
+  end else begin : unpacks
+    logic [31:0] packed_left;
+    assign packed_left = packed_bytes - offset;
+    assign is_packed = offset < packed_bytes;
+    assign most = !is_packed ? BEAT_BYTES : packed_left < PACKED_BYTES ? packed_left : PACKED_BYTES;
+  end
+  assign sram_bytes = is_packed ? beat_bytes << 1 : beat_bytes;
 
   if (BURST_OVERHEAD == 0) begin : without_requests
     assign needs_request = 1'b0;
@@ -75,7 +95,7 @@ module dla_dma
   // ------------------------------------------------------------------------------- the walk in system memory
   logic [31:0] run, plane, run_offset, plane_offset;
   assign beat = delivers && !needs_request;
-  assign ends_run = left <= BEAT_BYTES;
+  assign ends_run = left <= most;
   assign ends_plane = run + 1 >= runs;
   assign ends = beat && ends_run && ends_plane && plane + 1 >= planes;
   assign flush = ends || delivered;
@@ -130,9 +150,9 @@ module dla_dma
 
   always_comb begin
     next = place;
-    for (int unsigned i = 0; i < BEAT_BYTES; i++) begin
+    for (int unsigned i = 0; i < SPREAD_BYTES; i++) begin
       sram_address[i] = (operands.sram_addr + next.plane_offset + next.run_offset + next.column) & PLACE;
-      if (beat && i < beat_bytes) next = next_place(next);
+      if (beat && i < sram_bytes) next = next_place(next);
     end
   end
   always_ff @(posedge clock) begin

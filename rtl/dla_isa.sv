@@ -67,6 +67,7 @@ package dla_isa;
   localparam logic [7:0] OPCODE_HALT = 8'h05;
   localparam logic [7:0] OPCODE_OP_DMA_READ = 8'h10;
   localparam logic [7:0] OPCODE_OP_DMA_WRITE = 8'h11;
+  localparam logic [7:0] OPCODE_OP_DMA_UNPACK = 8'h14;
   localparam logic [7:0] OPCODE_OP_FILL = 8'h12;
   localparam logic [7:0] OPCODE_OP_E16_ADD = 8'h18;
   localparam logic [7:0] OPCODE_OP_E16_MUL = 8'h19;
@@ -102,6 +103,8 @@ package dla_isa;
   localparam int unsigned WAIT_UNIT_BITS = 2;
   localparam int unsigned WAIT_MAX_OUTSTANDING_LOW = 16;
   localparam int unsigned WAIT_MAX_OUTSTANDING_BITS = 8;
+  localparam int unsigned PACKED_LOW = 8;
+  localparam int unsigned PACKED_BITS = 24;
   localparam int unsigned MODE_LOW = 8;
   localparam int unsigned MODE_BITS = 2;
   localparam int unsigned ELEMENTS_LOW = 12;
@@ -115,7 +118,7 @@ package dla_isa;
 
   function automatic unit_t unit_of(input logic [7:0] opcode);
     case (opcode)
-      OPCODE_OP_DMA_READ: return UNIT_DMA_IN;
+      OPCODE_OP_DMA_READ, OPCODE_OP_DMA_UNPACK: return UNIT_DMA_IN;
       OPCODE_OP_DMA_WRITE: return UNIT_DMA_OUT;
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL: return UNIT_MAC;
       OPCODE_OP_FILL, OPCODE_OP_E16_ADD, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID, OPCODE_OP_REQUANT,
@@ -136,6 +139,7 @@ package dla_isa;
       OPCODE_HALT: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_DMA_READ: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_DMA_WRITE: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_DMA_UNPACK: return (word & 64'hffffffff00000000) == '0;
       OPCODE_OP_FILL: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_ADD: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_MUL: return (word & 64'hffffffffffffff00) == '0;

@@ -14,6 +14,7 @@ module dla_issue
     parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
     parameter int unsigned QUEUE_DEPTH = 4,
     parameter int unsigned COMPUTE_OVERLAP = 1,  // 0: MAC and VECTOR take turns
+    parameter bit UNPACKS = 0,  // OP_DMA_UNPACK is an instruction
     parameter logic [31:0] FINGERPRINT = '0
 ) (
     input logic clock,
@@ -92,7 +93,8 @@ module dla_issue
   dla_checks #(
       .SRAM_BYTES(SRAM_BYTES),
       .INT16(INT16),
-      .CYCLES(LEAST_CHECKS)
+      .CYCLES(LEAST_CHECKS),
+      .UNPACKS(UNPACKS)
   ) checks (
       .clock,
       .step(spent),
@@ -109,7 +111,7 @@ module dla_issue
     fault = FAULT_NONE;
     fault_address = '0;
     if (from_queue && index >= limit) fault = FAULT_QUEUE;
-    else if (!is_instruction(word)) fault = FAULT_ILLEGAL_INSTRUCTION;
+    else if (!is_instruction(word) || (opcode == OPCODE_OP_DMA_UNPACK && !UNPACKS)) fault = FAULT_ILLEGAL_INSTRUCTION;
     else if (opcode == OPCODE_CFG) begin
       fault_address = 32'(word[CFG_REGISTER_LOW+:CFG_REGISTER_BITS]) * 4;
       if (32'(cfg_number) >= OPERAND_COUNT) fault = FAULT_BAD_REGISTER;

@@ -11,7 +11,8 @@ module dla_sram #(
     parameter int unsigned MAC_LANES = 64,  // accumulators
     parameter int unsigned VECTOR_LANES = 16,
     parameter int unsigned BEAT_BYTES = 8,
-    parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1)
+    parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1),
+    parameter int unsigned SPREAD_BYTES = BEAT_BYTES  // of a beat that is unpacked
 ) (
     input logic clock,
     // MAC: a byte of input for each channel, of weight for each PE; addresses are the first lane's
@@ -53,9 +54,9 @@ module dla_sram #(
     input logic [31:0] vector_result_address,
     input logic [31:0] vector_result[VECTOR_LANES],
     // DMA: bytes of a beat
-    input logic [BEAT_BYTES-1:0] dma_write,
-    input logic [31:0] dma_write_address[BEAT_BYTES],
-    input logic [7:0] dma_write_data[BEAT_BYTES],
+    input logic [SPREAD_BYTES-1:0] dma_write,
+    input logic [31:0] dma_write_address[SPREAD_BYTES],
+    input logic [7:0] dma_write_data[SPREAD_BYTES],
     input logic dma_read,
     input logic [31:0] dma_read_address[BEAT_BYTES],
     output logic [7:0] dma_read_data[BEAT_BYTES]
@@ -125,8 +126,10 @@ module dla_sram #(
   end
 
   // ------------------------------------------------------------------------------------------------- DMA
-  for (genvar i = 0; i < BEAT_BYTES; i++) begin : dma_port
+  for (genvar i = 0; i < BEAT_BYTES; i++) begin : dma_read_port
     always_ff @(posedge clock) if (dma_read) dma_read_data[i] <= memory[PLACE_BITS'(dma_read_address[i])];
+  end
+  for (genvar i = 0; i < SPREAD_BYTES; i++) begin : dma_write_port
     always @(posedge clock) if (dma_write[i]) memory[PLACE_BITS'(dma_write_address[i])] <= dma_write_data[i];
   end
 endmodule

@@ -70,6 +70,10 @@ def _carriers(*sizes: tuple[int, int, int]) -> list[Parameters]:
     return [{"BANK_BYTES": width, "PORTS": ports, "BEAT_BYTES": beat} for width, ports, beat in sizes]
 
 
+def _spread(beat: int, packed: int) -> Parameters:
+    return {"BEAT_BYTES": beat, "PACKED_BYTES": packed, "SPREAD_BYTES": max(2 * packed, beat)}
+
+
 # A machine whose units are quick to read; only wires of the top depend on them.
 _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
@@ -91,8 +95,10 @@ BLOCKS = {
     ),
     "dma_bus": RtlBlock("dla_dma_bus", [{"ALONE": 16, "TOGETHER": 11}]),
     "dma": RtlBlock(
-        "dla_dma", [{"BEAT_BYTES": 1}, {"BEAT_BYTES": 8}, {"BEAT_BYTES": 4, "BURST_OVERHEAD": 8}]
+        "dla_dma",
+        [{"BEAT_BYTES": 1}, {"BEAT_BYTES": 8}, {"BEAT_BYTES": 4, "BURST_OVERHEAD": 8}, _spread(8, 8)],
     ),
+    "unpacker": RtlBlock("dla_unpacker", [_spread(8, 8), _spread(8, 2)]),
     "host": RtlBlock("dla_host"),
     "issue": RtlBlock("dla_issue", apart=("dla_checks",)),
     "vector": RtlBlock(

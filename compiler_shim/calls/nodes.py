@@ -57,6 +57,7 @@ class DlaNode:
     registers: Mapping[str, int] = field(default_factory=dict)
     weights: int | None = None  # value: [OC][KH][KW][IC], depthwise [KH][KW][OC], matrix [OC][IC]
     matrix: int | None = None  # value that stands for weights though the network computes it: [OC][IC]
+    packs_weights: bool = False  # all weights are numbers of 4 bits
     records: int | None = None  # value: int32 [OC][3]
     table: int | None = None  # value: [256], int8, or int32 for softmax and sigmoid
     is_channel_by_channel: bool = False  # a depthwise convolution by OP_CONV, one channel at a time

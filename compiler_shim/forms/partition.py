@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
+from dlasim.compiler_shim.files.half_bytes import is_int4
 from dlasim.compiler_shim.files.layer_names import Namer, layer_names
 from dlasim.compiler_shim.forms.dla_forms import dla_form, layer_kind
 from dlasim.compiler_shim.forms.in_place import find_updates
@@ -170,8 +171,15 @@ class _Partitioner:
             found, reason = dla_form(call, host, self._values, layer)
             if not found:
                 return (), reason
-            nodes += found
+            nodes += [replace(node, packs_weights=self._packs_weights(node)) for node in found]
         return tuple(nodes), ""
+
+    def _packs_weights(self, node: DlaNode) -> bool:
+        if node.weights is None:
+            return False
+        weights = self._values[node.weights].data
+        assert weights is not None
+        return is_int4(weights)
 
     def _absorb_later(self, operator: Operator, call: KernelCall) -> bool:
         """Whether a PAD can wait for the convolution that is its only reader."""

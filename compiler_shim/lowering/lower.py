@@ -25,7 +25,7 @@ from dlasim.compiler_shim.lowering.emission.emitter import Emitter
 from dlasim.compiler_shim.lowering.emission.network_nodes import NodeOperand, network_nodes
 from dlasim.compiler_shim.lowering.emission.records import SRAM
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
-from dlasim.compiler_shim.lowering.tiles.work import list_kept_work, list_work
+from dlasim.compiler_shim.lowering.tiles.work import list_kept_work, list_packed_work, list_work
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
@@ -89,7 +89,7 @@ class _Lowering:
         self._system = self._plan_system()
         self._pool = ConstantPool()
         self._with_constants = with_constants
-        self._emitter = Emitter(network, self._pool, self._config.fingerprint, with_constants)
+        self._emitter = Emitter(network, self._pool, self._config, with_constants)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
@@ -314,7 +314,9 @@ class _Lowering:
 
     def _work(self) -> NDArray[np.void]:
         """The compulsory work of an inference."""
-        return list_kept_work(self._network) if self._sram.kept.addresses else list_work(self._network)
+        if self._sram.kept.addresses:
+            return list_kept_work(self._network)
+        return list_packed_work(self._network) if self._config.dma_unpacking else list_work(self._network)
 
 
 def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:

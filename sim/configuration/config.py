@@ -248,6 +248,15 @@ class DlaConfig:
         rtl=Rtl.SAME,
         no_area="the memory takes the time; the DLA has a counter if it is not 0",
     )
+    dma_unpacking: int = row(
+        0,
+        "Bytes per cycle from which DMA_IN unpacks weights of 4 bits, twice as many; 0: it can't.",
+        part="DMA",
+        flag="--dma-unpacking",
+        high=1 << 10,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
     memories: str = row(
         "",
         "Named memories: by name a table of bandwidth, latency, regions and more.",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, counted, printable
 from dlasim.isa.file_records import Role
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
 from dlasim.sim.configuration.config import DlaConfig
@@ -77,6 +78,11 @@ def check_config(program: Program, config: DlaConfig) -> None:
             f"{program.label} was lowered for {need.pes} PEs as {need.grid_text} with {need.sram_bytes} "
             f"bytes of SRAM, but the machine has {config.pes} PEs as {config.requirement().grid_text} with "
             f"{config.sram_bytes}; compile the model for this machine"
+        )
+    if not config.dma_unpacking and program.features >> BY_MNEMONIC["OP_DMA_UNPACK"].opcode & 1:
+        raise InputError(
+            f"{program.label} has packed weights, which a machine with dma_unpacking 0 can't unpack; give "
+            "--dma-unpacking, or compile the model for this machine"
         )
 
 

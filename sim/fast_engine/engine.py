@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import REGION_COUNT
 from dlasim.sim.fast_engine.hazards import needs_reference
 from dlasim.sim.fast_engine.loader import best_kind, load_kernels
@@ -16,7 +17,6 @@ from dlasim.sim.fast_engine.operation_rows import (
     Rows,
     batch_rows,
     column,
-    opcode,
     operation_batch,
 )
 from dlasim.sim.programs.operation import Operation
@@ -150,6 +150,8 @@ def address_of(array: NDArray[Any]) -> int:
 def _used_regions(rows: Rows) -> list[int]:
     """The regions that the transfers among the rows name."""
     used: set[int] = set()
-    for mnemonic, name in (("OP_DMA_READ", "dma_in_region"), ("OP_DMA_WRITE", "dma_out_region")):
-        used.update(rows[rows[:, 0] == opcode(mnemonic), column(name)].tolist())
+    for instruction in INSTRUCTIONS:
+        if instruction.is_transfer:
+            name = f"{instruction.unit.name}_region".lower()
+            used.update(rows[rows[:, 0] == instruction.opcode, column(name)].tolist())
     return sorted(used)

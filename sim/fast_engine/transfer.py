@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dlasim.isa.instructions import UNPACKED_BYTES
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.fast_engine.memory_access import copy_bytes, get8, pointer_at, put8
 from dlasim.sim.fast_engine.operation_rows import OperationRow
 
+_HALF = UNPACKED_BYTES // 2
 _SHORT = 16  # bytes that are quicker to move one by one than to call memcpy for
 
 
@@ -50,6 +52,19 @@ def dma_read(row: OperationRow, sram: Pointer, regions: Pointer) -> Number:
     )
     target = Side(sram, row.dma_in_sram_addr, row.dma_in_run_sram_stride, row.dma_in_plane_sram_stride)
     copy_box(source, target, row.dma_in_run_bytes, row.dma_in_runs, row.dma_in_planes)
+    return 0
+
+
+@routine
+def dma_unpack(row: OperationRow, sram: Pointer, regions: Pointer) -> Number:
+    """OP_DMA_UNPACK."""
+    memory, here, there = pointer_at(regions[row.dma_in_region]), row.dma_in_offset, row.dma_in_sram_addr
+    packed = row.packed * _HALF
+    for i in range(packed):
+        numbers = get8(memory, here + i)
+        put8(sram, there + 2 * i, (numbers & 15 ^ 8) - 8)
+        put8(sram, there + 2 * i + 1, numbers >> 4)
+    copy_bytes(sram, there + 2 * packed, memory, here + packed, row.dma_in_run_bytes - 2 * packed)
     return 0
 
 

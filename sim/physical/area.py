@@ -88,7 +88,9 @@ def _queue(sizes: Parameters) -> Terms:
 
 
 def _dma(sizes: Parameters) -> Terms:
-    return [1.0, sizes["BEAT_BYTES"], float(sizes.get("BURST_OVERHEAD", 0) > 0)]
+    """Bytes of a beat in the SRAM; requests; an end of what is packed."""
+    spread = sizes.get("SPREAD_BYTES", sizes["BEAT_BYTES"])
+    return [1.0, spread, float(sizes.get("BURST_OVERHEAD", 0) > 0), float(spread > sizes["BEAT_BYTES"])]
 
 
 def _mac(sizes: Parameters) -> Terms:
@@ -153,6 +155,7 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "mac_words": _words,
     "vector_words": _words,
     "dma_words": _dma_words,
+    "unpacker": lambda sizes: [1.0, sizes["PACKED_BYTES"]],
     "top": lambda sizes: [1.0, sizes["DMA_BANDWIDTH"]],
 }
 
@@ -174,18 +177,37 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     beat = min(beat, config.dma_shared_bandwidth or beat)
     dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
     widths = [_kept_bits(unit, config.sram_bytes) + _field_bits(unit, config) for unit in UNITS]
+    widths[Unit.DMA_IN] += config.dma_unpacking > 0  # whether a transfer unpacks
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
     return {
         "mac": _mac_area(config),
         "vector": _vector_area(config),
         "dma": DMA_UNITS * (dma + _words_area(config, "dma_words", BEAT_BYTES=beat))
         + block_area("dma_bus")
-        + block_area("top", DMA_BANDWIDTH=beat),
+        + block_area("top", DMA_BANDWIDTH=beat)
+        + _unpacking_area(config, beat),
         "ports": _ports_area(config),
         "queues": sum(queues, Area()),
         "control": block_area("host") + block_area("issue") + block_area("checks"),
         "accumulators": _accumulators_area(config),
     }
+
+
+def _unpacking_area(config: DlaConfig, beat: int) -> Area:
+    """What DMA_IN has more on a machine that unpacks: its beats become twice as long on the way to the SRAM."""
+    packed = min(config.dma_unpacking, beat)
+    if not packed:
+        return Area()
+    spread = max(2 * packed, beat)
+    return (
+        block_area("dma", BEAT_BYTES=beat, SPREAD_BYTES=spread)
+        - block_area("dma", BEAT_BYTES=beat)
+        + _words_area(config, "dma_words", BEAT_BYTES=spread)
+        - _words_area(config, "dma_words", BEAT_BYTES=beat)
+        + block_area("top", DMA_BANDWIDTH=spread)
+        - block_area("top", DMA_BANDWIDTH=beat)
+        + block_area("unpacker", BEAT_BYTES=beat, PACKED_BYTES=packed, SPREAD_BYTES=spread)
+    )
 
 
 def mac_lanes(config: DlaConfig) -> int:

@@ -18,6 +18,7 @@ from dlasim.sim.programs.footprint import (
     Truth,
     all_footprints,
     dma_prefix,
+    packed_bytes,
     product,
     system_box,
 )
@@ -161,6 +162,8 @@ def _check_shapes(report: FaultReport, batch: Batch) -> None:
     if instruction.clamps:
         low, high = value("ACT_MIN"), value("ACT_MAX")
         bad(low > high, lambda i: f"ACT_MIN = {low[i]} is above ACT_MAX = {high[i]}")
+    if "packed" in batch.fields:
+        bad(~_is_unpackable(batch), lambda _: "it must be one run, not shorter than 4 * packed")
     if instruction.channels in _CHANNEL_RULES:
         out, deep = value("OUT_CHANNELS"), value("IN_CHANNELS")
         relation, holds = _CHANNEL_RULES[instruction.channels]
@@ -186,6 +189,13 @@ def _check_int16(report: FaultReport, batch: Batch, has_int16: bool) -> None:
         fails = is_int16 & ~(is_whole & (fields["quant"] == Quant.CHANNEL))
         why = "elements of int16 need out=int8, init=zero or bias, and quant=channel"
         report.note(Fault.BAD_OPERANDS, fails, 0, lambda _: why)
+
+
+def _is_unpackable(batch: Batch) -> NDArray[np.bool_]:
+    """Whether a transfer is one run that has as many bytes as are to be unpacked."""
+    fits = 2 * packed_bytes(batch) <= batch.value("DMA_IN_RUN_BYTES")
+    is_one_run = (batch.value("DMA_IN_RUNS") == 1) & (batch.value("DMA_IN_PLANES") == 1)
+    return np.asarray(fits & is_one_run)
 
 
 def _channels_text(relation: str, out: NDArray[np.int64], deep: NDArray[np.int64], number: int) -> str:

@@ -82,6 +82,8 @@ def illegal_word(word: int) -> str:
         value = field.extract(word)
         if not field.holds(value):
             return f"{instruction.mnemonic}: {field.name} must be {field.allowed} (the word has {value})"
+    if codec.decode(word).instruction is instruction:
+        return f"{instruction.mnemonic}: the machine does not have it, since its dma_unpacking is 0"
     return f"{instruction.mnemonic}: a reserved bit is set in the word {word:#018x}"
 
 

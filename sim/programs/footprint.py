@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from dlasim.isa.instructions import (
     INT16_BYTES,
     INT32_BYTES,
     RECORD_BYTES,
+    UNPACKED_BYTES,
     Extent,
     Instruction,
     Operand,
@@ -85,7 +87,13 @@ def all_footprints(operation: Operation | Batch) -> tuple[Footprint, ...]:
 def system_box(operation: Operation | Batch) -> Box:
     """The bytes of system memory that a transfer touches, as offsets in its region."""
     prefix = dma_prefix(operation.instruction)
-    return _transfer(operation, prefix, f"{prefix}_OFFSET", "STRIDE")
+    box = _transfer(operation, prefix, f"{prefix}_OFFSET", "STRIDE")
+    return replace(box, run_bytes=box.run_bytes - packed_bytes(operation)) if operation.fields else box
+
+
+def packed_bytes(operation: Operation | Batch) -> Count:
+    """The bytes of system memory from which a transfer unpacks twice as many."""
+    return operation.fields.get("packed", 0) * (UNPACKED_BYTES // 2)
 
 
 def dma_prefix(instruction: Instruction) -> str:

@@ -16,7 +16,7 @@ from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, Unit
 from dlasim.sim.programs import fault_text
 from dlasim.sim.programs.operation import Batch, Operation
 
-_CFG = BY_MNEMONIC["CFG"]
+_CFG, _UNPACK = BY_MNEMONIC["CFG"], BY_MNEMONIC["OP_DMA_UNPACK"].opcode
 _HALT_WORD = np.uint64(codec.encode("HALT"))
 _FIRST = registers.OPERANDS[0].index
 _REQUIRE = registers.BY_NAME["REQUIRE_CONFIG"].index - _FIRST
@@ -183,13 +183,19 @@ def piece_count(operations: int) -> int:
 
 
 def decode_stream(
-    words: NDArray[np.uint64], file: Sequence[int], config_fingerprint: int, is_legal: bool = False
+    words: NDArray[np.uint64],
+    file: Sequence[int],
+    config_fingerprint: int,
+    is_legal: bool = False,
+    unpacks: bool = True,
 ) -> DecodedStream:
     """The stream that starts at the first of `words` with these register patterns; `is_legal` for words that
-    need no check, since a compiler has just written them."""
+    need no check, since a compiler has just written them; `unpacks` if the machine has OP_DMA_UNPACK."""
     halts = np.flatnonzero(words == _HALT_WORD)
     words = words[: halts[0] + 1] if len(halts) else words
     opcodes = codec.read_opcodes(words) if is_legal else codec.decode_opcodes(words)
+    if not unpacks:
+        opcodes = np.where(opcodes == _UNPACK, np.uint8(codec.ILLEGAL), opcodes)
     fault = None if len(halts) else FaultAt(Fault.QUEUE, len(words), detail="the stream ends without HALT")
     configured = np.flatnonzero(opcodes == _CFG.opcode)
     columns = codec.extract(words[configured], _CFG.field("register")) - _FIRST

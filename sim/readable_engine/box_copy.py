@@ -20,3 +20,14 @@ def window(memory: NDArray[np.uint8], box: Box, writeable: bool = False) -> NDAr
 def copy_box(source: NDArray[np.uint8], source_box: Box, target: NDArray[np.uint8], target_box: Box) -> None:
     """Copy the bytes of one box into another of the same shape, in a memory of its own."""
     np.copyto(window(target, target_box, writeable=True), window(source, source_box))
+
+
+def unpack_box(
+    source: NDArray[np.uint8], source_box: Box, target: NDArray[np.uint8], target_box: Box, packed: int
+) -> None:
+    """Write two bytes for each packed one, its halves as signed numbers, low ones first; then copy."""
+    read, written = window(source, source_box)[0, 0], window(target, target_box, writeable=True)[0, 0]
+    numbers = read[:packed].astype(np.int8)
+    written[: 2 * packed : 2] = numbers << 4 >> 4
+    written[1 : 2 * packed : 2] = numbers >> 4
+    written[2 * packed :] = read[packed:]

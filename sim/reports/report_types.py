@@ -379,6 +379,7 @@ class SweepRow(TypedDict, total=False):
     dma_latency: int
     dma_burst_bytes: int
     dma_burst_overhead: int
+    dma_unpacking: int
     memories: str
     buses: str
     int16: int

@@ -16,7 +16,7 @@ from dlasim.isa.instructions import Unit
 from dlasim.native.record import Record, Records, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import filled_memory, pointer_to
-from dlasim.sim.timing.formulas import BusCosts, UnitCosts, merge_runs, transfer_beats
+from dlasim.sim.timing.formulas import BusCosts, UnitCosts, merge_runs, transfer_beats, unpack_beats
 from dlasim.sim.timing.operation_costs import (
     OperationKind,
     OperationSizes,
@@ -45,10 +45,12 @@ _MAX_LINES = 1 << 17  # of an input, under a window
 
 @record
 class WordCosts(Record):
-    """What a command word costs: its unit, and for a transfer the register of its region."""
+    """What a command word costs: its unit, and for a transfer the register of its region and the bytes of
+    system memory that it unpacks."""
 
     number: int = 0
     region: int = 0
+    packed: int = 0
     unit: UnitCosts = member(UnitCosts)
     kind: OperationKind = member(OperationKind)
 
@@ -130,7 +132,10 @@ def _cost_transfer(stream: StreamCosts, word: WordCosts, number: int) -> bool:
     run_bytes, runs = merge_runs(
         run_bytes, runs, file[first + _RUN_STRIDE], planes, file[first + _PLANE_STRIDE]
     )
-    stream.work[number] = transfer_beats(stream.buses[memory], run_bytes, runs)
+    if word.packed:
+        stream.work[number] = unpack_beats(stream.buses[memory], run_bytes - word.packed, word.packed)
+    else:
+        stream.work[number] = transfer_beats(stream.buses[memory], run_bytes, runs)
     return True
 
 
@@ -195,6 +200,7 @@ def is_moderate_machine(words: Sequence[WordCosts], buses: Sequence[BusCosts]) -
     """Whether costs of a machine for each step, result and byte are so small that `is_moderate` suffices."""
     most = [most_cycles(word.unit, word.kind.result_cycles) for word in words]
     most += [max(bus.rate_cycles, transfer_beats(bus, 1, 1)) for bus in buses]
+    most += [unpack_beats(bus, 1, 1) for bus in buses if bus.packed_rate]
     return max(most, default=0) < MAX_CYCLES
 
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, SOFTMAX_PASSES, UNITS, Unit
+from dlasim.isa.instructions import BY_MNEMONIC, SOFTMAX_PASSES, UNITS, UNPACKED_BYTES, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.memory_tables import RATE_SCALE
-from dlasim.sim.programs.footprint import Box, Count, dma_prefix, system_box
+from dlasim.sim.programs.footprint import Box, Count, dma_prefix, packed_bytes, system_box
 from dlasim.sim.programs.stream import Batches, DecodedStream
 from dlasim.sim.timing import formulas
 from dlasim.sim.timing.batch_costs import BATCH_COLUMNS, batch_costs
@@ -28,6 +28,7 @@ from dlasim.sim.timing.output_stage import batch_result_cycles, mac_result_cycle
 # Of OP_SOFTMAX for each pixel: a cycle each for the greatest element, the sum and its leading zeros, and four
 # for each of seven multiplications
 ROW_CYCLES = 31
+_UNPACK = BY_MNEMONIC["OP_DMA_UNPACK"]
 MAX_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 
 
@@ -45,16 +46,22 @@ def bus_costs(
 def memory_costs(config: DlaConfig, memory: MemoryTiming, alone: int = 0, shared: int = 0) -> BusCosts:
     """The bus parameters of a memory."""
     rate = transfer_rate(config, memory)
-    common = gcd(rate, RATE_SCALE)
+    packed_rate = unpacking_rate(config, rate)
+    common = gcd(rate, packed_rate, RATE_SCALE)
     return BusCosts(
         rate // common, RATE_SCALE // common, memory.latency, memory.outstanding, memory.burst_bytes,
-        memory.burst_overhead, alone, shared,
+        memory.burst_overhead, alone, shared, packed_rate // common,
     )  # fmt: skip
 
 
 def port_rate(config: DlaConfig) -> int:
     """Bytes that cross the SRAM's ports in a cycle, 0 for unlimited; a bank serves one port at a time."""
     return config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
+
+
+def dma_port_rate(config: DlaConfig) -> int:
+    """The same for a transfer alone."""
+    return port_rate(config) if dma_shares_ports(config) else config.sram_bandwidth
 
 
 def dma_shares_ports(config: DlaConfig) -> bool:
@@ -119,9 +126,18 @@ def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:
         config.dma_bandwidth * RATE_SCALE,
         memory.bandwidth,
         memory.bus_bandwidth,
-        (port_rate(config) if dma_shares_ports(config) else config.sram_bandwidth) * RATE_SCALE,
+        dma_port_rate(config) * RATE_SCALE,
     )
     return min((rate for rate in limits if rate), default=0)
+
+
+def unpacking_rate(config: DlaConfig, rate: int) -> int:
+    """What a transfer that moves so much unpacks, likewise; 0 where the machine can't. The bus waits for it,
+    and twice as many bytes cross the SRAM's ports."""
+    if not config.dma_unpacking:
+        return 0
+    limits = (rate, config.dma_unpacking * RATE_SCALE, dma_port_rate(config) * RATE_SCALE // 2)
+    return min(limit for limit in limits if limit)
 
 
 def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
@@ -211,8 +227,16 @@ def stream_costs(config: DlaConfig, stream: DecodedStream, operations: int, batc
         found |= {"work": nothing + busy, "output_stall": nothing, "sram_stall": nothing}
     return Costs(
         units, found["work"], latency, fill, drain, found["output_stall"], found["sram_stall"], found["macs"],
-        np.where(is_transfer, found["moved_bytes"], 0), found["moved_bytes"], found["memory"],
+        np.where(is_transfer, found["moved_bytes"] - _saved_bytes(stream, operations), 0),
+        found["moved_bytes"], found["memory"],
     )  # fmt: skip
+
+
+def _saved_bytes(stream: DecodedStream, operations: int) -> NDArray[np.int64]:
+    """By how many bytes an operation unpacks more than it reads."""
+    positions = stream.positions[:operations]
+    packed = codec.extract(stream.words[positions], _UNPACK.field("packed")) * (UNPACKED_BYTES // 2)
+    return np.where(stream.opcodes[positions] == _UNPACK.opcode, packed, 0)
 
 
 def _by_machine_code(
@@ -240,9 +264,10 @@ def word_costs(config: DlaConfig, word: int) -> WordCosts:
     assert instruction is not None, "only legal words are operations"
     number = int(instruction.unit)
     if instruction.is_transfer:
-        return WordCosts(number, region_register(instruction.unit))
+        packed = decoded.values.get("packed", 0) * (UNPACKED_BYTES // 2)
+        return WordCosts(number, region_register(instruction.unit), packed)
     cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
-    costs = WordCosts(number, 0, unit_costs(config, instruction.mnemonic))
+    costs = WordCosts(number, 0, 0, unit_costs(config, instruction.mnemonic))
     costs.kind.assign(describe_kind(instruction, decoded.values, cycles))
     return costs
 
@@ -254,14 +279,16 @@ def _by_batches(
     found = {name: np.zeros(operations, np.int64) for name in COLUMNS}
     for chosen, batch in batches:
         if batch.instruction.is_transfer:
-            box = system_box(batch)
-            found["moved_bytes"][chosen] = box.total_bytes
+            box, packed = system_box(batch), packed_bytes(batch)
+            found["moved_bytes"][chosen] = box.total_bytes + packed
             region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
             numbers = found["memory"][chosen] = np.array(memory_numbers(config))[region]
             run_bytes, runs = merged_runs(box)
             for number, bus in enumerate(memories):
                 here = numbers == number if len(memories) > 1 else slice(None)
                 beats = evaluate(formulas.transfer_beats, bus, run_bytes[here], runs[here])
+                if batch.instruction is _UNPACK:
+                    beats = evaluate(formulas.unpack_beats, bus, run_bytes[here], packed[here])
                 found["work"][chosen[here]] = beats
             continue
         unit = unit_costs(config, batch.instruction.mnemonic)

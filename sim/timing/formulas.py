@@ -22,7 +22,7 @@ class BusCosts(Record):
     """A memory behind its bus, for the transfers of one direction. `rate` is the bytes that a transfer alone
     moves in `rate_cycles`, 0 for no limit; the latencies of `outstanding` transfers overlap; `alone` and
     `shared` are the terms of a fraction: what a transfer does alone, and beside one of the other direction
-    (both 0 where that never slows it down)."""
+    (both 0 where that never slows it down). `packed_rate` is the bytes that it unpacks in `rate_cycles`."""
 
     rate: int = 0
     rate_cycles: int = 0
@@ -32,6 +32,7 @@ class BusCosts(Record):
     burst_overhead: int = 0
     alone: int = 0
     shared: int = 0
+    packed_rate: int = 0
 
 
 @record
@@ -142,6 +143,17 @@ def transfer_beats(bus: BusCosts, run_bytes: int, runs: int) -> int:
     if bus.burst_overhead:
         cycles += runs * ceil_div(run_bytes, bus.burst_bytes) * bus.burst_overhead
     return cycles
+
+
+@routine
+def unpack_beats(bus: BusCosts, size: int, packed: int) -> int:
+    """Cycles on the bus for a run of `size` bytes of memory, the first `packed` of which are unpacked."""
+    cycles = transfer_beats(bus, size, 1)
+    if bus.rate:
+        cycles += ceil_div((size - packed) * bus.rate_cycles, bus.rate) - ceil_div(
+            size * bus.rate_cycles, bus.rate
+        )
+    return cycles + ceil_div(packed * bus.rate_cycles, bus.packed_rate)
 
 
 @routine

@@ -49,7 +49,7 @@ def plan_stream(
     region_bytes: Mapping[int, int] | None = None,
 ) -> Plan:
     """The plan of the stream that starts at the first of `words`, with these operand registers."""
-    stream = decode_stream(words, file, config.fingerprint)
+    stream = decode_stream(words, file, config.fingerprint, unpacks=config.dma_unpacking > 0)
     # Batches remember what they were asked for; those of a long stream would fill the memory.
     is_long = len(stream) > PIECE_OPERATIONS
     batches: Batches = stream.batches() if is_long else list(stream.batches())

@@ -14,18 +14,19 @@ _SMALL = {"sram_bytes": 64 * 1024, "vector_lanes": 4}
 MACHINES = {
     "output": {"parallel": "output", "pes": 16, **_SMALL},
     "input": {"parallel": "input", "pes": 16, **_SMALL},
-    "grid": {"parallel": "4x4", **_SMALL},
+    "grid": {"parallel": "4x4", **_SMALL, "dma_unpacking": 8},
     "narrow": {
         "parallel": "8x2", **_SMALL, "dma_bandwidth": 1, "dma_latency": 5, "dma_burst_bytes": 16,
-        "dma_burst_overhead": 3, "queue_depth": 1, "compute_overlap": 0,
+        "dma_burst_overhead": 3, "queue_depth": 1, "compute_overlap": 0, "dma_unpacking": 5,
     },
     "wide": {
         "parallel": "2x8", **_SMALL, "vector_lanes": 8, "dma_bandwidth": 64, "dma_latency": 200,
         "dma_burst_bytes": 10, "dma_burst_overhead": 1, "queue_depth": 7, "mac_fill": 9, "mac_drain": 8,
+        "dma_unpacking": 7,
     },
     "shared": {
         "parallel": "2x3", **_SMALL, "vector_lanes": 5, "dma_bandwidth": 8, "dma_shared_bandwidth": 11,
-        "dma_latency": 1, "vector_fill": 3, "vector_drain": 11,
+        "dma_latency": 1, "vector_fill": 3, "vector_drain": 11, "dma_unpacking": 3,
     },
     "small": {
         "parallel": "1x1", "sram_bytes": 12_000, "vector_lanes": 1, "dma_bandwidth": 3,
@@ -51,7 +52,7 @@ MUTANT = {
 
 # With limits: the simulator counts bytes, the RTL meets words and banks, so times are near, not equal.
 LIMITED = {
-    "ports": {"parallel": "4x4", **_SMALL},
+    "ports": {"parallel": "4x4", **_SMALL, "dma_unpacking": 8},
     "one port": {
         "parallel": "4x4", **_SMALL, "sram_ports": 1, "sram_bandwidth": 8, "mac_results": 2,
         "vector_requantizations": 2, "vector_divisions": 0.5,

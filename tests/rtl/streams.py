@@ -27,17 +27,20 @@ class StreamMaker:
     """Puts operations behind each other, their operands here and there in an SRAM of its own."""
 
     def __init__(
-        self, rng: Generator, sram_bytes: int, fingerprint: int, limits: Limits, int16: bool = False
-    ) -> None:
+        self, rng: Generator, sram_bytes: int, fingerprint: int, limits: Limits, int16: bool = False,
+        unpacks: bool = False,
+    ) -> None:  # fmt: skip
         self._rng, self._limits, self._fingerprint, self._int16 = rng, limits, fingerprint, int16
         self.sram: Array = rng.integers(0, 256, sram_bytes, np.uint8)
         self._words: list[int] = []
         self._known = reset_file()
+        weights = np.where([unpacks or name != "OP_DMA_UNPACK" for name in OPERATIONS], _WEIGHTS, 0)
+        self._shares = weights / weights.sum()
 
     def stream(self, operations: int, waits: float = 0.0) -> NDArray[np.uint64]:
         """So many operations, with the WAITs that they need, and some that they do not need."""
         for _ in range(operations):
-            mnemonic = str(self._rng.choice(OPERATIONS, p=_WEIGHTS / _WEIGHTS.sum()))
+            mnemonic = str(self._rng.choice(OPERATIONS, p=self._shares))
             self._put(self._transfer(mnemonic) if "DMA" in mnemonic else self._compute(mnemonic))
             while self._rng.random() < waits:
                 self._words.append(self._control())
@@ -85,9 +88,13 @@ class StreamMaker:
     def _transfer(self, mnemonic: str) -> Operation:
         """A transfer of a few runs, touching or apart, on either side."""
         rng = self._rng
-        prefix = "DMA_IN" if mnemonic == "OP_DMA_READ" else "DMA_OUT"
+        prefix = "DMA_OUT" if mnemonic == "OP_DMA_WRITE" else "DMA_IN"
         region = int(rng.integers(0, 4)) if prefix == "DMA_IN" else int(rng.choice([1, 3]))
         run, runs, planes = int(rng.integers(1, 60)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        fields: dict[str, int] = {}
+        if mnemonic == "OP_DMA_UNPACK":
+            run, runs, planes = run * runs, 1, 1
+            fields["packed"] = int(rng.integers(0, run // 4 + 1))
         values: dict[str, object] = {"REGION": region, "RUN_BYTES": run, "RUNS": runs, "PLANES": planes}
         ends = []
         for side in ("STRIDE", "SRAM_STRIDE"):
@@ -97,7 +104,7 @@ class StreamMaker:
             ends.append((planes - 1) * plane + (runs - 1) * between + run)
         values["OFFSET"] = int(rng.integers(0, REGION_BYTES[region] - ends[0] + 1))
         values["SRAM_ADDR"] = int(rng.integers(0, len(self.sram) - ends[1] + 1))
-        return make_operation(mnemonic, {}, {f"{prefix}_{name}": value for name, value in values.items()})
+        return make_operation(mnemonic, fields, {f"{prefix}_{name}": value for name, value in values.items()})
 
     def _without_races(self, words: list[int]) -> list[int]:
         """With each WAIT that the race checker proposes, one after the other."""

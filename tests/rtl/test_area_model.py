@@ -12,6 +12,8 @@ HELD_OUT = [
     ("queue", {"WIDTH": 100, "DEPTH": 6}),
     ("dma", {"BEAT_BYTES": 2}),
     ("dma", {"BEAT_BYTES": 6, "BURST_OVERHEAD": 3}),
+    ("dma", {"BEAT_BYTES": 4, "PACKED_BYTES": 3, "SPREAD_BYTES": 6}),
+    ("unpacker", {"BEAT_BYTES": 8, "PACKED_BYTES": 5, "SPREAD_BYTES": 10}),
     ("ports", {"PORTS": 4, "BANKS": 8, "BANK_BYTES": 16}),
     ("ports", {"PORTS": 3, "BANKS": 16, "BANK_BYTES": 8}),
     ("crossbar", {"PORTS": 4, "BANKS": 8, "BANK_BYTES": 16}),

@@ -24,7 +24,8 @@ def random_stream_on_both(rtl: RtlMachine, config: DlaConfig, number: int) -> Co
     """A random stream, and what differs."""
     rng = np.random.default_rng([number, *config.name.encode()])
     operations = int(rng.integers(1, 13))
-    maker = StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS, config.int16 == 1)
+    has = config.int16 == 1, config.dma_unpacking > 0
+    maker = StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS, *has)
     words = maker.stream(operations, waits=0.1)
     rtl.memory[:] = rng.integers(0, 256, MEMORY_BYTES, np.uint8)
     return compare_stream(rtl, config, words, reset_file(), maker.sram, places())
@@ -48,7 +49,9 @@ def test_equal_to_the_simulator(rtl: RtlMachine, name: str) -> None:
         overlapping += _overlaps(found)
     assert overlapping > STREAMS // 2, "units must work at the same time"
     if STREAMS >= 40:
-        assert seen >= {row.opcode for row in INSTRUCTIONS}, "every instruction must occur"
+        absent = () if machine(name).dma_unpacking else ("OP_DMA_UNPACK",)
+        expected = {row.opcode for row in INSTRUCTIONS if row.mnemonic not in absent}
+        assert seen >= expected, "every instruction must occur"
 
 
 EDGES = (-(1 << 31), 1 - (1 << 31), -(1 << 30), -3, -1, 0, 1, 3, 1 << 30, (1 << 31) - 1)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -36,7 +37,28 @@ def transfer_words(rng, prefix, sram_bytes):
     values["OFFSET"] = int(rng.integers(0, REGION_BYTES - planes * values["PLANE_STRIDE"]))
     values["SRAM_ADDR"] = int(rng.integers(0, sram_bytes - planes * values["PLANE_SRAM_STRIDE"]))
     words = [codec.encode_cfg(f"{prefix}_{name}", value) for name, value in values.items()]
+    if prefix == "DMA_IN" and runs == planes == 1:
+        return [*words, codec.encode("OP_DMA_UNPACK", packed=int(rng.integers(0, run_bytes // 4 + 1)))]
     return [*words, codec.encode("OP_DMA_READ" if prefix == "DMA_IN" else "OP_DMA_WRITE")]
+
+
+def test_unpacking_is_what_the_manual_says(engine):
+    """Each byte from its low half, then from its high one, by arithmetic on Python's numbers."""
+    rng = np.random.default_rng(5)
+    for packed, copied in ((0, 7), (1, 0), (3, 5), (200, 12)):
+        region = rng.integers(0, 256, 2 * packed + copied, np.uint8)
+        halves = [half for byte in region[: 2 * packed].tolist() for half in (byte % 16, byte // 16)]
+        expected = [half - 16 * (half > 7) for half in halves] + region[2 * packed :].view(np.int8).tolist()
+        values = {"REGION": 1, "SRAM_ADDR": 8, "RUN_BYTES": 4 * packed + copied}
+        words = [codec.encode_cfg(f"DMA_IN_{name}", value) for name, value in values.items()]
+        words += [codec.encode("OP_DMA_UNPACK", packed=packed), codec.encode("HALT")]
+        stream = decode_stream(np.array(words, np.uint64), reset_file(), 0)
+        none = np.zeros(0, np.uint8)
+        for run in (engine.prepare(stream).run, partial(execute_operation, stream.operation(0))):
+            sram = np.zeros(1024, np.uint8)
+            run(sram, [none, region, none, none, none])
+            assert sram[8 : 8 + len(expected)].view(np.int8).tolist() == expected
+            assert not sram[8 + len(expected) :].any()
 
 
 def random_stream(rng, length):

@@ -189,6 +189,8 @@ def of_system(values: Values, instruction) -> set[Fault]:
         return set()
     prefix = "DMA_IN" if instruction.unit is Unit.DMA_IN else "DMA_OUT"
     runs = transfer_runs(values, f"{prefix}_OFFSET", "STRIDE")
+    if instruction.mnemonic == "OP_DMA_UNPACK":  # with packed=1: two of its bytes become four
+        runs = [(start, end - 2) for start, end in runs]
     region = values.number(f"{prefix}_REGION")
     found = {Fault.REGION_RANGE} if any(end > REGIONS[region] for _, end in runs) else set()
     if prefix == "DMA_OUT":
@@ -205,6 +207,9 @@ def of_shapes(values: Values, instruction, fields: dict[str, int]) -> set[Fault]
     if instruction.mnemonic == "OP_POOL":
         bad |= values.number("OUT_CHANNELS") != values.number("IN_CHANNELS")
         bad |= any(has_empty_window(values, axis) for axis in (0, 1))
+    if instruction.mnemonic == "OP_DMA_UNPACK":
+        bad |= values.number("DMA_IN_RUN_BYTES") < 4 or values.number("DMA_IN_RUNS") > 1
+        bad |= values.number("DMA_IN_PLANES") > 1
     return {Fault.BAD_OPERANDS} if bad else set()
 
 

@@ -102,6 +102,19 @@ CASES = {
         Fault.SRAM_RANGE,
         1,
     ),
+    "unpacking of several runs": (
+        [*DMA_IN, cfg("DMA_IN_RUNS", 2), cfg("DMA_IN_RUN_SRAM_STRIDE", 16)],
+        op("OP_DMA_UNPACK", packed=1),
+        Fault.BAD_OPERANDS,
+        0,
+    ),
+    "unpacking of more than a run": (DMA_IN, op("OP_DMA_UNPACK", packed=5), Fault.BAD_OPERANDS, 0),
+    "unpacking beyond the region": (
+        [*DMA_IN, cfg("DMA_IN_OFFSET", REGION_BYTES - 7)],
+        op("OP_DMA_UNPACK", packed=4),
+        Fault.REGION_RANGE,
+        REGION_BYTES - 7,
+    ),
     "table beyond SRAM": (
         [cfg("LUT_ADDR", SRAM_BYTES - 255)],
         op("OP_ACT_LUT"),
@@ -231,6 +244,13 @@ def test_the_word_before_the_fault_is_innocent(name):
     bench.run([*before, HALT])
     assert bench.dla.fault is None
     assert bench.read("STREAMS_DONE") == 1
+
+
+def test_a_machine_without_an_unpacker_does_not_have_its_instruction():
+    bench = Bench(CONFIG.replace(dma_unpacking=0))
+    bench.run([*DMA_IN, op("OP_DMA_UNPACK", packed=1), HALT])
+    assert bench.dla.fault.code is Fault.ILLEGAL_INSTRUCTION
+    assert "its dma_unpacking is 0" in bench.dla.fault.detail
 
 
 def test_after_a_fault_nothing_runs_until_reset():

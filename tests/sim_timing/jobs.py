@@ -410,12 +410,14 @@ class Transfer:
     """An operation in a DMA unit: latency, then its runs on the bus, request cycles and beats; what a beat
     brings waits in a buffer of two words for the SRAM's ports."""
 
-    def __init__(self, at_issue: Settings, prefix: str, config, waited: int = 0) -> None:
-        """So many cycles of its latency have passed already."""
+    def __init__(self, at_issue: Settings, prefix: str, config, waited: int = 0, packed: int = 0) -> None:
+        """So many cycles of its latency have passed already; so many bytes at its start are packed."""
         self.memory = memory_of(at_issue, prefix, config)
         self._latency = self.memory.latency - waited
         runs = list(_runs(at_issue, prefix))
         self.beats = sum(_bus_cycles(run, self.memory) for run in runs)
+        if packed:
+            self.beats = _packed_cycles(runs[0] - packed, packed, self.memory, config)
         self._left: Exact = self.beats  # a fraction once the bus is shared
         self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth and self.beats)
         self._bytes = sum(runs) if self._is_limited else 0
@@ -507,6 +509,18 @@ def _bus_cycles(run_bytes: int, memory: "RegionMemory") -> int:
     while memory.rate and moved < run_bytes:
         moved += memory.rate
         cycles += 1
+    return cycles
+
+
+def _packed_cycles(run_bytes: int, packed: int, memory: "RegionMemory", config) -> int:
+    """Requests for all bytes; the packed ones as fast as they are unpacked, then the others in beats anew."""
+    limits = memory.rate, Fraction(config.dma_unpacking), Fraction(port_bytes(config), 2)
+    cycles = sum(memory.burst_overhead for _ in range(0, run_bytes, memory.burst_bytes))
+    for size, rate in ((packed, min(rate for rate in limits if rate)), (run_bytes - packed, memory.rate)):
+        moved = Fraction(0)
+        while rate and moved < size:
+            moved += rate
+            cycles += 1
     return cycles
 
 

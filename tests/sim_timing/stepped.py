@@ -152,7 +152,9 @@ class SteppedMachine:
         full = config.timing == "full"
         if unit.startswith("dma"):
             prefix = "DMA_IN" if unit == "dma_in" else "DMA_OUT"
-            return Transfer(head.settings, prefix, config, head.waited) if full else Compute([], 0, 0, config)
+            if not full:
+                return Compute([], 0, 0, config)
+            return Transfer(head.settings, prefix, config, head.waited, 2 * head.fields.get("packed", 0))
         make = mac_steps if unit == "mac" else vector_steps
         steps = list(make(head.mnemonic, head.fields, head.settings, config))
         macs = sum(step[0] for step in steps)
@@ -226,6 +228,6 @@ class SteppedMachine:
 
 
 def _unit(mnemonic: str) -> str:
-    if mnemonic in ("OP_DMA_READ", "OP_DMA_WRITE"):
-        return "dma_in" if mnemonic == "OP_DMA_READ" else "dma_out"
+    if mnemonic in ("OP_DMA_READ", "OP_DMA_UNPACK", "OP_DMA_WRITE"):
+        return "dma_out" if mnemonic == "OP_DMA_WRITE" else "dma_in"
     return "mac" if mnemonic in ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL") else "vector"

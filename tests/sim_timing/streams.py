@@ -13,6 +13,7 @@ MAC = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL")
 POINTWISE = ("OP_FILL", "OP_REQUANT", "OP_E32_ADD", "OP_E_ADD", "OP_ACT_LUT", "OP_C_MAX", "OP_ACT_RELU")
 KINDS = (*MAC, "OP_POOL", *POINTWISE, "OP_DMA_READ", "OP_DMA_READ", "OP_DMA_WRITE", "OP_DMA_WRITE")
 INT16 = ("OP_CONV", "OP_DEPTH_CONV", "OP_MAT_MUL", "OP_POOL", "OP_E_ADD")  # have elements of int16
+WITH_UNPACKING = (*KINDS, "OP_DMA_UNPACK", "OP_DMA_UNPACK")
 WINDOWED = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL")
 
 
@@ -60,6 +61,7 @@ def random_config(rng: random.Random, **changes) -> DlaConfig:
         drawn["parallel"] += more.choice(["x2", "x4"])
     drawn["compute_overlap"] = more.choice([0, 1, 1])
     drawn["check_cycles"] = more.choice([0, 0, 1, 4])
+    drawn["dma_unpacking"] = random.Random(str(drawn)).choice([1, 2, 5, 9])
     drawn |= {"mac_step_group": more.choice([1, 1, 2, 3, 4]), "mac_weights": more.choice([0, 0, 2, 8])}
     drawn |= changes
     if "pes" in changes:
@@ -150,7 +152,11 @@ def random_operation(
 ) -> None:
     """Registers and word of one operation."""
     if mnemonic.startswith("OP_DMA"):
-        _transfer(writer, rng, "DMA_IN" if mnemonic == "OP_DMA_READ" else "DMA_OUT", sizes)
+        run = _transfer(writer, rng, "DMA_OUT" if mnemonic == "OP_DMA_WRITE" else "DMA_IN", sizes)
+        if mnemonic == "OP_DMA_UNPACK":
+            writer.set("DMA_IN_RUNS", 1)
+            writer.set("DMA_IN_PLANES", 1)
+            return writer.emit(mnemonic, packed=rng.randint(0, run // 4))
         return writer.emit(mnemonic)
     fields = {}
     if mnemonic in MAC:
@@ -178,7 +184,8 @@ def _random_control(writer: StreamWriter, rng: random.Random) -> None:
             writer.emit("WAIT", unit=rng.randrange(4), max_outstanding=rng.randrange(3))
 
 
-def _transfer(writer: StreamWriter, rng: random.Random, prefix: str, sizes: Sizes) -> None:
+def _transfer(writer: StreamWriter, rng: random.Random, prefix: str, sizes: Sizes) -> int:
+    """The registers of a transfer; the bytes of a run."""
     run = rng.randint(1, sizes.run_bytes)
     runs, planes = rng.randint(1, sizes.runs), rng.randint(1, 2)
     # Either contiguous or with a gap that no coincidence closes.
@@ -194,6 +201,7 @@ def _transfer(writer: StreamWriter, rng: random.Random, prefix: str, sizes: Size
     writer.set(f"{prefix}_PLANE_STRIDE", plane_stride)
     writer.set(f"{prefix}_RUN_SRAM_STRIDE", run)
     writer.set(f"{prefix}_PLANE_SRAM_STRIDE", run * runs)
+    return run
 
 
 def _geometry(writer: StreamWriter, rng: random.Random, mnemonic: str, sizes: Sizes) -> None:

@@ -22,7 +22,13 @@ from dlasim.sim.timing.timeline import Timeline, WalkedStream
 from dlasim.sim.timing.walk_columns import UnitOrder, WalkColumns, list_columns
 from tests.compiled import counted, in_python
 from tests.sim_timing.stepped import SteppedMachine
-from tests.sim_timing.streams import random_config, random_limits, random_memories, random_stream
+from tests.sim_timing.streams import (
+    WITH_UNPACKING,
+    random_config,
+    random_limits,
+    random_memories,
+    random_stream,
+)
 from tests.sim_timing.test_stepped import assert_equal
 
 STREAMS = 100
@@ -36,7 +42,7 @@ def random_cases(seed: int):
         bus = {"dma_shared_bandwidth": rng.choice([0, 0, 1, 5, 9])}
         bus = random_memories(rng) if rng.random() < 0.4 else bus
         config = random_config(rng, timing=timing, **bus, **limits)
-        words = random_stream(rng, rng.randint(0, 40))
+        words = random_stream(rng, rng.randint(0, 40), kinds=WITH_UNPACKING)
         if rng.random() < 0.2:
             words = np.insert(words, rng.randrange(len(words)), np.uint64(0))
         yield config, words
@@ -219,7 +225,7 @@ def test_equal_to_the_machine_stepped_by_cycles(shared):
     with counted(WALK) as calls:
         for _ in range(STREAMS):
             config = random_config(rng, dma_shared_bandwidth=shared)
-            words = random_stream(rng, rng.randint(1, 9))
+            words = random_stream(rng, rng.randint(1, 9), kinds=WITH_UNPACKING)
             plan = plan_stream(config, words, reset_file())
             assert_equal(plan, SteppedMachine(config, words).run())
     assert len(calls) == STREAMS

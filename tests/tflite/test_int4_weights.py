@@ -12,6 +12,7 @@ from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.reader import read_tflite
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
+from dlasim.isa import container
 from tests.oracle import random_inputs, run_litert_reference
 from tests.tflite.comparison import assert_same_graph
 from tests.tflite.int4_form import WEIGHTED, packed, weights_of, with_small_weights
@@ -44,6 +45,31 @@ def test_whole_networks_are_exact(name: str, tmp_path) -> None:
     path = tmp_path / "int4.tflite"
     path.write_bytes(packed(with_small_weights(build_topology(name))))
     assert dlasim.verify(path).passed
+
+
+@pytest.mark.parametrize("sram", ["16KiB", "512KiB"])
+def test_packed_weights_are_half_the_bytes(sram: str, tmp_path) -> None:
+    """On a machine that unpacks them, whatever the size of its SRAM; results stay exact."""
+    graph = with_small_weights(build_topology("ds_cnn"))
+    path = tmp_path / "int4.tflite"
+    path.write_bytes(packed(graph))
+    assert dlasim.verify(path, sram_bytes=sram, dma_unpacking=8).passed
+    if sram == "512KiB":  # each weight is loaded once
+        weights = sum(graph.tensors[index].data.size for index in weights_of(graph))
+        plain, unpacking = (
+            dlasim.run(path, timing_only=True, dma_unpacking=rate).report["dma_bytes"]["read"]
+            for rate in (0, 8)
+        )
+        assert weights / 2 <= plain - unpacking <= 1.02 * weights / 2
+
+
+def test_a_machine_that_unpacks_nothing_refuses_packed_weights(tmp_path) -> None:
+    path, program = tmp_path / "int4.tflite", tmp_path / "program.bin"
+    path.write_bytes(packed(with_small_weights(build_topology("ds_cnn"))))
+    program.write_bytes(container.write(dlasim.compile(path, dma_unpacking=8).program))
+    with pytest.raises(dlasim.InputError, match="has packed weights, which a machine with dma_unpacking 0"):
+        dlasim.run(program)
+    assert dlasim.run(program, dma_unpacking=8).report["cycles"]["total"]
 
 
 def test_int4_of_what_is_computed_is_refused() -> None:

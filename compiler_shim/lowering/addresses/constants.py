@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
+from dlasim.compiler_shim.files.half_bytes import pack_int4
 from dlasim.dataclass import dataclass
 from dlasim.native.routine import routine
 
@@ -62,6 +63,7 @@ def pack(
     start: int,
     depth: int,
     weight_bytes: int,
+    is_packed: bool,
 ) -> bytes:
     """Weights of output channels [first, first + channels) over input channels [start, start + depth), then,
     aligned, their records."""
@@ -69,8 +71,9 @@ def pack(
     if node.table is not None:
         parts.append(_table(node, values, node.table).tobytes())
     if node.weights is not None:
-        weights = _slice(node, _data(values, node.weights), first, channels, start, depth).tobytes()
-        parts.append(weights + bytes(weight_bytes - len(weights)))
+        weights = _slice(node, _data(values, node.weights), first, channels, start, depth).ravel()
+        weights = np.pad(weights, (0, weight_bytes - weights.size))
+        parts.append((pack_int4(weights) if is_packed else weights).tobytes())
     if node.records is not None:
         parts.append(_data(values, node.records)[first : first + channels].astype("<i4").tobytes())
     return b"".join(parts)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dlasim.compiler_shim.lowering.addresses.allocation import Gap
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.segments.chains import Chain
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import align, packed_bytes
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
@@ -142,6 +142,7 @@ class _LoadedConstants(NamedTuple):
     step: int
     pieces: int
     piece_bytes: int
+    packed_bytes: int  # of memory, from which twice as many of them may be unpacked
     part: float  # of the cycles of a whole piece that one takes on average: the last piece is smaller
     gaps: tuple[Gap, ...]
     loads_again: int  # of pieces that were loaded before
@@ -157,11 +158,12 @@ class _LoadedConstants(NamedTuple):
         loads_again = problem.constant_loads(tiling.tile_shape) - pieces if problem.loads_again(tiling) else 0
         part = 1.0 if loads_again else min(problem.constant_bytes / (pieces * size), 1.0)
         gaps = tuple([(address, address + align(size)) for address in plan.buffers[step][place]])
-        return cls(step, pieces, size, part, gaps, loads_again)
+        packed = packed_bytes(problem.geometry.sizes, tiling.tile_shape.channels, tiling.tile_shape.depth)
+        return cls(step, pieces, size, packed, part, gaps, loads_again)
 
     def on(self, machine: MachineModel) -> Constants:
         """The same with the cycles of a load on a machine."""
-        cycles = machine.constants_cycles(self.piece_bytes) * self.part
+        cycles = machine.constants_cycles(self.piece_bytes, self.packed_bytes) * self.part
         size = align(self.piece_bytes)
         return Constants(self.step, self.pieces, size, cycles, self.gaps, self.loads_again > 0)
 

@@ -64,8 +64,8 @@ class AllocatedNode(NamedTuple):
         """The most operations that compute a tile."""
         return self.tile_shape.channels if self.fixed.node.is_channel_by_channel else 1
 
-    def pack(self, piece: int, values: Sequence[Value]) -> Callable[[], bytes]:
-        """Makes a piece of its constants from the network's values."""
+    def pack(self, piece: int, values: Sequence[Value], unpacks: bool) -> Callable[[], bytes]:
+        """Makes a piece of its constants from the network's values, for a machine that `unpacks` or not."""
         tile_shape, facts = self.tile_shape, self.fixed.facts
         group, number = divmod(piece, self.passes)
         first, start = group * tile_shape.channels, number * tile_shape.depth
@@ -74,7 +74,8 @@ class AllocatedNode(NamedTuple):
             min(tile_shape.depth, facts.sizes.depth - start),
         )
         size = align(channels * facts.sizes.weight_bytes * depth)
-        return lambda: pack(self.fixed.node, values, first, channels, start, depth, size)
+        is_packed = unpacks and self.fixed.node.packs_weights
+        return lambda: pack(self.fixed.node, values, first, channels, start, depth, size, is_packed)
 
     def numbers(self, first_constant: int) -> list[int]:
         """The slots of its `Node`."""

@@ -16,6 +16,8 @@ HALT_WORD = codec.encode("HALT")
 READ_WORD, WRITE_WORD, COPY_WORD = (
     codec.encode(mnemonic) for mnemonic in ("OP_DMA_READ", "OP_DMA_WRITE", "OP_C_MAX")
 )
+UNPACK_WORD = codec.encode("OP_DMA_UNPACK", packed=0)
+UNPACK_PACKED = BY_MNEMONIC["OP_DMA_UNPACK"].field("packed").low
 UNSET = -(1 << 62)  # what no register holds
 
 

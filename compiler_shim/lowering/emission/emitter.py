@@ -35,6 +35,7 @@ from dlasim.compiler_shim.lowering.segments.chains import Chain, Rows
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
 from dlasim.native.storage import Store
+from dlasim.sim.configuration.config import DlaConfig
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
 
@@ -49,12 +50,14 @@ class Emitter:
         self,
         network: PlacedNetwork,
         pool: ConstantPool,
-        fingerprint: int,
+        config: DlaConfig,
         keeps_slices: bool,
     ) -> None:
         """`keeps_slices` for debug slices, and for the bytes of constants."""
         self._stream = StreamBuilder()
-        self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), fingerprint
+        self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), config.fingerprint
+        self._unpacks = config.dma_unpacking > 0
+        self._stream.unpacks = int(self._unpacks)
         self._words, self._offsets, self._prefetch_addresses = (Store(int) for _ in range(3))
         self._nodes = Store(Node, len(network.nodes))
         self._segments, self._stripes, self._loads = (
@@ -209,4 +212,4 @@ class Emitter:
             allocated, place = self._placed[step]
             for number, offset in enumerate(self._offsets.take(place, place + allocated.pieces)):
                 if offset != NONE:
-                    self._pool.note(offset, allocated.pack(number, self._values))
+                    self._pool.note(offset, allocated.pack(number, self._values, self._unpacks))

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.emission.commands import COPY_WORD, READ_WORD, WRITE_WORD, register
+from dlasim.compiler_shim.lowering.emission.commands import (
+    COPY_WORD,
+    READ_WORD,
+    UNPACK_PACKED,
+    UNPACK_WORD,
+    WRITE_WORD,
+    register,
+)
 from dlasim.compiler_shim.lowering.emission.records import (
     NONE,
     SRAM,
@@ -11,7 +18,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorLocation,
 )
 from dlasim.compiler_shim.lowering.tiles.transfers import transfer_shape
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instructions import UNPACKED_BYTES, Unit
 from dlasim.native.routine import routine
 
 _DMA_IN, _DMA_OUT, _VECTOR = int(Unit.DMA_IN), int(Unit.DMA_OUT), int(Unit.VECTOR)
@@ -141,13 +148,16 @@ def transfer(
 
 @routine
 def transfer_bytes(
-    operation: PlannedOperation, space: int, offset: int, size: int, address: int, layer: int
+    operation: PlannedOperation, space: int, offset: int, size: int, packed: int, address: int, layer: int
 ) -> None:
-    """As `transfer`, for bytes without a shape, into SRAM."""
+    """As `transfer`, for bytes without a shape, into SRAM; the first `packed` of those in memory are unpacked to
+    twice as many."""
     _begin_transfer(operation, 1, layer, space, offset, address)
+    if packed:
+        operation.word = UNPACK_WORD + (2 * packed // UNPACKED_BYTES << UNPACK_PACKED)
     _shape(operation, 1, size, 1, 0, 1, 0)
     add_access(operation, SRAM, address, address + size, 1)
-    add_access(operation, space, offset, offset + size, 0)
+    add_access(operation, space, offset, offset + size - packed, 0)
 
 
 @routine

@@ -224,7 +224,8 @@ class StreamBuilder(Record):
     `load_number` is the next. There is room until `operation_count` is `operation_limit`. `deferred_store` is
     the store that is put off, `configured_node` the node whose fixed registers are set, `free_slot` the first
     free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in
-    flight, and how many operations were issued to it. Facts and nodes are there by step of the network.
+    flight, and how many operations were issued to it. `unpacks`: whether the machine can. Facts and nodes are
+    there by step of the network.
     """
 
     word_count: int = 0
@@ -242,6 +243,7 @@ class StreamBuilder(Record):
     configured_node: int = 0
     keeps_slices: int = 0
     fingerprint: int = 0
+    unpacks: int = 0
     free_slot: int = 0
     used_slots: int = 0
     newest: list[int] = array(int, len(UNITS))

@@ -33,7 +33,12 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorLocation,
 )
 from dlasim.compiler_shim.lowering.emission.words import write_operation
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import ACCUMULATOR_BYTES, align, constant_bytes
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
+    ACCUMULATOR_BYTES,
+    align,
+    constant_bytes,
+    packed_bytes,
+)
 from dlasim.isa.registers import Region
 from dlasim.native.routine import routine
 
@@ -275,8 +280,9 @@ def _piece(stream: StreamBuilder, node: Node, start: int) -> int:
 @routine
 def load_piece(stream: StreamBuilder, node: Node, number: int, address: int) -> None:
     """Load a piece of a node's constants."""
-    offset, size = reserve_piece(stream, node, number), _piece_bytes(stream, node, number)
-    transfer_bytes(stream.load, _POOL, offset, size, address, stream.facts[node.step].layer)
+    offset = reserve_piece(stream, node, number)
+    size, packed = _piece_bytes(stream, node, number)
+    transfer_bytes(stream.load, _POOL, offset, size, packed, address, stream.facts[node.step].layer)
     write_operation(stream, stream.load)
 
 
@@ -286,19 +292,22 @@ def reserve_piece(stream: StreamBuilder, node: Node, number: int) -> int:
     place = node.first_constant + number
     if stream.constant_offsets[place] == NONE:
         stream.constant_offsets[place] = stream.pool_bytes
-        stream.pool_bytes += pooled(_piece_bytes(stream, node, number))
+        size, packed = _piece_bytes(stream, node, number)
+        stream.pool_bytes += pooled(size - packed)
     return stream.constant_offsets[place]
 
 
 @routine
-def _piece_bytes(stream: StreamBuilder, node: Node, number: int) -> int:
-    """The size of a piece of a node's constants: a group of output channels, in one of the passes."""
+def _piece_bytes(stream: StreamBuilder, node: Node, number: int) -> tuple[int, int]:
+    """The size of a piece of a node's constants: a group of output channels, in one of the passes. And the
+    bytes of the pool from which twice as many of them are unpacked."""
     facts = stream.facts[node.step]
     sizes = facts.sizes
     passes = -(-sizes.depth // node.tile_depth)
     channels = min(node.tile_channels, sizes.channels - number // passes * node.tile_channels)
     depth = min(node.tile_depth, sizes.depth - number % passes * node.tile_depth)
-    return constant_bytes(sizes, channels, depth)
+    packed = packed_bytes(sizes, channels, depth) if stream.unpacks else 0
+    return constant_bytes(sizes, channels, depth), packed
 
 
 @routine

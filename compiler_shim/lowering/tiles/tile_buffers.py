@@ -34,12 +34,21 @@ def constant_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
 
 
 @routine
+def packed_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
+    """Bytes of memory from which weights among them are unpacked, twice as many, if the machine does that."""
+    if sizes.keeps_constants or not sizes.packs_weights:
+        return 0
+    return align(channels * sizes.loaded_weight_bytes * depth) // 2
+
+
+@routine
 def describe_group(sizes: NodeSizes, channels: int, depth: int, group: ChannelGroup) -> None:
     """Fill in what does not depend on the machine."""
     passes = -(-sizes.depth // depth)
     in_channels = depth if sizes.is_dense else -(-channels // sizes.multiplier)
     group.groups, group.passes = -(-sizes.channels // channels), passes
     group.constant_bytes = constant_bytes(sizes, channels, depth)
+    group.packed_bytes = packed_bytes(sizes, channels, depth)
     group.input_pixel = in_channels * sizes.input_bytes
     group.second_pixel = channels * sizes.second_bytes
     group.sum_pixel = channels * ACCUMULATOR_BYTES if passes > 1 else 0

@@ -13,11 +13,12 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     describe_group,
     extent,
     load_counts,
+    packed_bytes,
     spatial_tiles,
     tile_bytes,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
-from dlasim.compiler_shim.lowering.tiles.transfers import box_beats, latency_cycles
+from dlasim.compiler_shim.lowering.tiles.transfers import box_beats, constants_beats, latency_cycles
 from dlasim.native.routine import Routine, routine
 from dlasim.sim.timing.formulas import (
     block_outputs,
@@ -34,7 +35,6 @@ from dlasim.sim.timing.formulas import (
     port_cycles,
     positions_read,
     row_crossings,
-    transfer_beats,
 )
 
 PRICE_UNIT = 1 << 10  # in a cycle
@@ -82,7 +82,8 @@ def priced(machine: MachineCosts, moved_bytes: int) -> int:
 def constants_load_cycles(sizes: NodeSizes, costs: MachineCosts) -> int:
     """Cycles of loading all constants of a node at once."""
     size = constant_bytes(sizes, sizes.channels, sizes.depth)
-    return transfer_beats(costs.constants, size, 1) + costs.constants.latency
+    packed = packed_bytes(sizes, sizes.channels, sizes.depth)
+    return constants_beats(costs.constants, size, packed) + costs.constants.latency
 
 
 @routine
@@ -193,7 +194,7 @@ def load_beats(
     if sizes.has_matrix and not sizes.is_matrix_in_sram:
         line = sizes.second_line_stride
         return first, second, box_beats(bus, tile.channels, 1, tile.depth, line, line)
-    return first, second, transfer_beats(machine.constants, group.constant_bytes, 1)
+    return first, second, constants_beats(machine.constants, group.constant_bytes, group.packed_bytes)
 
 
 @routine

@@ -31,6 +31,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
     NodeSizes,
     Tile,
 )
+from dlasim.compiler_shim.lowering.tiles.transfers import constants_beats
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
@@ -124,9 +125,9 @@ class MachineModel:
         """The same with the price of the bytes."""
         return self.load_cycles(size_bytes) + self.byte_price * size_bytes // tile_costs.PRICE_UNIT
 
-    def constants_cycles(self, size_bytes: int) -> int:
-        """Cycles of a transfer of constants."""
-        return formulas.transfer_beats(self.constants, size_bytes, 1) + self.constants.latency
+    def constants_cycles(self, size_bytes: int, packed_bytes: int) -> int:
+        """Cycles of a transfer of constants, as in `constants_beats`."""
+        return constants_beats(self.constants, size_bytes, packed_bytes) + self.constants.latency
 
     @property
     def copy_task_cycles(self) -> int:

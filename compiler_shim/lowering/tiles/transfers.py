@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.native.routine import routine
-from dlasim.sim.timing.formulas import BusCosts, ceil_div, excess, merge_runs, transfer_beats
+from dlasim.sim.timing.formulas import BusCosts, ceil_div, excess, merge_runs, transfer_beats, unpack_beats
 
 
 @routine
@@ -31,6 +31,15 @@ def box_beats(
     run, runs, stride, planes = transfer_shape(rows, columns, run_bytes, pixel_bytes, line_bytes)
     run, runs = merge_runs(run, runs, stride, planes, line_bytes)
     return transfer_beats(bus, run, runs)
+
+
+@routine
+def constants_beats(bus: BusCosts, size: int, packed: int) -> int:
+    """Cycles on the bus for constants of `size` bytes in SRAM; where the machine unpacks, twice as many of these
+    as `packed` come from that many bytes of memory."""
+    if bus.packed_rate:
+        return unpack_beats(bus, size - packed, packed)
+    return transfer_beats(bus, size, 1)
 
 
 @routine

@@ -23,13 +23,19 @@ def list_work(network: PlacedNetwork) -> NDArray[np.void]:
     return np.array([*_computations(network), *_transfers(network)], WORK.dtype)
 
 
+@once
+def list_packed_work(network: PlacedNetwork) -> NDArray[np.void]:
+    """The same with packed weights."""
+    return np.array([*_computations(network, packs=True), *_transfers(network)], WORK.dtype)
+
+
 def list_kept_work(network: PlacedNetwork) -> NDArray[np.void]:
     """The same where weights, records and tables stay in SRAM, so that no inference must load them."""
     computations = [row for row in _computations(network) if row[1] != _READ]
     return np.array([*computations, *_transfers(network)], WORK.dtype)
 
 
-def _computations(network: PlacedNetwork) -> Iterator[_Row]:
+def _computations(network: PlacedNetwork, packs: bool = False) -> Iterator[_Row]:
     known: set[int] = set()  # constants: the images of a batch share them
     for node in network.nodes:
         if not isinstance(node, DlaNode):
@@ -44,6 +50,8 @@ def _computations(network: PlacedNetwork) -> Iterator[_Row]:
         used = {number for number in constants if number is not None} - known
         known |= used
         size = sum(network.values[number].size_bytes for number in used)
+        if packs and node.packs_weights and node.weights in used:
+            size -= network.values[node.weights].size_bytes // 2
         if size:
             yield _transfer(node.layer, _READ, size, Region.CONSTANTS)
 
