@@ -56,13 +56,12 @@ module dla_dma
   assign planes = merged.planes_touch ? 1 : operands.planes;
 
   // --------------------------------------------------------------------------- requests, at the head of bursts
-  logic [31:0] offset, left;  // in the merged run: bytes done, and to do
+  logic [31:0] offset, left, most;  // in the merged run: bytes done, and to do; at most in this beat
   logic needs_request, ends_run, ends_plane;
   assign left = merged.run_bytes - offset;
   assign beat_bytes = left < most ? left : most;
 
   // A beat is packed or not; packed bytes may be fewer in a cycle than others.
-  logic [31:0] most;
   if (PACKED_BYTES == 0) begin : copies
     assign is_packed = 1'b0;
     assign most = BEAT_BYTES;

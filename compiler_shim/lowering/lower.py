@@ -33,6 +33,7 @@ from dlasim.isa.codec import count_operations
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.timing.cost import packs_weights
 from dlasim.system.fileio import MAX_FILE_BYTES
 
 MAX_TILES = 1 << 20
@@ -316,7 +317,7 @@ class _Lowering:
         """The compulsory work of an inference."""
         if self._sram.kept.addresses:
             return list_kept_work(self._network)
-        return list_packed_work(self._network) if self._config.dma_unpacking else list_work(self._network)
+        return list_packed_work(self._network) if packs_weights(self._config) else list_work(self._network)
 
 
 def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:

@@ -53,8 +53,11 @@ class Activation:
 class NetworkBuilder:
     """A network under construction; each method adds an operator and gives its output."""
 
-    def __init__(self, name: str, seed: int, on_operator: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, name: str, seed: int, on_operator: Callable[[str], None] | None = None, weight_bits: int = 8
+    ) -> None:
         self._name, self._on_operator = name, on_operator
+        self._largest_weight = (1 << weight_bits - 1) - 1
         self._rng = np.random.default_rng(seed)
         self._tensors: list[Tensor] = []
         self._operators: list[Operator] = []
@@ -288,11 +291,11 @@ class NetworkBuilder:
         return self._output(kind, name, inputs, activated(real, activation), activation, options)
 
     def _weights(self, shape: tuple[int, ...], axis: int | None) -> NDArray[np.int8]:
-        """Normal noise, scaled so that each channel's largest weight is 127, as the converter does."""
+        """Normal noise, scaled so that each channel's largest weight has all bits, as the converter does."""
         noise = self._rng.standard_normal(shape, dtype=np.float32)
         others = None if axis is None else tuple(other for other in range(len(shape)) if other != axis)
         largest = np.abs(noise).max(axis=others, keepdims=True)
-        weights: NDArray[np.int8] = np.rint(noise * (127 / largest)).astype(np.int8)
+        weights: NDArray[np.int8] = np.rint(noise * (self._largest_weight / largest)).astype(np.int8)
         return weights
 
     def _output(

@@ -41,6 +41,12 @@ Examples:
 @click.option(
     "--context", type=Number(int), metavar="N", help="Tokens that a language model remembers.  [default: 256]"
 )
+@click.option(
+    "--weight-bits",
+    type=Number(int),
+    metavar="N",
+    help="Bits that weights make use of, 2 to 8.  [default: 8]",
+)
 @click.option("--seed", type=Number(int), metavar="N", default=0, help="Seed of the weights.")
 @click.option("--list", "list_only", is_flag=True, help="List the built-in networks.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list, or what was written, as JSON.")
@@ -52,6 +58,7 @@ def command(
     classes: int | None,
     layers: int | None,
     context: int | None,
+    weight_bits: int | None,
     seed: int,
     list_only: bool,
     as_json: bool,
@@ -84,6 +91,7 @@ def command(
         classes=classes,
         layers=layers,
         context=context,
+        weight_bits=weight_bits,
         seed=seed,
         on_operator=lambda operator: line.show(f"{name}: measuring the range of {operator}"),
     )

@@ -194,7 +194,7 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
 
 
 def _unpacking_area(config: DlaConfig, beat: int) -> Area:
-    """What DMA_IN has more on a machine that unpacks: its beats become twice as long on the way to the SRAM."""
+    """What DMA_IN has more on a machine that unpacks: beats become longer on the way to the SRAM."""
     packed = min(config.dma_unpacking, beat)
     if not packed:
         return Area()

@@ -100,6 +100,12 @@ def units_overlap(config: DlaConfig) -> bool:
     return config.compute_overlap == 1
 
 
+def packs_weights(config: DlaConfig) -> bool:
+    """Whether to store weights of 4 bits by twos: where unpacking takes no longer than loading bytes."""
+    bus = bus_costs(fully_timed(config), Region.CONSTANTS)
+    return 0 < bus.rate <= 2 * bus.packed_rate
+
+
 def fully_timed(config: DlaConfig) -> DlaConfig:
     """The machine with all terms of time: what a simulation leaves out must not change a program."""
     return config if config.timing == "full" else config.replace(timing="full")

@@ -17,7 +17,7 @@ from dlasim.sim.timing.plan import plan_stream
 
 SRAM_BYTES = 512
 REGIONS = {0: 300, 1: 400, 2: 0, 3: 200, 4: 100}
-CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, int16=1)
+CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, int16=1, dma_unpacking=8)
 OPERATIONS = [row for row in INSTRUCTIONS if row.is_operation]
 
 
@@ -250,9 +250,11 @@ def _transfer_box(number, prefix: str, stride: str):
 def test_checks_agree_with_sets_of_bytes():
     rng = random.Random(1)
     seen = dict.fromkeys(Fault, 0)
-    for _ in range(2000):
+    for _ in range(2500):
         instruction = rng.choice(OPERATIONS)
         fields = {field.name: rng.randint(field.lowest, field.highest) for field in instruction.fields}
+        if "packed" in fields:
+            fields["packed"] = 1
         values = Values(rng)
         word = codec.encode(instruction.mnemonic, **fields)
         words = np.array([*values.words(), word, codec.encode("HALT")], np.uint64)

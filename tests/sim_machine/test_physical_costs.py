@@ -27,6 +27,7 @@ DOUBLED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "sram_dma_ports": ({"sram_dma_ports": 0}, {"sram_dma_ports": 1}),
     "vector_lanes": ({"vector_lanes": 16}, {"vector_lanes": 32}),
     "dma_bandwidth": ({"dma_bandwidth": 8}, {"dma_bandwidth": 16}),
+    "dma_unpacking": ({"dma_unpacking": 4}, {"dma_unpacking": 8}),
     "dma_shared_bandwidth": ({"dma_shared_bandwidth": 4}, {"dma_shared_bandwidth": 8}),
 }
 QUANTITIES = [name for name, row in PARAMETERS.items() if row.form in (Form.NUMBER, Form.SIZE)]

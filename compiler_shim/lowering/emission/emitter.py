@@ -36,6 +36,7 @@ from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
 from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.timing.cost import packs_weights
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
 
@@ -56,7 +57,7 @@ class Emitter:
         """`keeps_slices` for debug slices, and for the bytes of constants."""
         self._stream = StreamBuilder()
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), config.fingerprint
-        self._unpacks = config.dma_unpacking > 0
+        self._unpacks = packs_weights(config)
         self._stream.unpacks = int(self._unpacks)
         self._words, self._offsets, self._prefetch_addresses = (Store(int) for _ in range(3))
         self._nodes = Store(Node, len(network.nodes))

@@ -150,8 +150,8 @@ def transfer(
 def transfer_bytes(
     operation: PlannedOperation, space: int, offset: int, size: int, packed: int, address: int, layer: int
 ) -> None:
-    """As `transfer`, for bytes without a shape, into SRAM; the first `packed` of those in memory are unpacked to
-    twice as many."""
+    """As `transfer`, for bytes without a shape, into SRAM; of those in memory the first `packed` become twice
+    as many."""
     _begin_transfer(operation, 1, layer, space, offset, address)
     if packed:
         operation.word = UNPACK_WORD + (2 * packed // UNPACKED_BYTES << UNPACK_PACKED)

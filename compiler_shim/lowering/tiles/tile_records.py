@@ -141,9 +141,9 @@ class Lines(Record):
 class ChannelGroup(Record):
     """What tiles with the same numbers of channels share.
 
-    The number of groups, and of passes over the input channels; bytes of constants, those that they take less
-    in memory if weights are packed, and bytes of a pixel of the inputs, the accumulator and the output; cycles
-    of work over all groups, and of a task in addition.
+    The number of groups, and of passes over the input channels; bytes of constants, what they take less
+    in memory if weights are packed, and bytes of a pixel of the inputs, the accumulator and the output;
+    cycles of work over all groups, and of a task in addition.
     """
 
     groups: int = 0

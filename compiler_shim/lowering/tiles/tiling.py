@@ -83,6 +83,7 @@ class MachineModel:
         # The inputs and outputs of the network count as if they were where the arena is.
         self.bus = cost.bus_costs(self._timed)
         self.constants = cost.bus_costs(self._timed, Region.CONSTANTS)
+        self.constants.packed_rate *= cost.packs_weights(config)
         if not self.assumes_overlap:  # loads may have to wait for their buffers, one after the other
             self.bus.outstanding = self.constants.outstanding = 1
         self._stores = cost.bus_costs(self._timed, opposite_region=Region.CONSTANTS)

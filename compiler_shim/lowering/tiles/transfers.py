@@ -35,8 +35,8 @@ def box_beats(
 
 @routine
 def constants_beats(bus: BusCosts, size: int, packed: int) -> int:
-    """Cycles on the bus for constants of `size` bytes in SRAM; where the machine unpacks, twice as many of these
-    as `packed` come from that many bytes of memory."""
+    """Cycles on the bus for constants of `size` bytes in SRAM; where the machine unpacks, twice `packed` of
+    these come from half as many bytes of memory."""
     if bus.packed_rate:
         return unpack_beats(bus, size - packed, packed)
     return transfer_beats(bus, size, 1)
