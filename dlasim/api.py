@@ -72,7 +72,8 @@ def model(
 
     The weights are random. `alpha` and `resolution` are the width and the image size of a MobileNet, `layers`
     and `context` the depth of a language model and the tokens that it remembers. Weights have 8 bits, or
-    `weight_bits`. Building a large network takes seconds; `on_operator` is called with the name of each operator.
+    `weight_bits`. Building a large network takes seconds; `on_operator` is called with the name of each
+    operator.
 
     >>> import dlasim
     >>> dlasim.model("mnist", "digits.tflite").name

@@ -45,7 +45,7 @@ Examples:
     "--weight-bits",
     type=Number(int),
     metavar="N",
-    help="Bits that weights make use of, 2 to 8.  [default: 8]",
+    help="Bits that weights use, from 2 to 8.  [default: 8]",
 )
 @click.option("--seed", type=Number(int), metavar="N", default=0, help="Seed of the weights.")
 @click.option("--list", "list_only", is_flag=True, help="List the built-in networks.")

@@ -99,7 +99,7 @@ def test_equal_to_the_cycle_with_named_memories(seed):
     transfers = ("OP_DMA_READ", "OP_DMA_WRITE")
     for number in range(STREAMS // 2):
         config = random_config(rng, **random_memories(rng), queue_depth=rng.choice([1, 3, 8]))
-        kinds = (*3 * transfers, *WITH_UNPACKING) if number % 2 else rng.choice((transfers, transfers[:1]))
+        kinds = (*4 * transfers, *WITH_UNPACKING) if number % 2 else rng.choice((transfers, transfers[:1]))
         words = random_stream(rng, rng.randint(3, 9), kinds=kinds)
         ours = plan(config, words)
         assert_equal(ours, SteppedMachine(config, words).run())
