@@ -18,8 +18,7 @@ def unpack_int4(packed: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
 def pack_int4(numbers: NDArray[np.int8]) -> NDArray[np.uint8]:
     """An even count of numbers, two in a byte."""
     first, second = numbers[::2].view(np.uint8), numbers[1::2].view(np.uint8)
-    packed: NDArray[np.uint8] = first & 15 | second << 4
-    return packed
+    return (first & 15 | second << 4).astype(np.uint8)
 
 
 def is_int4(numbers: NDArray[np.int8]) -> bool:
