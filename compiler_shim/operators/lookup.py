@@ -155,15 +155,18 @@ def inverse_square_root(op: BoundOperator) -> NDArray[np.int8]:
     product = float(np.sqrt(scale_in) * scale_out)
     op.require(product > 0, "its scales are too small for float32")
     multiplier, shift = op.multiplier(1.0 / product)
-    table = np.full(256, INT8_MAX, np.int8)
-    for number, value in enumerate(_centred(op).tolist()):
-        if value > 0:
-            root, exponent = numerics.inverse_square_root(value)
-            fine = requant(1, root, exponent + _RSQRT_BITS)
-            shifted = wrap32(fine << max(shift - _RSQRT_BITS, 0))
-            scaled = high_multiply(shifted, multiplier)
-            table[number] = _limited(op, divide_anyhow(scaled, max(_RSQRT_BITS - shift, 0)))
-    return table
+    centred = _centred(op)
+    shifted = wrap32(_roots()[np.maximum(centred, 0)] << max(shift - _RSQRT_BITS, 0))
+    scaled = high_multiply(shifted, multiplier)
+    table = _limited(op, divide_anyhow(scaled, max(_RSQRT_BITS - shift, 0)))
+    return np.where(centred > 0, table, np.int8(INT8_MAX))
+
+
+@functools.cache
+def _roots() -> Integers:
+    """1 / sqrt of what a byte can be above its zero point; the first, of 0, is not used."""
+    roots = map(numerics.inverse_square_root, range(1 << 8))
+    return np.array([requant(1, root, exponent + _RSQRT_BITS) for root, exponent in roots])
 
 
 def _real(op: BoundOperator) -> NDArray[np.float32]:
