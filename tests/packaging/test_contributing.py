@@ -15,16 +15,16 @@ TERM = {
         "    dma_burst_overhead: int = row(\n",
     ),
     "sim/timing/formulas.py": (
-        "    shared: int = 0\n\n\n@record\nclass UnitCosts",
-        "    shared: int = 0\n    turnaround: int = 0\n\n\n@record\nclass UnitCosts",
+        "    packed_rate: int = 0\n\n\n@record\nclass UnitCosts",
+        "    packed_rate: int = 0\n    turnaround: int = 0\n\n\n@record\nclass UnitCosts",
     ),
     "sim/timing/formulas.py, the formula": (
         "    if bus.burst_overhead:\n",
         "    cycles += runs * bus.turnaround\n    if bus.burst_overhead:\n",
     ),
     "sim/timing/cost.py": (
-        "        memory.burst_overhead, alone, shared,\n",
-        "        memory.burst_overhead, alone, shared, config.dma_turnaround,\n",
+        "        memory.burst_overhead, alone, shared, packed_rate // common,\n",
+        "        memory.burst_overhead, alone, shared, packed_rate // common, config.dma_turnaround,\n",
     ),
 }
 USE_TERM = """
