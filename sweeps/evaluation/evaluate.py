@@ -58,11 +58,16 @@ def content_key(content: str, values: Mapping[str, Any]) -> str:
     It includes the contents of presets, cores and technologies instead of their names.
     """
     contents = {name: value for name, value in values.items() if name not in ("preset", "cpu")}
-    contents["technology"] = repr(technology(values["technology"]))
+    contents["technology"] = _technology_content(values["technology"], file_stamp(values["technology"]))
     if values["host"] == "riscv":
         contents["board"] = _board_content(values["cpu"], file_stamp(values["cpu"]))
     text = json.dumps([SCHEMA, code_version(), content, contents], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=64)
+def _technology_content(name: str, _stamp: FileStamp) -> str:
+    return repr(technology(name))
 
 
 @lru_cache(maxsize=64)
