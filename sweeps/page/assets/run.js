@@ -112,7 +112,7 @@ function timeSection(data, report, names) {
     make("p", { class: "hint" }, "A rectangle is a buffer, from its first write until its last reader ends, in the colour of the layer that it was written for: full what is computed, paler activations from system memory, palest weights and other constants. Dashed lines stand for stretches that no buffer ever uses."
       + (sram.left_out ? ` The ${exact(sram.left_out)} smallest of ${exact(sram.left_out + sram.address.length)} buffers are left out.` : "")),
     sramChart(sram, report, names, time)] : make("p", { class: "note" }, `The run has too many operations (${exact(timeline.operations)}) to follow every byte of the SRAM; there is no map of it.`);
-  return section("timeline", "Timeline and SRAM map", null, make("p", { class: "hint screen" }, HINT_KEYS), coarse, timeControls(time, go, layerSearch(report, go)), make("div", { class: "panel chart" }, timelineChart(timeline, report, names, time), colors, make("p"), map));
+  return section("timeline", "Timeline and SRAM map", null, make("p", { class: "hint screen" }, HINT_KEYS), coarse, timeControls(time, go, layerSearch(report, go)), make("div", { class: "panel chart" }, timelineChart(timeline, report, names, time), colors, sumsTable(timeline.lanes, names, time), map));
 }
 
 const missing = (id, title, text) => section(id, title, null, make("p", { class: "note" }, text));
