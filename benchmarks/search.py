@@ -14,7 +14,9 @@ import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import product
-from operator import le, lt
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.errors import InputError
 from dlasim.sweeps.charts.data import varying
@@ -25,48 +27,36 @@ from dlasim.sweeps.search.samplers import SAMPLERS, Answer, Place, SearchAxis, m
 
 SEEDS = range(10)
 Point = tuple[float, ...]
+Floats = NDArray[np.float64]
 
 
 def hypervolume(points: Sequence[Point], corner: Point) -> float:
-    """The volume that is beaten by some point, up to a corner: slices along the last objective."""
-    inside = [point for point in points if all(map(lt, point, corner))]
-    if len(corner) == 1:
-        return corner[0] - min(inside)[0] if inside else 0.0
-    inside.sort(key=lambda point: point[-1])
-    ends = [*(point[-1] for point in inside[1:]), corner[-1]]
-    volume, front = 0.0, list[Point]()
-    for point, end in zip(inside, ends, strict=True):
-        front = with_point(front, point[:-1])
-        if end > point[-1]:
-            volume += (end - point[-1]) * _area(front, corner[:-1])
-    return volume
+    """The volume that is beaten by some point, up to a corner."""
+    if not len(points):
+        return 0.0
+    found = np.array(points, float)
+    return _volume(found[(found < corner).all(axis=1)], np.array(corner, float))
 
 
-def _area(front: Sequence[Point], corner: Point) -> float:
-    """The same of a front; of two objectives in one pass."""
-    if len(corner) != 2:
-        return hypervolume(front, corner)
-    area, best = 0.0, corner[1]
-    for x, y in sorted(front):
-        area += (corner[0] - x) * (best - y)
-        best = y
-    return area
-
-
-def with_point(front: list[Point], point: Point) -> list[Point]:
-    """The points that no other beats, with one more."""
-    if any(all(map(le, other, point)) for other in front):
-        return front
-    return [*(other for other in front if not all(map(le, point, other))), point]
+def _volume(points: Floats, corner: Floats) -> float:
+    """Slices along the last objective, and of two objectives columns."""
+    points = points[np.argsort(points[:, -1], kind="stable")]
+    thick = np.diff(np.append(points[:, -1], corner[-1]))
+    if len(corner) == 2:
+        return float((thick * (corner[0] - np.minimum.accumulate(points[:, 0]))).sum())
+    slices = (_volume(points[: number + 1, :-1], corner[:-1]) for number in np.flatnonzero(thick))
+    return float(sum(size * area for size, area in zip(thick[thick > 0], slices, strict=True)))
 
 
 def front_of(points: Sequence[Point]) -> list[Point]:
     """The points that no other beats."""
-    front = list[Point]()
-    for point in sorted(points):  # a later one never beats an earlier
-        if not any(all(map(le, other, point)) for other in reversed(front)):
-            front.append(point)
-    return front
+    ordered = np.unique(np.array(points, float), axis=0)  # a later one never beats an earlier
+    front, count = np.empty_like(ordered), 0
+    for point in ordered:
+        if not (front[:count] <= point).all(axis=1).any():
+            front[count] = point
+            count += 1
+    return [tuple(point) for point in front[:count].tolist()]
 
 
 def costs_of(path: str) -> tuple[list[SearchAxis], dict[Place, Point]]:

@@ -13,6 +13,7 @@ from dlasim.result import RunResult
 from dlasim.sim.reports.figures import LAYER_FIGURES
 from dlasim.sweeps.page.run import run_page
 from dlasim.sweeps.page.spans import timeline
+from tests.page.conftest import WRITTEN
 
 EVIL = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\"'`\u2028&lt;"
 PIXELS = """canvas => {
@@ -145,20 +146,6 @@ def test_timeline_zooms(show: Callable[..., Any], text: str, result: RunResult) 
     assert end - start == pytest.approx(total * 200 / (box["width"] - 74), rel=0.02)
     page.locator("#sram-chart").dblclick(position={"x": 200, "y": 100})
     assert stretch() == (0, total)
-
-
-# The texts that a canvas writes when it is drawn again.
-WRITTEN = """canvas => {
-    const found = [];
-    const plain = CanvasRenderingContext2D.prototype.fillText;
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
-        found.push(text);
-        plain.call(this, text, ...rest);
-    };
-    canvas.redraw();
-    CanvasRenderingContext2D.prototype.fillText = plain;
-    return found;
-}"""
 
 
 def length(page: Any) -> int:

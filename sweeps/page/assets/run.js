@@ -20,7 +20,7 @@ function headline(report) {
   };
   // Energy and area as a whole; "All figures" has their parts.
   const others = DATA.figures.filter((figure) => /^(energy|area|power)[^.]*(\.total)?$/.test(figure.name) && typeof at(report, figure.name) === "number")
-    .map((figure) => [figure.name, capital(figure.label || figure.name), figure.unit]);
+    .map((figure) => [figure.name, capital(figure.label || figure.name.replace("_mm2.total", " with memories")), figure.unit]);
   const cards = [...HEADLINES, ...others].map(([name, text, unit]) => {
     if (special[name]) return [name, text, ...special[name]];
     const value = at(report, name);
