@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dlasim.errors import InputError
 from dlasim.sweeps.charts.data import varying
-from dlasim.sweeps.results.decision import goals_of, machines_of
+from dlasim.sweeps.results.decision import Decision
 from dlasim.sweeps.results.sweep_result import SweepResult
 from dlasim.sweeps.search.machine_search import BATCH, MAX_FRUITLESS
 from dlasim.sweeps.search.samplers import SAMPLERS, Answer, Place, SearchAxis, make_sampler
@@ -61,9 +61,8 @@ def front_of(points: Sequence[Point]) -> list[Point]:
 
 def costs_of(path: str) -> tuple[list[SearchAxis], dict[Place, Point]]:
     """The axes of a table, and what each machine costs."""
-    result = SweepResult(path)
-    objectives = [one.name for one in goals_of(result).objectives]
-    rows = machines_of([row for row in result.rows() if row["status"] == "ok"])
+    decision = Decision(SweepResult(path))
+    objectives, rows = [one.name for one in decision.objectives], decision.machines
     names = [name for name in varying(rows, "model") if name != "case"]
     values = {name: sorted({row[name] for row in rows}) for name in names}
     axes = [SearchAxis(name, len(values[name]), not isinstance(values[name][0], str)) for name in names]

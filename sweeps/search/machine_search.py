@@ -212,6 +212,7 @@ class _MachineSearch:
 
     def _take_all(self, new: Mapping[Place, Sequence[Point]], progress: Progress) -> None:
         all_points = [point for points in new.values() for point in points]
+        progress.expect(len(all_points))
         evaluated = 0
         for results in self._explorer.entries(all_points):
             for point, _ in results:
