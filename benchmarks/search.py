@@ -1,6 +1,6 @@
 """How much of a space's front a search finds: each sampler on a table of all machines, ten seeds each.
 
-    python benchmarks/search.py TABLE.csv [EVALUATIONS [SAMPLERS]]
+    python benchmarks/search.py TABLE.csv [EVALUATIONS [SAMPLERS [--write]]]
 
 TABLE is results.csv of a sweep over all combinations of its axes; docs/sweeps.md quotes that of
 `benchmarks/search_space.toml`. A sampler is told what the study minimizes, from the table. Printed is the
@@ -112,32 +112,40 @@ def _product(counts: Sequence[int]) -> int:
     return result
 
 
-def lines(path: str, budget: int, samplers: Sequence[str]) -> Iterator[str]:
-    """The report."""
+def lines(path: str, budget: int, samplers: Sequence[str], found: dict[str, str]) -> Iterator[str]:
+    """The report; its shares are added to those found."""
     axes, known = costs_of(path)
     front = front_of(list(known.values()))
     corner = tuple(1.0001 * max(column) for column in zip(*front, strict=True))  # the ends count, too
     whole = hypervolume(front, corner)
     yield f"{len(known):,} machines, {len(front):,} on the front, {budget:,} evaluations"
-    yield f"grid      {hypervolume(front_of(grid(axes, known, budget)), corner) / whole:.4f}"
+    found[f"search_grid_{budget}"] = f"{hypervolume(grid(axes, known, budget), corner) / whole:.3f}"
+    yield f"grid      {found[f'search_grid_{budget}']}"
     for name in samplers:
         shares, asked = [], []
         try:
             for seed in SEEDS:
-                found, proposals = search(name, axes, known, seed, budget)
-                shares.append(hypervolume(front_of(found), corner) / whole)
+                points, proposals = search(name, axes, known, seed, budget)
+                shares.append(hypervolume(points, corner) / whole)
                 asked.append(proposals)
         except InputError as error:
             yield f"{name:9} {error}"
             continue
-        spread = f"{min(shares):.4f} to {max(shares):.4f}"
-        yield f"{name:9} {statistics.median(shares):.4f} ({spread}), {statistics.median(asked):,.0f} proposed"
+        for what, reduce in (("", statistics.median), ("_least", min), ("_most", max)):
+            found[f"search_{name}_{budget}{what}"] = f"{reduce(shares):.3f}"
+        middle, least, most = list(found.values())[-3:]
+        yield f"{name:9} {middle} ({least} to {most}), {statistics.median(asked):,.0f} proposed"
 
 
-def main(table: str, evaluations: str = "1000", samplers: str = ",".join(SAMPLERS[1:])) -> None:
-    """Print it line by line."""
-    for line in lines(table, int(evaluations), samplers.split(",")):
+def main(table: str, evaluations: str = "1000", samplers: str = ",".join(SAMPLERS[1:]), *flags: str) -> None:
+    """Print it line by line, and with `--write` put the shares into docs/sweeps.md."""
+    found: dict[str, str] = {}
+    for line in lines(table, int(evaluations), samplers.split(","), found):
         print(line, flush=True)
+    if "--write" in flags:
+        from compared import statements  # a neighbour of this script, which tests import
+
+        statements.record(**found)
 
 
 if __name__ == "__main__":
