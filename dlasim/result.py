@@ -118,6 +118,14 @@ class RunResult:
         atomic_write(path, json.dumps(self.trace_events()) + "\n")
         return Path(path)
 
+    @checked()
+    def overlay(self, folder: str | Path) -> list[Path]:
+        """Write what each layer costs as node data of Model Explorer, a file for each figure; returns the
+        files."""
+        from dlasim.overlay import write_overlay
+
+        return write_overlay(folder, list(self.layers), self.loaded.lowered)
+
     def trace_events(self) -> dict[str, Any]:
         """The timeline as Chrome trace events."""
         loaded = self.loaded

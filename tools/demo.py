@@ -26,7 +26,7 @@ STEPS = (
 )  # fmt: skip
 NEXT = (
     f"dlasim explain {OUT}/resnet8.tflite --sram 16KiB    where each operator runs, how it is cut, and why",
-    "dlasim sweep paper --out out/paper                figures and findings of the paper that started this",
+    "dlasim sweep paper --out out/paper                figures of the paper that started this",
     "dlasim isa OP_CONV                                the instruction behind most of those cycles",
     "dlasim disasm --help                              a compiled program as text, with its registers",
 )

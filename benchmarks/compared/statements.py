@@ -41,6 +41,17 @@ STATEMENTS = (
     ("README.md", "every tensor on two machines | [{zoo_exact} of {zoo_tried} tried]"),
     ("README.md", "ResNet-50, seven sizes | {nvdla_least} to {nvdla_most} times"),
     ("README.md", "default machine it takes {default_least} to {default_most} % more on five networks"),
+    (
+        "docs/sweeps.md",
+        "| sampler | 200 evaluations | 1,000 evaluations | | --- | --- | --- | "
+        "| grid | {search_grid_200} | {search_grid_1000} |"
+        + "".join(
+            f" | {name} |"
+            + "".join(f" {{{key}}} ({{{key}_least}} to {{{key}_most}}) |" for key in
+                      (f"search_{name}_200", f"search_{name}_1000"))
+            for name in ("random", "nsga2", "walk")
+        ),
+    ),
     ("docs/timing-model.md", "five networks take [{default_least} to {default_most} % more cycles]"),
     (
         "docs/rtl.md",

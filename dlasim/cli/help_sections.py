@@ -31,7 +31,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Most used": _MOST_USED,
     "Inputs and results": (
         "--normalize", "--seed", "--steps", "--carry", "--dequantize", "--top", "--labels", "--trace",
-        "--json", "--list",
+        "--overlay",        "--json", "--list",
     ),
     "Machine": ("--config", *_of_part("Machine"), "--set"),
     **{part: _of_part(part) for part in ("MAC and VECTOR", "SRAM", "DMA", "Issue of instructions")},

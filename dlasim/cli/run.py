@@ -84,6 +84,11 @@ Examples:
     metavar="PAGE.html",
     help="Write an interactive page: one self-contained HTML file that works offline.",
 )
+@click.option(
+    "--overlay",
+    metavar="DIR",
+    help="Write what layers cost as node data for Model Explorer: DIR/cycles.json and so on.",
+)
 @click.option("--trace", metavar="T.json", help="Write a timeline for Perfetto (ui.perfetto.dev).")
 @click.option(
     "--repeat", default=1, type=Number(int, 1, 1_000_000), metavar="N", help="Number of inferences to run."
@@ -106,7 +111,8 @@ def command(file: str, **given: Any) -> None:
     from dlasim.system.fileio import keep_apart
 
     sources = (file, *input_files(given))
-    keep_apart(sources, (given["report"], given["html"], given["trace"], given["output"], given["vcd"]))
+    keep_apart(sources, (given["report"], given["html"], given["trace"], given["output"], given["vcd"],
+                          given["overlay"]))  # fmt: skip
     base, machine = take_machine(given)
     from dlasim import api, loading, outputs
     from dlasim.cli import run_outputs

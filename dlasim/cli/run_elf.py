@@ -17,6 +17,7 @@ _NOT_FOR_ELF = (
     ("output", "--output"),
     ("top", "--top"),
     ("html", "--html"),
+    ("overlay", "--overlay"),
     ("timing_only", "--timing-only"),
     ("completion", "--completion"),
     ("submission", "--submission"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.cli.terminal import say
 from dlasim.errors import InputError
+from dlasim.overlay import overlay_files
 from dlasim.system.fileio import atomic_write, keep_apart
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def write(
     folder = Path(given["output"] or "")
     names = range(len(result.outputs)) if given["output"] else ()
     arrays = [folder / f"output_{number}.npy" for number in names]
-    keep_apart(sources, (*arrays, given["report"], given["html"], given["trace"], waveform))
+    overlay = overlay_files(given["overlay"]).values() if given["overlay"] else ()
+    keep_apart(sources, (*arrays, *overlay, given["report"], given["html"], given["trace"], waveform))
     if arrays:
         _write_outputs(result, arrays, given["dequantize"])
     if given["report"]:
@@ -32,6 +34,9 @@ def write(
     if given["html"]:
         result.to_html(given["html"])
         say(f"wrote {given['html']}", err=True)
+    if given["overlay"]:
+        result.overlay(given["overlay"])
+        say(f"wrote {given['overlay']}; open its files in Model Explorer with the model", err=True)
     if given["trace"]:
         result.trace(given["trace"])
         say(f"wrote {given['trace']}; open it at ui.perfetto.dev", err=True)

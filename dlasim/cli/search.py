@@ -24,7 +24,7 @@ SAMPLERS = ("auto", "walk", "nsga2", "tpe", "random")
 _EPILOG = """\b
 Examples:
   dlasim search mobilenet_v2 --limit 'milliseconds < 10' --minimize energy,area
-  dlasim search mobilenet_v2@10 keyword_transformer@20 --limit 'energy < 2mJ' --minimize area
+  dlasim search mobilenet_v2@10 kwt@20 --limit 'energy < 2mJ' --minimize area
   dlasim search resnet8 --pes 16..256:16 --sram 16KiB..1MiB --set sram_ports=2,3,4 --minimize energy
   dlasim search study.toml --evaluations 5000 --sampler nsga2 --out found
 \b
@@ -89,7 +89,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     machines = outcome.points // len(study.models)
     parts = [f"{counted(machines, 'machine')} of {space_size(study):,} in {outcome.seconds:.1f} s"]
     if outcome.discarded:
-        parts.append(f"{outcome.discarded:,} discarded by their least time and area")
+        parts.append(f"{outcome.discarded:,} discarded by their least time, energy and area")
     say(f"{study.name}: {'; '.join(parts)}; wrote {outcome.result.path}", err=True)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")

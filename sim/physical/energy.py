@@ -148,7 +148,7 @@ class EnergyModel:
         kge = sum(part.kge for part in area.areas(self.config).values())
         return self.technology.value("gate_leakage_nw") * kge * _NANO * self.supply.leakage
 
-    def leaked_nj(self, milliwatts: float, cycles: int) -> float:
+    def leaked_nj(self, milliwatts: float, cycles: float) -> float:
         """Nanojoules of a power in so many cycles: milliwatts times microseconds."""
         return milliwatts * cycles / self.supply.clock_mhz
 
@@ -156,6 +156,23 @@ class EnergyModel:
         """Picojoules of a cycle in which the MAC unit works: clock and leakage of the logic."""
         clock = self._pj("flip_flop_clock_pj") * float(self._flip_flops()[Unit.MAC])
         return clock + (self.control_clock_nj(1) + self.leaked_nj(self.logic_leakage_mw(), 1)) / _NANO
+
+    def least_mac_nj(self, macs: int, cycles: int, constant_bytes: int) -> float:
+        """Nanojoules of a layer on the MAC unit at least, without leakage: its multiply-accumulates, in each
+        cycle as many as there are PEs; the clock of its cycles; and its constants, read once."""
+        buffers = memory_macros.macros(self.config)
+        accesses = {"mac_lines": 1, "accumulators": 2}  # in each cycle of work
+        step = sum(
+            count * buffers[name].access_pj(self.technology) * self.supply.energy
+            for name, count in accesses.items()
+            if name in buffers
+        )
+        clock = self._pj("flip_flop_clock_pj") * float(self._flip_flops()[Unit.MAC])
+        read = float(self._per_byte()[Unit.DMA_IN, Region.CONSTANTS])
+        computed = (
+            (self._pj("mac_pj") + step / self.config.pes) * macs + clock * cycles + read * constant_bytes
+        )
+        return computed * _NANO + self.control_clock_nj(cycles)
 
     def byte_pj(self) -> list[float]:
         """Picojoules of a byte that is read from each region, or written to it, if that takes more."""

@@ -98,10 +98,10 @@ class Measured:
         """What these take."""
         return [self._model.operations(counts) for counts in self._counts]
 
-    def with_sram(self, sram_bytes: int) -> Measured:
-        """The same program on a machine with another size of SRAM, which changes the energy of its accesses
-        and no more."""
-        other = replace(self, config=self.config.replace(sram_bytes=sram_bytes))
+    def on_machine(self, config: DlaConfig) -> Measured:
+        """The same program on a machine with another size of SRAM, clock or technology, which changes what
+        its accesses and operations take, and no more."""
+        other = replace(self, config=config)
         vars(other)["_counts"] = self._counts  # where cached_property keeps it
         return other
 

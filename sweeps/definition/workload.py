@@ -14,7 +14,7 @@ from dlasim.sweeps.definition.models import Source
 from dlasim.sweeps.evaluation.evaluate import FIGURES, OK, REFUSED, Entry
 
 _MS_PER_SECOND = 1000.0
-_MW_PER_NJ_PER_SECOND = 1e-6
+MW_PER_NJ_PER_SECOND = 1e-6
 _OF_PROGRAMS = frozenset((
     "constants_bytes", "artifact_bytes", "subgraphs", "layers_dla", "layers_cpu", "tiles",
     "cpu_setup_instructions", "simulation_seconds",
@@ -68,7 +68,7 @@ def demands(model: Source, entry: Entry) -> dict[str, float | None]:
     energy = figures["energy_nj"]
     return {
         "load": _rounded(model.rate * figures["milliseconds"] / _MS_PER_SECOND),
-        "power_mw": None if energy is None else _rounded(model.rate * energy * _MW_PER_NJ_PER_SECOND),
+        "power_mw": None if energy is None else _rounded(model.rate * energy * MW_PER_NJ_PER_SECOND),
     }
 
 

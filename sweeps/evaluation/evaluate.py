@@ -12,11 +12,11 @@ from importlib.resources import files
 from typing import Any
 
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
-from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError
+from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import first_and_steady
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns, energy_digits
@@ -29,9 +29,12 @@ from dlasim.system.fileio import FileStamp, file_stamp
 OK, REFUSED, FAILED = "ok", "refused", "failed"
 FIGURES = columns(RUN_FIGURES)
 LAYER_COLUMNS = ("layer", *columns(LAYER_FIGURES))  # the first is its number
-MAX_REMEMBERED = 4  # machines, or plans; points that differ only in SRAM follow each other
-# The figures that depend on the SRAM's size even where the program does not.
-_OF_SRAM = ("energy_nj", "area_", "sram_kib")
+MAX_REMEMBERED = 4  # machines, or plans; points that share plans follow each other
+# Parameters on which neither plans nor cycles depend, unless energies decide about plans.
+_PHYSICAL = ("clock_mhz", "technology")
+_ENERGY_OBJECTIVES = ("energy", "edp")
+# The figures that depend on these and on the SRAM's size even where the program does not.
+_OF_PHYSICS = ("energy_nj", "area_", "sram_kib", "supply_v")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +61,16 @@ def content_key(content: str, values: Mapping[str, Any]) -> str:
     It includes the contents of presets, cores and technologies instead of their names.
     """
     contents = {name: value for name, value in values.items() if name not in ("preset", "cpu")}
-    contents["technology"] = repr(technology(values["technology"]))
+    contents["technology"] = _technology_content(values["technology"], file_stamp(values["technology"]))
     if values["host"] == "riscv":
         contents["board"] = _board_content(values["cpu"], file_stamp(values["cpu"]))
     text = json.dumps([SCHEMA, code_version(), content, contents], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=64)
+def _technology_content(name: str, _stamp: FileStamp) -> str:
+    return repr(technology(name))
 
 
 @lru_cache(maxsize=64)
@@ -72,24 +80,31 @@ def _board_content(cpu: str, _stamp: FileStamp) -> str:
     return board_content(cpu)
 
 
-def sram_group(model: str, values: Mapping[str, Any], layers: bool) -> Hashable:
-    """Equal for points that differ only in their SRAM size; one worker evaluates them faster than several."""
-    return (model, layers, *(value for name, value in values.items() if name != "sram_bytes"))
+def plan_group(model: str, values: Mapping[str, Any], layers: bool) -> Hashable:
+    """Equal for points that share plans, since they differ only in SRAM size, clock or technology; one worker
+    evaluates them faster than several."""
+    decides = values.get("objective") in _ENERGY_OBJECTIVES
+    free = ("sram_bytes",) if decides else ("sram_bytes", *_PHYSICAL)
+    return (model, layers, *(value for name, value in values.items() if name not in free))
+
+
+Known = tuple[Entry, Measured]
 
 
 @dataclass(slots=True)
 class GroupMemory:
-    """What is known of points that differ only in their SRAM: plans, and by the identity of a plan that is
-    kept among these what was measured with it, for the last few."""
+    """What is known of points that share plans: the plans, and what was measured with the last few, by the
+    plan's identity and by the size of SRAM."""
 
     plans: PlanMemory = field(default_factory=PlanMemory)
-    entries: OrderedDict[int, tuple[Entry, Measured]] = field(default_factory=OrderedDict)
+    entries: OrderedDict[int, Known] = field(default_factory=OrderedDict)
+    sizes: OrderedDict[int, Known] = field(default_factory=OrderedDict)
 
-    def keep(self, plan: SramPlan, entry: Entry, measured: Measured) -> None:
-        """Remember what was measured with a plan."""
-        self.entries[id(plan)] = entry, measured
-        if len(self.entries) > MAX_REMEMBERED:
-            self.entries.popitem(last=False)
+
+def _remember(known: OrderedDict[Any, Any], key: Hashable, value: Any) -> None:
+    known[key] = value
+    if len(known) > MAX_REMEMBERED:
+        known.popitem(last=False)
 
 
 class Evaluator:
@@ -97,44 +112,39 @@ class Evaluator:
 
     More SRAM than the compiler can use changes only energy and area, so only one machine with so much is
     evaluated, and those figures again for each. The same holds where one plan is the fastest for several
-    sizes.
+    sizes, and for other clocks and technologies.
     """
 
     def __init__(self, blueprints: Mapping[str, Blueprint]) -> None:
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
         self._memory: tuple[Hashable, GroupMemory] = None, GroupMemory()  # of the group of points at hand
-        self._enough_sram: OrderedDict[Hashable, tuple[int, Entry, Measured]] = OrderedDict()
+        self._enough_sram: OrderedDict[Hashable, tuple[int, Known]] = OrderedDict()
 
     def evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> Entry:
         """The figures of a point. An internal error becomes the point's row and does not stop the sweep."""
-        group = sram_group(model, values, layers)
-        known = self._enough_sram.get(group)
-        if known is not None and values["sram_bytes"] >= known[0]:
-            return with_sram(known[1], known[2], values["sram_bytes"])
-        enough, entry, measured = self._evaluate(model, values, layers)
-        if enough is not None and measured is not None:
-            self._enough_sram[group] = (enough, entry, measured)
-            if len(self._enough_sram) > MAX_REMEMBERED:
-                self._enough_sram.popitem(last=False)
-        return entry
-
-    def _evaluate(
-        self, model: str, values: Mapping[str, Any], layers: bool
-    ) -> tuple[int | None, Entry, Measured | None]:
         try:
             if values["host"] == "riscv":
-                return None, prototype_entry(self._networks[model], values, layers), None
-            memory = self._group_memory(sram_group(model, values, layers))
-            return timing_entry(self._networks[model], values, layers, memory)
+                return prototype_entry(self._networks[model], values, layers)
+            return self._timed(model, values, layers)
         except DlasimError as error:
-            return None, Entry(REFUSED, str(error)), None
+            return Entry(REFUSED, str(error))
         except (Exception, MemoryError) as error:
             text = " ".join(str(error).split())
-            return (
-                None,
-                Entry(FAILED, f"internal error, please report it: {type(error).__name__}: {text}"),
-                None,
-            )
+            return Entry(FAILED, f"internal error, please report it: {type(error).__name__}: {text}")
+
+    def _timed(self, model: str, values: Mapping[str, Any], layers: bool) -> Entry:
+        group, size = plan_group(model, values, layers), values["sram_bytes"]
+        memory = self._group_memory(group)
+        enough, known = self._enough_sram.get(group, (None, None))
+        if enough is None or size < enough:
+            known = memory.sizes.get(size)
+        if known is not None:
+            return on_machine(*known, resolve(values)[0])
+        enough, entry, measured = timing_entry(self._networks[model], values, layers, memory)
+        _remember(memory.sizes, size, (entry, measured))
+        if enough is not None:
+            _remember(self._enough_sram, group, (enough, (entry, measured)))
+        return entry
 
     def _group_memory(self, group: Hashable) -> GroupMemory:
         if self._memory[0] != group:
@@ -163,27 +173,30 @@ def timing_entry(
     choice = fastest_plan(network, config, options, memory.plans)
     known = memory.entries.get(id(choice.plan))
     if known is not None:
-        entry, measured = known
-        return choice.sufficient_sram_bytes, with_sram(entry, measured, config.sram_bytes), measured
+        return choice.sufficient_sram_bytes, on_machine(*known, config), known[1]
     program = choice.lower(with_constants=False).program
     measured = Measured(program, config, first_and_steady(program, config)[1], {})
     run_report = report_of(measured)
     entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
-    memory.keep(choice.plan, entry, measured)
+    _remember(memory.entries, id(choice.plan), (entry, measured))
     return choice.sufficient_sram_bytes, entry, measured
 
 
-def with_sram(entry: Entry, measured: Measured, sram_bytes: int) -> Entry:
-    """The entry of a machine that differs only in its SRAM, and runs the same program."""
-    larger = measured.with_sram(sram_bytes)
+def on_machine(entry: Entry, measured: Measured, config: DlaConfig) -> Entry:
+    """The entry of a machine that differs only in SRAM, clock or technology, and runs the same program."""
+    if config == measured.config:
+        return entry
+    other = measured.on_machine(config)
     shown = [figure for figure in RUN_FIGURES if figure.column]
+    times = {"cycles": {"total": other.inference.total_cycles}, "config": {"clock_mhz": config.clock_mhz}}
     figures = [
-        figure.get(larger) if figure.get and figure.name.startswith(_OF_SRAM) else cell
+        figure.get(other) if figure.get and figure.name.startswith(_OF_PHYSICS)
+        else figure.cell(times) if figure.column == "milliseconds" else cell
         for figure, cell in zip(shown, entry.figures, strict=True)
-    ]
+    ]  # fmt: skip
     if entry.layers is None:
         return replace(entry, figures=figures)
-    energies = [energy_digits(layer.energy_nj) for layer in larger.layers]
+    energies = [energy_digits(layer.energy_nj) for layer in other.layers]
     place = LAYER_COLUMNS.index("energy_nj")
     layers = [
         [*row[:place], energy, *row[place + 1 :]] for row, energy in zip(entry.layers, energies, strict=True)

@@ -15,12 +15,12 @@ from typing import Any
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.sweeps.definition.models import Blueprint
-from dlasim.sweeps.evaluation.evaluate import FAILED, Entry, Evaluator, sram_group
+from dlasim.sweeps.evaluation.evaluate import FAILED, Entry, Evaluator, plan_group
 from dlasim.sweeps.evaluation.worker import READY
 from dlasim.system.processes import interrupts_held, start_worker
 
 CHUNK_POINTS = 8
-_WINDOW_POINTS = 1024  # within which points of an SRAM group are put together
+_WINDOW_POINTS = 1024  # within which points that share plans are put together
 CHUNKS_AHEAD = 2  # a worker has the next chunk before it needs it
 MAX_DEATHS = 2  # of workers that had only this point
 _MESSAGE_BYTES = 4096
@@ -42,14 +42,15 @@ Result = tuple[Task, Entry]
 
 
 def chunks(tasks: Iterable[Task]) -> Iterator[list[Task]]:
-    """The portions that workers receive: at least a few points, with the points of an SRAM group together."""
+    """The portions that workers receive: at least a few points, those that share plans together by SRAM."""
     todo = iter(tasks)
     while window := list(islice(todo, _WINDOW_POINTS)):
         groups: dict[Hashable, list[Task]] = {}
         for task in window:
-            groups.setdefault(sram_group(task.model, task.values, task.layers), []).append(task)
+            groups.setdefault(plan_group(task.model, task.values, task.layers), []).append(task)
         chunk: list[Task] = []
         for group in groups.values():
+            group.sort(key=lambda task: task.values["sram_bytes"])  # each size is planned once
             for first in range(0, len(group), 2 * CHUNK_POINTS):
                 chunk += group[first : first + 2 * CHUNK_POINTS]
                 if len(chunk) >= CHUNK_POINTS:

@@ -63,6 +63,10 @@ class Progress:
         self._status = ""
         self._began = time.perf_counter()
 
+    def expect(self, more: int) -> None:
+        """There are so many points more to come, perhaps beyond the total."""
+        self._total = max(self._total, self._done + more)
+
     def skip(self) -> None:
         """Count a point that needs no work."""
         self._done += 1
@@ -117,6 +121,8 @@ class Progress:
         return f"best {self._best[0]:,} cycles: {printable(self._best[1])}"
 
     def _refresh(self) -> None:
-        self._bar.update(self._task, completed=self._done, rate=self.rate, text=self._text())
+        self._bar.update(
+            self._task, total=self._total, completed=self._done, rate=self.rate, text=self._text()
+        )
         self._bar.refresh()
         self._shown = time.perf_counter()

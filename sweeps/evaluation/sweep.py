@@ -19,7 +19,7 @@ from dlasim.sweeps.evaluation.evaluate import FAILED, OK, REFUSED, Entry
 from dlasim.sweeps.evaluation.local import Result, Task
 from dlasim.sweeps.evaluation.pool import FEW_POINTS, Pool
 from dlasim.sweeps.evaluation.progress import Progress
-from dlasim.sweeps.evaluation.sweep_points import BATCH, MAX_KEPT, SweepPoints
+from dlasim.sweeps.evaluation.sweep_points import MAX_KEPT, SweepPoints
 from dlasim.sweeps.results.journal import Journal
 from dlasim.sweeps.results.result_files import ABOUT, LAYERS, RESULTS
 from dlasim.sweeps.results.study_outputs import output_names
@@ -122,25 +122,20 @@ class _Sweep:
         if done == total:
             return
         with Progress(total, done, self._settings.visible) as progress:
-            self._refuse(progress)
-            for results in pool.run(self._blueprints, self._tasks()):
+            for results in pool.run(self._blueprints, self._tasks(progress)):
                 self._keep(results, progress)
                 self._tables.refresh(self._points)
 
-    def _refuse(self, progress: Progress) -> None:
-        """Write entries for points whose parameters contradict each other."""
-        refused = (point for point in self._points.missing() if point.refusal)
-        while batch := list(islice(refused, BATCH)):
-            self._points.store(
-                (point.number, self._points.key(point), Entry(REFUSED, point.refusal)) for point in batch
-            )
-            for _ in batch:
-                progress.skip()
-
-    def _tasks(self) -> Iterator[Task]:
+    def _tasks(self, progress: Progress) -> Iterator[Task]:
+        """What is to be evaluated; points whose parameters contradict each other are refused on the way."""
         for point in self._points.missing():
+            key = self._points.key(point)
+            if point.refusal:
+                self._points.store([(point.number, key, Entry(REFUSED, point.refusal))])
+                progress.skip()
+                continue
             values = with_absolute_files(point.values)
-            yield Task(point.number, point.model, values, self._layers, self._points.key(point), point.label)
+            yield Task(point.number, point.model, values, self._layers, key, point.label)
 
     def _keep(self, results: list[Result], progress: Progress) -> None:
         self._points.store((task.number, task.key, entry) for task, entry in results)

@@ -17,6 +17,7 @@ from dlasim.sweeps.results.result_files import ABOUT
 from dlasim.system.fileio import read_file
 
 _COLUMNS = ("point", "label", "status", "reason")
+_MAX_NAME = 100  # characters of a machine's name
 _BETWEEN = "; "  # of limits in the column `outside`
 
 
@@ -154,7 +155,11 @@ class Decision:
 
     @cached_property
     def _names(self) -> dict[int, str]:
-        texts = labels(self.machines, "model", width=200) if self.machines else []
+        if not self.machines:
+            return {}
+        texts = labels(self.machines, "model", width=200)
+        if max(map(len, texts)) > _MAX_NAME:  # its number tells more than a list of parameters
+            texts = [f"{row['label']} #{row['point']}" for row in self.machines]
         return dict(zip(map(id, self.machines), texts, strict=True))
 
     @staticmethod

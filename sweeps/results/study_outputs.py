@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from dlasim.errors import InputError, one_of
@@ -32,8 +31,7 @@ def write_outputs(study: Study, result: SweepResult, missing: dict[str, str] | N
             else:
                 yield folder / order.file
     if study.page:
-        page: Path = _page(study).write_page(study, result, folder, missing)
-        yield page
+        yield _page(study).write_page(study, result, folder, missing)
 
 
 def output_names(study: Study) -> list[str]:
@@ -41,13 +39,10 @@ def output_names(study: Study) -> list[str]:
     return [*(order.file for order in study.charts), *([_page(study).NAME] if study.page else [])]
 
 
-def _page(study: Study) -> ModuleType | TablePage:
-    from dlasim.sweeps.pages import paper_page, prototype_page
+def _page(study: Study) -> TablePage:
     from dlasim.sweeps.pages.table_page import FOOTPRINT, SUBGRAPHS
 
-    pages: dict[str, ModuleType | TablePage] = {
-        "paper": paper_page, "prototype": prototype_page, "footprint": FOOTPRINT, "subgraphs": SUBGRAPHS,
-    }  # fmt: skip
+    pages = {"footprint": FOOTPRINT, "subgraphs": SUBGRAPHS}
     if study.page not in pages:
         raise InputError(f"study {study.name}: page must be {one_of(pages)} (got {study.page!r})")
     return pages[study.page]

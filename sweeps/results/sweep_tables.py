@@ -26,6 +26,7 @@ SCHEMA = "dlasim.sweep/1"
 # A sweep that is killed leaves a table that is so old, or older if writing it takes a fiftieth of the time.
 REFRESH_SECONDS = 20.0
 REFRESH_SHARE = 50
+_ROW_SECONDS = 5e-4  # to write a row: what the first table will take
 _LAYER_PARAMETERS = ("pes", "parallel", "sram_bytes", "dma_bandwidth", "dma_shared_bandwidth", "vector_lanes",
                      "clock_mhz", "fusion", "depthwise", "tiling")  # fmt: skip
 _LAYER_COLUMNS = ["point", "case", "model", "label", *_LAYER_PARAMETERS, *LAYER_COLUMNS]
@@ -83,7 +84,8 @@ class SweepTables:
         self._confirmed_columns = COLUMNS if self._confirmed else ()
         self._more = _more_columns(study)
         self._more_about: Mapping[str, Any] = {} if about is None else about
-        self._next = time.perf_counter() + REFRESH_SECONDS
+        self._created = time.perf_counter()
+        self._next = self._created + REFRESH_SECONDS
 
     @property
     def results(self) -> Path:
@@ -93,7 +95,7 @@ class SweepTables:
     def refresh(self, points: TablePoints) -> None:
         """Write what is done from time to time, for the case that the sweep is killed."""
         began = time.perf_counter()
-        if began < self._next:
+        if began < max(self._next, self._created + REFRESH_SHARE * _ROW_SECONDS * len(points)):
             return
         self.write(points)
         ended = time.perf_counter()

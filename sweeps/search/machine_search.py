@@ -28,7 +28,7 @@ from dlasim.sweeps.results.journal import Journal
 from dlasim.sweeps.results.result_files import ABOUT, RESULTS
 from dlasim.sweeps.results.sweep_result import SweepResult
 from dlasim.sweeps.results.sweep_tables import StatusCounts, SweepTables
-from dlasim.sweeps.search.least_time import LeastFigures
+from dlasim.sweeps.search.least_figures import LeastFigures
 from dlasim.sweeps.search.samplers import Answer, Place, Sampler, SearchAxis, make_sampler
 from dlasim.system.fileio import keep_apart
 
@@ -144,7 +144,7 @@ class _MachineSearch:
     def _nothing(self) -> str:
         if self._state.discarded:
             return (f"none of {self._state.discarded:,} proposed machines can keep to the limits, by their "
-                    "least time and their area")  # fmt: skip
+                    "least time, energy and area")  # fmt: skip
         return f"study {self._study.name} has no points: its conditions exclude all"
 
     def _evaluate(self) -> None:
@@ -212,6 +212,7 @@ class _MachineSearch:
 
     def _take_all(self, new: Mapping[Place, Sequence[Point]], progress: Progress) -> None:
         all_points = [point for points in new.values() for point in points]
+        progress.expect(len(all_points))
         evaluated = 0
         for results in self._explorer.entries(all_points):
             for point, _ in results:

@@ -14,6 +14,18 @@ from dlasim.compiler_shim.topologies import build_topology
 from dlasim.result import RunResult
 
 Open = Callable[..., Any]
+# The texts that a canvas writes when it is drawn again.
+WRITTEN = """canvas => {
+    const found = [];
+    const plain = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+        found.push(text);
+        plain.call(this, text, ...rest);
+    };
+    canvas.redraw();
+    CanvasRenderingContext2D.prototype.fillText = plain;
+    return found;
+}"""
 
 
 @pytest.fixture(scope="session")

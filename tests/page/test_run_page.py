@@ -5,11 +5,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dlasim.isa.instructions import Unit
 from dlasim.result import RunResult
 from dlasim.sim.reports.figures import LAYER_FIGURES
 from dlasim.sweeps.page.run import run_page
+from dlasim.sweeps.page.spans import timeline
+from tests.page.conftest import WRITTEN
 
 EVIL = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\"'`\u2028&lt;"
 PIXELS = """canvas => {
@@ -144,20 +148,6 @@ def test_timeline_zooms(show: Callable[..., Any], text: str, result: RunResult) 
     assert stretch() == (0, total)
 
 
-# The texts that a canvas writes when it is drawn again.
-WRITTEN = """canvas => {
-    const found = [];
-    const plain = CanvasRenderingContext2D.prototype.fillText;
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
-        found.push(text);
-        plain.call(this, text, ...rest);
-    };
-    canvas.redraw();
-    CanvasRenderingContext2D.prototype.fillText = plain;
-    return found;
-}"""
-
-
 def length(page: Any) -> int:
     """How many cycles the timeline shows."""
     _, start, _, end = page.locator("#window").inner_text().replace(",", "").split()
@@ -187,6 +177,40 @@ def test_the_wheel_zooms_and_moves(show: Callable[..., Any], text: str, result: 
         page.mouse.wheel(0, 300)
     page.wait_for_function("scrollY > " + str(before))  # everything is shown, so the wheel scrolls the page
     assert length(page) == total
+
+
+def busy_of(result: RunResult, first: float, last: float) -> dict[str, float]:
+    """Busy cycles of each unit in a stretch of time, from the run itself."""
+    (run,) = result.inference.runs
+    timeline, units = run.plan.timeline, run.plan.costs.unit[: run.plan.operations]
+    inside = np.clip(np.minimum(timeline.end, last) - np.maximum(timeline.start, first), 0, None)
+    return {unit.name: float(inside[units == unit].sum()) for unit in Unit}
+
+
+def test_a_stretch_of_time_has_sums(show: Callable[..., Any], text: str, result: RunResult) -> None:
+    """Of everything, of what is shown, and of what is being dragged over."""
+    page = show(text)
+    total = result.report["cycles"]["total"]
+    sums = lambda: {k: v for k, v in values(page, "#sums [data-lane]", "lane").items() if k != "CPU"}  # noqa: E731
+    names = {lane["name"] for lane in timeline(result.loaded.program, result.inference)["lanes"]}
+    whole = busy_of(result, 0, total)
+    assert names - {"CPU"} <= set(whole)
+    assert sums() == {name: whole[name] for name in sums()}
+    chart = page.locator("#timeline-chart")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 60, steps=4)
+    page.wait_for_function("!document.querySelector('#sums caption').textContent.includes('from 0 ')")
+    for _ in range(2):  # while it is dragged over, and when it is all that is shown
+        words = page.locator("#sums caption").inner_text().replace(",", "").split()
+        first, last = int(words[-3]), int(words[-1])
+        assert last - first == pytest.approx(total * 200 / (box["width"] - 74), rel=0.02)
+        part = busy_of(result, first, last)
+        assert sums() == {name: part[name] for name in sums()}
+        page.mouse.up()
+        page.wait_for_timeout(100)
 
 
 def test_names_stand_on_bars_that_have_room(show: Callable[..., Any], text: str, result: RunResult) -> None:

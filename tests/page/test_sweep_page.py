@@ -17,6 +17,7 @@ from dlasim.sweeps.page.sweep import sweep_page
 from dlasim.sweeps.results.csv_table import read_csv, write_csv
 from dlasim.sweeps.results.sweep_result import SweepResult
 from dlasim.sweeps.results.sweep_tables import columns
+from tests.page.conftest import WRITTEN
 
 EVIL = "</script><img src=x onerror=window.hacked=1>,\"'\n"
 
@@ -319,3 +320,16 @@ def test_a_workloads_page_is_about_machines(model: Path, tmp_path: Path, show: A
     assert len(walked) == len(decision.front)
     marked = [page.locator(f"#best-points-{number} tr.chosen").count() for number in range(3)]
     assert marked == [1, 1, 1]
+
+
+def test_figures_are_whole_on_a_phone(show: Callable[..., Any], tmp_path: Path) -> None:
+    """An axis may shorten a name, but not a number with its unit."""
+    goals: dict[str, Any] = {"minimize": "energy,area", "limits": "milliseconds < 1"}
+    sizes = {"pes": [16, 64], "parallel": ["input", "output"], "sram": ["32KiB", "64KiB"]}
+    found = sweep("mnist", "ds_cnn", out=tmp_path, jobs=1, fusion="requant", **goals, **sizes)
+    page = show(sweep_page(found))
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_timeout(300)
+    written = page.locator("#parallel-chart").evaluate(WRITTEN)
+    assert any(text.endswith("µJ") for text in written)
+    assert not [text for text in written if "…" in text and text[0].isdigit()]

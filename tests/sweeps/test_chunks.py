@@ -1,4 +1,4 @@
-"""What workers get at a time: each point once, and those that differ in SRAM alone together."""
+"""What workers get at a time: each point once, and those that share plans together."""
 
 from itertools import count, product
 
@@ -27,6 +27,15 @@ def test_kin_go_to_one_worker() -> None:
     for chunk in chunks(tasks(30, 13)):
         assert len(chunk) == 13
         assert len({(task.values["pes"], task.values["parallel"]) for task in chunk}) == 1
+
+
+def test_a_size_of_sram_is_planned_once() -> None:
+    points = [
+        Task(number, "net", {"pes": 1, "clock_mhz": clock, "sram_bytes": sram}, False, "", "")
+        for number, (clock, sram) in enumerate(product((1.0, 2.0, 3.0), range(5)))
+    ]
+    (chunk,) = chunks(points)
+    assert [task.values["sram_bytes"] for task in chunk] == [size for size in range(5) for _ in range(3)]
 
 
 def test_machines_without_kin_go_by_some() -> None:

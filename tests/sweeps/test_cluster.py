@@ -1,4 +1,4 @@
-"""A sweep on a real cluster: a scheduler and two worker processes, one of which is killed half-way."""
+"""A sweep and a search on a real cluster of four worker processes, of which one is killed half-way."""
 
 import os
 import signal
@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +15,7 @@ from dlasim.errors import InputError
 from dlasim.sweeps.results.sweep_result import open_results
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
+WORKERS = 4
 AXES = {"pes": "16..256:16", "sram": "16KiB..1MiB", "parallel": "input,output", "fusion": "requant"}
 
 
@@ -35,13 +35,31 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, lis
     deadline = time.monotonic() + 30
     while not known.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    workers = [subprocess.Popen(worker, **quiet) for _ in range(2)]
+    workers = [subprocess.Popen(worker, **quiet) for _ in range(WORKERS)]
     import json
 
     yield json.loads(known.read_text())["address"], workers
     for process in (*workers, scheduler):
         process.kill()
         process.wait()
+
+
+def run_while_one_dies(
+    arguments: list[str], folder: Path, address: str, worker: subprocess.Popen[bytes]
+) -> bytes:
+    """The table of a command on the cluster, of which a worker is killed once 40 points are done."""
+    command = [sys.executable, "-P", "-m", "dlasim", *arguments, "--out", str(folder), "--scheduler", address]
+    for name, text in AXES.items():
+        command += [f"--{name}", text]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while sum(path.read_bytes().count(b"\n") for path in (folder / "cache").glob("*.jsonl")) < 40:
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    assert worker.poll() is None
+    os.kill(worker.pid, signal.SIGKILL)
+    printed = process.communicate(timeout=240)[1]
+    assert process.returncode == 0, printed
+    return (folder / "results.csv").read_bytes()
 
 
 def test_a_worker_dies_half_way(
@@ -52,29 +70,19 @@ def test_a_worker_dies_half_way(
     from distributed import Client
 
     with Client(address, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=30)
-    command = [sys.executable, "-P", "-m", "dlasim", "sweep", str(model), "--out", str(tmp_path / "far"),
-               "--scheduler", address]  # fmt: skip
-    for name, text in AXES.items():
-        command += [f"--{name}", text]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    cache = tmp_path / "far" / "cache"
-    while sum(path.read_bytes().count(b"\n") for path in cache.glob("*.jsonl")) < 40:
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.01)
-    os.kill(workers[0].pid, signal.SIGKILL)
-    printed = process.communicate(timeout=120)[1]
-    assert process.returncode == 0, printed
-    assert (tmp_path / "far" / "results.csv").read_bytes() == expected
+        client.wait_for_workers(WORKERS, timeout=120)
+    assert run_while_one_dies(["sweep", str(model)], tmp_path / "far", address, workers[0]) == expected
 
 
-def test_a_search_gives_the_same_table(
+def test_a_worker_dies_in_a_search(
     model: Path, tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
 ) -> None:
-    settings: Any = {"minimize": "energy,area", "limits": "area < 4", "evaluations": 40, **AXES}
-    near = api.search(model, out=tmp_path / "near", jobs=1, **settings)
-    far = api.search(model, out=tmp_path / "far", scheduler=cluster[0], **settings)
-    assert far.path.read_bytes() == near.path.read_bytes()
+    address, workers = cluster
+    goals = ["--minimize", "energy,area", "--limit", "area < 4"]
+    near = api.search(model, out=tmp_path / "near", jobs=1, minimize="energy,area", limits="area < 4",
+                      evaluations=100, **AXES)  # fmt: skip
+    arguments = ["search", str(model), *goals, "--evaluations", "100"]
+    assert run_while_one_dies(arguments, tmp_path / "far", address, workers[1]) == near.path.read_bytes()
 
 
 def test_ctrl_c_keeps_what_is_done(

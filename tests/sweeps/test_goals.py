@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.definition.goals import read_goals
 from dlasim.sweeps.results.csv_table import write_csv
@@ -130,3 +131,15 @@ def test_a_figure_that_a_row_does_not_have(tmp_path: Path) -> None:
         Decision(SweepResult(tmp_path / "results.csv"), read_goals(["area < 3"], ["energy"], "x"))
     with pytest.raises(InputError, match="has no column load"):
         Decision(SweepResult(tmp_path / "results.csv"), read_goals([], ["load"], "x"))
+
+
+def test_machines_of_many_parameters_go_by_number(tmp_path: Path) -> None:
+    """A list of more than ten values tells nobody which machine it is; the point's number does."""
+    axes: dict[str, Any] = {"vector_lanes": [4, 8], "mac_results": [2, 4], "dma_latency": [32, 64],
+                            "line_buffer": ["4KiB", "8KiB"], "sram_bandwidth": [8, 16],
+                            "vector_requantizations": [2, 4]}  # fmt: skip
+    result = api.sweep("mnist", out=tmp_path, jobs=1, fusion="none", minimize="energy", **axes)
+    decision = result.decide()
+    assert decision.winner is not None
+    assert decision.name(decision.winner) == f"{decision.winner['label']} #{decision.winner['point']}"
+    assert max(map(len, decision.sentences())) < 120

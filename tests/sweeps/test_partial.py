@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from dlasim import api
+from dlasim.sweeps.definition.study_builder import build_study
 from dlasim.sweeps.evaluation import evaluate, progress
+from dlasim.sweeps.results import sweep_tables
 from dlasim.sweeps.results.sweep_result import SweepResult, open_results
 from tests.hardening.commands import DLASIM, call, listen_to_ctrl_c
 
@@ -204,3 +206,32 @@ def test_a_table_of_before_knows_no_status(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text("point,cycles_total\n0,5\n")
     assert SweepResult(tmp_path / "results.csv").partial == ""
     assert os.fspath(open_results(tmp_path).path).endswith("results.csv")
+
+
+def test_the_total_grows_with_what_is_expected() -> None:
+    """A search evaluates the neighbours of its winner beyond its evaluations."""
+    shown = progress.Progress(4, 0, visible=False)
+    for _ in range(4):
+        shown.add(None, "")
+    shown.expect(3)
+    shown.add(None, "")
+    assert shown._line().startswith("5 of 7 points")
+    shown.expect(1)
+    assert shown._line().startswith("5 of 7 points"), "as expected before"
+
+
+def test_a_large_table_is_not_written_before_it_pays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The first table of a million points takes minutes, in which no worker would be fed."""
+    now = [0.0]
+    written = []
+    monkeypatch.setattr(sweep_tables.time, "perf_counter", lambda: now[0])
+    study = build_study(["mnist"], {})
+    tables = sweep_tables.SweepTables(study, tmp_path, "", False, {})
+    monkeypatch.setattr(tables, "write", lambda points: written.append(len(points)))
+    for now[0] in (21.0, 1000.0):
+        tables.refresh(range(1_000_000))
+    assert not written
+    tables.refresh(range(100))
+    now[0] = 30_000.0
+    tables.refresh(range(1_000_000))
+    assert written == [100, 1_000_000]

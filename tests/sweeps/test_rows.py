@@ -100,6 +100,30 @@ def test_a_plan_that_serves_several_sizes_is_simulated_once(
         assert_row_equals(row, result, report_of_run(path, row))
 
 
+@pytest.mark.parametrize(("objective", "plans"), [("cycles", 2), ("energy", 12)])
+def test_clocks_and_technologies_share_a_plan(
+    model: Path, monkeypatch: pytest.MonkeyPatch, objective: str, plans: int
+) -> None:
+    """Unless energies decide about the plan. Each row is that of a run of its own."""
+    made: list[int] = []
+    find = evaluate.fastest_plan
+
+    def counted(network: Any, config: DlaConfig, *others: Any) -> Any:
+        made.append(config.sram_bytes)
+        return find(network, config, *others)
+
+    monkeypatch.setattr(evaluate, "fastest_plan", counted)
+    axes = {"sram_bytes": [8 << 10, 16 << 10], "clock_mhz": [100, 250.5, 400], "technology": ["45nm", "22nm"]}
+    result = api.sweep(model, jobs=1, layers=True, objective=objective, fusion="requant", **axes)
+    assert len(made) == plans
+    for row in result:
+        machine = {name: row[name] for name in axes}
+        run = api.run(model, timing_only=True, objective=objective, fusion="requant", **machine)
+        assert_row_equals(row, result, run.report)
+        assert row["milliseconds"] == pytest.approx(run.cycles / row["clock_mhz"] / 1e3, abs=1e-6)
+        assert row["supply_v"] == run.report["supply_v"]
+
+
 def test_sram_that_changes_no_program_changes_its_energy(model: Path) -> None:
     """Both have more than the compiler can use; the second is not compiled again."""
     rows = list(api.sweep(model, jobs=1, layers=True, sram_bytes=[1 << 20, 4 << 20]))

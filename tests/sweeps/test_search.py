@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import dlasim
 from benchmarks.search import hypervolume
 from dlasim import api
 from dlasim.cli import main
@@ -21,7 +22,7 @@ from dlasim.sweeps.definition.study_builder import build_search
 from dlasim.sweeps.results.decision import Decision
 from dlasim.sweeps.results.sweep_result import SweepResult, open_results
 from dlasim.sweeps.search import machine_search as searching
-from dlasim.sweeps.search.least_time import LeastFigures
+from dlasim.sweeps.search.least_figures import LeastFigures
 from dlasim.sweeps.search.samplers import Answer, Place, SearchAxis, make_sampler
 
 SPACE: dict[str, Any] = {
@@ -35,6 +36,16 @@ SPACE: dict[str, Any] = {
 MODELS = ["ds_cnn", "mnist"]
 LIMITS = ["milliseconds < 1", "area < 2"]
 GOALS: dict[str, Any] = {"limits": LIMITS, "minimize": ["energy", "area"]}
+DEMANDED = ("cycles_total", "milliseconds", "energy_nj", "load", "power_mw")
+ANY_MACHINE: dict[str, list[Any]] = {
+    "parallel": ["1x16", "64x1", "4x4", "8x16", "8x8x4"], "sram": ["16KiB", "64KiB", "1MiB"],
+    "sram_bandwidth": [4, 16, 0], "sram_ports": [1, 2, 4], "dma_bandwidth": [1, 4, 0],
+    "vector_lanes": [1, 16, 64], "mac_results": [0, 1, 16], "accumulators": [1, 8, 0],
+    "line_buffer": ["1KiB", "16KiB", 0], "weight_buffer": ["1KiB", "8KiB", 0], "clock": [50, 200, 900],
+    "technology": ["45nm", "22nm", "45nm-flash"], "fusion": ["none", "requant"],
+    "place": ["auto", "dla", "cpu"], "depthwise": ["native", "emulated", "cpu"],
+    "mac_handover": ["results", "blocks"],
+}  # fmt: skip
 AXES = [SearchAxis(f"p{number}", 8, True) for number in range(6)]
 
 
@@ -144,8 +155,36 @@ def test_least_figures_are_below_those_of_plans(whole: SweepResult) -> None:
                 values = {key: "" if row[key] is None else row[key] for key in catalogue()}
                 found = least.of(values)
                 assert 0 < found["cycles_total"] <= row["cycles_total"]
+                assert 0 < found["energy_nj"] <= row["energy_nj"]
                 assert found["area_kge"] == row["area_kge"]
                 assert found["sram_kib"] == row["sram_kib"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_least_figures_hold_on_any_machine(seed: int) -> None:
+    choose = random.Random(seed).choice
+    models = [source("ds_cnn@20", Path(), "x"), source("mnist@3", Path(), "x")]
+    with dlasim.Explorer({"ds_cnn": 20, "mnist": 3}, jobs=1) as explorer:
+        least, ran = LeastFigures(models, explorer.blueprints), 0
+        for _ in range(8):
+            found = explorer(**{name: choose(values) for name, values in ANY_MACHINE.items()})
+            bounds = least.of({key: "" if found[key] is None else found[key] for key in catalogue()})
+            ran += found.ran
+            for name in (
+                ("cycles_total", "milliseconds", "energy_nj", "load", "power_mw") if found.ran else ()
+            ):
+                assert 0 < bounds[name] <= found[name] * (1 + 1e-5), (name, found)  # rows have six digits
+    assert ran > 4
+
+
+def test_the_bound_of_energy_discards(tmp_path: Path) -> None:
+    """Weights of the autoencoder alone take more than the limit; no machine is planned."""
+    with pytest.raises(
+        InputError, match="proposed machines can keep to the limits, by their least time, energy"
+    ):
+        api.search(
+            "autoencoder", minimize="area", limits="energy < 50uJ", pes=[32, 64], place="dla", out=tmp_path
+        )
 
 
 def _front_of(

@@ -36,7 +36,7 @@ def test_the_footprint_is_that_of_a_run(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize("name", ["footprint", "subgraphs", "paper_prototype", "paper"])
+@pytest.mark.parametrize("name", ["footprint", "subgraphs"])
 def test_names_and_reasons_are_text_and_not_markup(name: str, tmp_path: Path) -> None:
     evil = "a|b\n# <b>`*[x](y)\x1b"
     ships = shipped_study(name)

@@ -36,6 +36,7 @@ function written(value, unit) {
   if (unit === "bytes" || unit === "B") return bytes(value);
   if (unit === "nJ") return energy(value);
   if (unit === "kGE") return threeDigits(value, GATES);
+  if (unit === "mm2") return `${threeDigits(value)} mm²`;
   if (unit === "KiB") return threeDigits(value, MEMORIES);
   if (unit === "share" || unit === "%") return percent(value);
   if (unit === "truth") return value ? "yes" : "no";

@@ -1,6 +1,6 @@
 // Parallel coordinates: an axis for each parameter and figure, a line for each point. A stretch of an axis filters.
 
-const PAR = { top: 34, bottom: 22, left: 70, height: 320 };
+const PAR = { top: 42, bottom: 22, left: 70, height: 320 };
 const FEW_VALUES = 16;
 const CHUNK = 100; // lines in one path: longer ones take the rasterizer quadratic time
 const JOBS_A_FRAME = 4;
@@ -33,11 +33,12 @@ function parallel(points, view) {
 
   function lay(some, width, height) {
     const [from, until] = [height - PAR.bottom, PAR.top];
-    const side = Math.min(PAR.left, width / 8);
-    const room = some.length > 1 ? (width - 2 * side) / (some.length - 1) : width; // from one axis to the next
+    const left = Math.min(PAR.left, width / 10);
+    const right = Math.min(PAR.left, Math.max(width / 8, 56)); // a figure with its unit
+    const room = some.length > 1 ? (width - left - right) / (some.length - 1) : width; // from one axis to the next
     return some.map((plain, place) => {
-      const x = some.length > 1 ? side + place * room : width / 2;
-      const axis = { ...plain, room, place };
+      const x = some.length > 1 ? left + place * room : width / 2;
+      const axis = { ...plain, room, place, end: place < some.length - 1 ? x + room : width };
       const values = axis.order || [...new Set(axis.values)];
       if (axis.order && (values.length <= FEW_VALUES || values.some((value) => typeof value !== "number"))) {
         const places = new Map(values.map((value, number) => [value, number]));
@@ -98,6 +99,13 @@ function parallel(points, view) {
     });
   }
 
+  // At most twelve characters, or as many as have room.
+  function shortened(context, text, most) {
+    let shown = clipped(text, 12);
+    for (let kept = 11; kept >= 3 && context.measureText(shown).width > most; kept -= 1) shown = clipped(text, kept);
+    return shown;
+  }
+
   function paintAxis(context, axis, height) {
     context.fillStyle = css("--muted");
     context.fillRect(axis.x - 0.5, PAR.top, 1, height - PAR.top - PAR.bottom);
@@ -110,7 +118,7 @@ function parallel(points, view) {
     context.textAlign = "left";
     axis.labels.forEach(([text, y], number) => {
       if (number % every) return;
-      const shown = clipped(String(text), Math.max(Math.min(Math.floor(axis.room / 7), 12), 3));
+      const shown = shortened(context, String(text), axis.end - axis.x - 10);
       context.fillStyle = css("--raised");
       context.globalAlpha = 0.75;
       context.fillRect(axis.x + 4, y - 7, context.measureText(shown).width + 4, 14);

@@ -20,7 +20,7 @@ function headline(report) {
   };
   // Energy and area as a whole; "All figures" has their parts.
   const others = DATA.figures.filter((figure) => /^(energy|area|power)[^.]*(\.total)?$/.test(figure.name) && typeof at(report, figure.name) === "number")
-    .map((figure) => [figure.name, capital(figure.label || figure.name), figure.unit]);
+    .map((figure) => [figure.name, capital(figure.label || figure.name.replace("_mm2.total", " with memories")), figure.unit]);
   const cards = [...HEADLINES, ...others].map(([name, text, unit]) => {
     if (special[name]) return [name, text, ...special[name]];
     const value = at(report, name);
@@ -112,7 +112,7 @@ function timeSection(data, report, names) {
     make("p", { class: "hint" }, "A rectangle is a buffer, from its first write until its last reader ends, in the colour of the layer that it was written for: full what is computed, paler activations from system memory, palest weights and other constants. Dashed lines stand for stretches that no buffer ever uses."
       + (sram.left_out ? ` The ${exact(sram.left_out)} smallest of ${exact(sram.left_out + sram.address.length)} buffers are left out.` : "")),
     sramChart(sram, report, names, time)] : make("p", { class: "note" }, `The run has too many operations (${exact(timeline.operations)}) to follow every byte of the SRAM; there is no map of it.`);
-  return section("timeline", "Timeline and SRAM map", null, make("p", { class: "hint screen" }, HINT_KEYS), coarse, timeControls(time, go, layerSearch(report, go)), make("div", { class: "panel chart" }, timelineChart(timeline, report, names, time), colors, make("p"), map));
+  return section("timeline", "Timeline and SRAM map", null, make("p", { class: "hint screen" }, HINT_KEYS), coarse, timeControls(time, go, layerSearch(report, go)), make("div", { class: "panel chart" }, timelineChart(timeline, report, names, time), colors, sumsTable(timeline.lanes, names, time), map));
 }
 
 const missing = (id, title, text) => section(id, title, null, make("p", { class: "note" }, text));

@@ -188,6 +188,41 @@ function spanAt(lane, cycle, slack) {
   return number >= 0 && lane.start[number] <= cycle + slack && lane.end[number] >= cycle - slack ? number : null;
 }
 
+// What a lane does in a stretch of time: its busy cycles, the operations that begin there, and its longest layer.
+function laneSums(lane, from, until) {
+  const layers = new Map();
+  let [busy, operations] = [0, 0];
+  for (let number = Math.max(firstAfter(lane.end, from), 0); number < lane.start.length && lane.start[number] < until; number += 1) {
+    const cycles = Math.min(lane.end[number], until) - Math.max(lane.start[number], from);
+    busy += cycles;
+    if (lane.start[number] >= from) operations += lane.count[number];
+    layers.set(lane.layer[number], (layers.get(lane.layer[number]) || 0) + cycles);
+  }
+  const [layer, cycles] = [...layers].reduce((most, one) => (one[1] > most[1] ? one : most), [-1, 0]);
+  return { busy, operations, layer, cycles };
+}
+
+// The sums of the stretch that is shown or, while one is dragged over, of that one.
+function sumsTable(lanes, names, time) {
+  const caption = make("caption", {});
+  const body = make("tbody", {});
+  const show = () => {
+    const marked = time.marked ? [...time.marked].sort((one, other) => one - other) : [time.from, time.until];
+    const [from, until] = marked.map((cycle) => Math.round(Math.min(Math.max(cycle, time.from), time.until)));
+    caption.textContent = `Busy in the ${exact(until - from)} cycles from ${exact(from)} to ${exact(until)}`;
+    body.replaceChildren(...lanes.map((lane) => {
+      const { busy, operations, layer, cycles } = laneSums(lane, from, until);
+      const most = layer >= 0 ? `${names[layer]} (${percent(cycles / busy)})` : "";
+      return make("tr", {}, make("th", { scope: "row" }, lane.name), make("td", { class: "number", data: { lane: lane.name, value: busy } }, exact(busy)),
+        make("td", { class: "number" }, percent((until - from) && busy / (until - from))), make("td", { class: "number" }, exact(operations)), make("td", { class: "name" }, most));
+    }));
+  };
+  time.views.push(soon(show));
+  show();
+  const heads = ["unit", "busy", "share", "operations", "longest layer"].map((text, place) => make("th", { scope: "col", class: place && place < 4 ? "number" : null }, text));
+  return make("div", { class: "scroll free" }, make("table", { id: "sums" }, caption, make("thead", {}, make("tr", {}, heads)), body));
+}
+
 // A field that finds layers: others fade, and Enter goes from one to the next.
 function layerSearch(report, show) {
   const count = make("output", { id: "found", "aria-live": "polite" });
