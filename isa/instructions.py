@@ -612,7 +612,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         0x33,
         Unit.VECTOR,
         "pooling",
-        "Over the pixels of each window that lie inside the input; at least one must.\n"
+        "Over the pixels of each window that lie inside the input; at least one must. Sums wrap at 32 bits.\n"
         "    max:        out = clamp(largest in)\n"
         "    average:    out = clamp(sum of in / pixels, rounded to nearest, halves away from zero)\n"
         "    mean:       out = clamp(OUT_ZP + requant(sum of (in - IN_ZP), OUT_MULT, OUT_SHIFT))\n"

@@ -49,7 +49,9 @@ def make_operation(mnemonic: str, fields: Mapping[str, int], values: Mapping[str
             file.append(register.pack(**{f.name: v for f, v in zip(register.fields, value, strict=True)}))
         else:
             file.append(register.pack(value=int(value)))
-    return Operation(0, BY_MNEMONIC[mnemonic], dict(fields), file)
+    instruction = BY_MNEMONIC[mnemonic]
+    defaults = {field.name: field.default for field in instruction.fields}
+    return Operation(0, instruction, defaults | dict(fields), file)
 
 
 def as_batch(operation: Operation) -> Batch:

@@ -20,7 +20,7 @@ from dlasim.compiler_shim.operators.table import OPERATORS, ROWS, by_name
         ("ADD", {"lower": None}, "ADD: host operators, or no lowering"),
         ("SHAPE", {"host": ("LUT",)}, "SHAPE: host operators, or no lowering"),
         ("FLOOR", {"dla": ("OP_POOL",)}, "FLOOR: its host operators do not become"),
-        ("ADD", {"dla": ("OP_E_MUL",)}, "ADD: its host operators do not become"),
+        ("ADD", {"dla": ("OP_SOFTMAX",)}, "ADD: its host operators do not become"),
         ("MEAN", {"operands": "q k -> q"}, "MEAN: .* are not all classes of operands"),
         ("MAX_POOL_2D", {"options": Options("Pool2DOptions", (flag("wrong"),))}, "has two descriptions"),
     ],
