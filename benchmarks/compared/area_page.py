@@ -41,6 +41,7 @@ BLOCKS = {
     "queue": "queue",
     "dma_bus": "bus between two transfers",
     "dma": "DMA, one direction",
+    "unpacker": "unpacks weights of 4 bits, DMA_IN",
     "host": "host window, counters",
     "issue": "issue stage without the checks",
     "checks": "operand checks",
