@@ -11,7 +11,7 @@ from dlasim.compiler_shim.files.importing import prepare
 from dlasim.compiler_shim.files.input_file import AnyInput, InputFile, InputKind, open_input
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.lowering.lower import Lowered
-from dlasim.compiler_shim.network.graph import Graph
+from dlasim.compiler_shim.network.graph import Graph, Numerics
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.planning.planner import fastest_plan
@@ -20,14 +20,22 @@ from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 
 
-def load_model(given: AnyInput, assumes_int8: bool = False) -> UnplacedNetwork:
+def load_model(given: AnyInput, assumes_int8: bool = False, numerics: str = Numerics.TFLM) -> UnplacedNetwork:
     """A model file, imported and partitioned; free of any configuration."""
-    return partition(load_graph(given, assumes_int8))
+    return partition(load_graph(given, assumes_int8, numerics))
 
 
-def load_graph(given: AnyInput, assumes_int8: bool = False) -> Graph:
-    """The network in a model file, checked, with shapes resolved and constants folded."""
-    return prepare(read_network(given, assumes_int8), str(given))
+def load_graph(given: AnyInput, assumes_int8: bool = False, numerics: str = Numerics.TFLM) -> Graph:
+    """The network in a model file, checked, with shapes resolved and constants folded; whose integers it
+    computes is said by `numerics`, if not by the file."""
+    found = read_network(given, assumes_int8)
+    if numerics == Numerics.LITERT:
+        if open_input(given).kind in (InputKind.ONNX, InputKind.TOSA) or found.graph.rounds_once:
+            raise InputError(
+                f"{given}: numerics litert is for TensorFlow Lite networks; this one rounds otherwise"
+            )
+        found = replace(found, graph=replace(found.graph, numerics=Numerics.LITERT))
+    return prepare(found, str(given))
 
 
 def read_network(given: AnyInput, assumes_int8: bool = False) -> ReadModel:

@@ -51,6 +51,11 @@ class CompileOptions:
         "Load weights in each inference, or keep all in SRAM after the first.",
         choices=("reload", "keep"),
     )
+    numerics: str = row(
+        "tflm",
+        "Whose integers to compute: TFLite Micro's (tflm), or those of LiteRT's reference kernels (litert).",
+        choices=("tflm", "litert"),
+    )
     dla_ops: frozenset[str] | None = None
 
     def __post_init__(self) -> None:

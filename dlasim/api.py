@@ -108,9 +108,10 @@ def compile(
     """
     from dlasim.compiler_shim.compile import lower_for
 
-    machine, options = split_choices(choices)
-    network = load_network(model)
-    return lower_for(network, choose_machine(config, machine), CompileOptions(**options))
+    machine, given = split_choices(choices)
+    options = CompileOptions(**given)
+    network = load_network(model, numerics=options.numerics)
+    return lower_for(network, choose_machine(config, machine), options)
 
 
 @_checked
@@ -155,7 +156,8 @@ def verify(
         from dlasim.checking.arm_reference import ArmReference
 
         reference = ArmReference(file)
-    return check(file, lowered, chosen, runs, seed, engine, reference, host, given)
+    numerics = choices.get("numerics", "tflm")
+    return check(file, lowered, chosen, runs, seed, engine, reference, host, given, numerics)
 
 
 @_checked
@@ -320,9 +322,9 @@ def explain(
     from dlasim.compiler_shim.compile import lower_for
     from dlasim.explanation import explain_layers
 
-    machine, options = split_choices(choices)
-    chosen = choose_machine(config, machine)
-    lowered = lower_for(load_network(model, assume_int8), chosen, CompileOptions(**options))
+    machine, given = split_choices(choices)
+    options, chosen = CompileOptions(**given), choose_machine(config, machine)
+    lowered = lower_for(load_network(model, assume_int8, options.numerics), chosen, options)
     found = explain_layers(lowered, chosen, first_and_steady(lowered.program, chosen)[1])
     found.report["warnings"] = [ESTIMATE] if assume_int8 else []
     return found

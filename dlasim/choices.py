@@ -120,6 +120,8 @@ class Choices(TypedDict, total=False):
     """What the program is to have least of: cycles, energy, their product, or SRAM in use."""
     weights: Literal["reload", "keep"]
     """Load weights in each inference, or keep all in SRAM after the first."""
+    numerics: Literal["tflm", "litert"]
+    """Whose integers to compute: TFLite Micro's (tflm), or those of LiteRT's reference kernels (litert)."""
     dla_ops: str | Iterable[str] | None
     """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 
@@ -185,6 +187,7 @@ class Axes(TypedDict, total=False):
     io: str | Sequence[str]
     objective: str | Sequence[str]
     weights: str | Sequence[str]
+    numerics: str | Sequence[str]
     dla_ops: str | Sequence[str | Sequence[str]]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from dlasim import api
 from dlasim.arguments import checked
+from dlasim.compiler_shim.options import COMPILER_OPTIONS
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError, InputError
 from dlasim.rows.row_table import RowTable
@@ -27,7 +28,6 @@ from dlasim.sweeps.results.sweep_result import SweepResult, open_results
 from dlasim.system.fileio import read_file
 
 EQUAL = "equal"
-_COMPILE = ("fusion", "requant", "depthwise", "tiling", "place", "dla_ops")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _candidates(result: SweepResult, front: Sequence[Row]) -> Iterator[_Candidat
             values = {name: "" if row[name] is None else row[name] for name in names_in(result.columns)}
             known = catalogue()
             machine, _ = resolve({name: value for name, value in values.items() if name in known})
-            choices = {name: values[name] for name in _COMPILE if name != "dla_ops"}
+            choices = {name: values[name] for name in COMPILER_OPTIONS if name in values}
             if values["dla_ops"]:
                 choices["dla_ops"] = values["dla_ops"].split("+")
             yield _Candidate(row, sources[row["model"]], machine, choices)

@@ -126,7 +126,7 @@ def load(
     chosen = choose_machine(machine, changes)
     technology(chosen.technology)  # a bad one is refused before the work
     wanted = CompileOptions(**options)
-    network = load_network(file, assumes_int8)
+    network = load_network(file, assumes_int8, wanted.numerics)
     read = time.perf_counter()
     lowered = lower_for(network, chosen, wanted, with_constants)
     seconds = {"load": read - began, "lower": time.perf_counter() - read}
@@ -179,11 +179,11 @@ def _application(file: InputFile) -> tuple[Program | None, Firmware]:
     return elf_image.find_program(firmware) if elf_image.is_application(firmware) else None, firmware
 
 
-def load_network(file: AnyInput, assumes_int8: bool = False) -> UnplacedNetwork:
+def load_network(file: AnyInput, assumes_int8: bool = False, numerics: str = "tflm") -> UnplacedNetwork:
     """Read a model in any supported format and partition it between DLA and CPU."""
     from dlasim.compiler_shim.compile import load_model
 
-    return load_model(open_located(file), assumes_int8)
+    return load_model(open_located(file), assumes_int8, numerics)
 
 
 def split_choices(choices: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

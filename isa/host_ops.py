@@ -649,10 +649,15 @@ HOST_OPERATORS = (
         "REQUANT",
         30,
         "clamp(requant(x) + output_zero_point) with the multiplier and shift of the element's channel: the "
-        "end of a convolution whose sums, bias included, are in memory.",
+        "end of a convolution whose sums, bias included, are in memory. With rounds_once, what replaces "
+        "requant(x) is x * multiplier / 2^31 * 2^shift, rounded once, halves away from zero.",
         (HostOperand("input", _INT32, "[..., OC]: the sums"), _RECORDS),
         (HostOperand("output", _INT8, "the input's elements"),),
-        (_OUTPUT_ZERO_POINT, *_CLAMP),
+        (
+            _OUTPUT_ZERO_POINT,
+            *_CLAMP,
+            Attribute("rounds_once", "1: one rounding, for shifts from -31 to 0", least=0, greatest=1),
+        ),
         firmware="requantize_channels",
     ),
     HostOperator(

@@ -28,7 +28,15 @@ from dlasim.compiler_shim.dlag.dlag_layout import (
 from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
 from dlasim.compiler_shim.files.constant_budget import ConstantBudget
 from dlasim.compiler_shim.files.input_file import AnyInput, open_input
-from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, Graph, Operator, Quantization, Tensor, label
+from dlasim.compiler_shim.network.graph import (
+    MAX_DIMENSIONS,
+    Graph,
+    Numerics,
+    Operator,
+    Quantization,
+    Tensor,
+    label,
+)
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -46,7 +54,7 @@ def read_graph_model(given: AnyInput) -> ReadModel:
         model = read_model(data)
     except InputError as error:
         raise InputError(f"{given} is not a valid graph: {error}") from None
-    kept = replace(model.graph, name=printable(graph.name), rounds_once=graph.rounds_once)
+    kept = replace(model.graph, name=printable(graph.name), numerics=graph.numerics)
     return replace(model, graph=kept)
 
 
@@ -108,7 +116,7 @@ class _GraphReader:
             tuple(self._operator(row, count, f"operator {number}") for number, row in enumerate(rows)),
             self._integers(text, "inputs", "the file", 0, count),
             self._integers(text, "outputs", "the file", 0, count),
-            rounds_once=rounding == "once",
+            numerics=Numerics.ONCE if rounding == "once" else Numerics.TFLM,
         )
 
     def _check_kinds(self, rows: list[Any]) -> None:

@@ -13,7 +13,15 @@ from numpy.typing import ArrayLike
 from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, MAX_SCALE, ROUNDINGS
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
-from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, Graph, Operator, Quantization, Tensor, label
+from dlasim.compiler_shim.network.graph import (
+    MAX_DIMENSIONS,
+    Graph,
+    Numerics,
+    Operator,
+    Quantization,
+    Tensor,
+    label,
+)
 from dlasim.compiler_shim.operators.host_calls import bind, infer_shapes
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.errors import InputError, one_of, unknown
@@ -165,7 +173,7 @@ class GraphBuilder:
             tuple(self._operators),
             tuple(self._inputs),
             tuple(outputs),
-            rounds_once=self._rounding == "once",
+            numerics=Numerics.ONCE if self._rounding == "once" else Numerics.TFLM,
         )
 
     def save(self, path: str | Path, outputs: Sequence[int]) -> Path:

@@ -55,7 +55,7 @@ def _resolve(model: ReadModel, name: str) -> Graph:
     # What tensors share in the file counts each time here, but the reader has bounded that.
     budget = ConstantBudget(sum(tensor.size_bytes for tensor in tensors if tensor.is_constant))
     for operator in model.graph.operators:
-        op = bind(operator, tensors, name, model.graph.rounds_once)
+        op = bind(operator, tensors, name, model.graph.numerics)
         values = None
         if op is not None:
             _infer_shapes(op, tensors, model.open_shapes)

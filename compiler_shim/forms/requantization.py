@@ -47,6 +47,7 @@ def requantized_on_cpu(call: HostCall, sums: int, layer: int) -> HostCall:
         output_zero_point=at.output_zero_point,
         clamp_min=at.clamp_min,
         clamp_max=at.clamp_max,
+        rounds_once=0,
     )
     return HostCall(host_ops.BY_NAME["REQUANT"].code, (sums, call.inputs[2]), call.outputs, words, layer)
 

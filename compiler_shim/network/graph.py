@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
@@ -92,17 +93,30 @@ class Operator:
     location: str = ""
 
 
+class Numerics(enum.StrEnum):
+    """Whose integers a network computes: TFLite Micro's, those of LiteRT's reference kernels, or neither's.
+
+    `ONCE` rescales products with one rounding where multipliers allow, not with the two of TensorFlow Lite:
+    see `numerics.single_rounding_multiplier`.
+    """
+
+    TFLM = "tflm"
+    LITERT = "litert"
+    ONCE = "once"
+
+
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A network: operators in an order in which they can run.
-
-    Where it `rounds_once`, products are rescaled with one rounding where multipliers allow, not with the two
-    of TensorFlow Lite: see `numerics.single_rounding_multiplier`.
-    """
+    """A network: operators in an order in which they can run."""
 
     name: str
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    rounds_once: bool = False
+    numerics: Numerics = Numerics.TFLM
+
+    @property
+    def rounds_once(self) -> bool:
+        """Whether no TensorFlow interpreter computes what it does."""
+        return self.numerics is Numerics.ONCE

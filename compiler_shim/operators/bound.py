@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.network.graph import Operator, Quantization, Tensor, label
+from dlasim.compiler_shim.network.graph import Numerics, Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, one_of
@@ -61,12 +61,22 @@ class BoundOperator:
     outputs: tuple[Tensor, ...]
     options: Mapping[str, Any]
     where: str
-    rounds_once: bool = False  # as the graph says
+    numerics: Numerics = Numerics.TFLM  # the graph's
 
     @property
     def kind(self) -> str:
         """The operator's TFLite name."""
         return self.operator.kind
+
+    @property
+    def rounds_once(self) -> bool:
+        """Whether products are rescaled with one rounding where multipliers allow."""
+        return self.numerics is Numerics.ONCE
+
+    @property
+    def is_litert(self) -> bool:
+        """Whether LiteRT's kernels are followed: as the graph says, and for uint8, which only they have."""
+        return self.numerics is Numerics.LITERT or self.output().is_unsigned
 
     @property
     def input_numbers(self) -> tuple[int, ...]:
@@ -194,10 +204,9 @@ class BoundOperator:
     def ratio(self, over: Sequence[float], under: Sequence[float], in_float32: bool | None = None) -> float:
         """The product of some scales over that of others, in the type in which the reference computes it.
 
-        LiteRT's kernels take float32, TFLite Micro's float64. Results on ties show the difference. Of uint8
-        LiteRT alone has kernels.
+        LiteRT's kernels take float32, TFLite Micro's float64. Results on ties show the difference.
         """
-        is_narrow = self.output().is_unsigned if in_float32 is None else in_float32
+        is_narrow = self.is_litert if in_float32 is None else in_float32
         real = np.float32 if is_narrow else np.float64
         with np.errstate(all="ignore"):
             top, bottom = (np.array(factors, real).prod() for factors in (over, under))

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from dlasim.compiler_shim.network.graph import Tensor
-from dlasim.compiler_shim.operators import int16
+from dlasim.compiler_shim.network.graph import Numerics, Tensor
+from dlasim.compiler_shim.operators import int16, litert_sums
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.windows import (
     dilated,
@@ -55,10 +55,15 @@ def fully_connected(op: BoundOperator) -> list[KernelCall]:
         return int16.fully_connected(op)
     values, weights = op.input(0), op.input(1)
     _check(op, values, weights)
+    records = _records(op, values, weights, 2, weights.shape[0])
+    if op.numerics is Numerics.LITERT:
+        records, for_requant = litert_sums.rounded(op, records)
+        if not for_requant:
+            return litert_sums.on_cpu(op, records)
     return [
         op.call(
             "FULLY_CONNECTED",
-            (*op.input_numbers[:2], _records(op, values, weights, 2, weights.shape[0])),
+            (*op.input_numbers[:2], records),
             input_zero_point=op.zero_point(values),
             output_zero_point=op.zero_point(op.output()),
             weight_zero_point=_weight_zero_point(op, weights),

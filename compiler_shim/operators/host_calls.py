@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Numerics, Operator, Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.errors import InputError
@@ -16,7 +16,7 @@ _MAX_ELEMENTS = (1 << 31) - 1
 
 
 def bind(
-    operator: Operator, tensors: Sequence[Tensor], name: str, rounds_once: bool = False
+    operator: Operator, tensors: Sequence[Tensor], name: str, numerics: Numerics = Numerics.TFLM
 ) -> BoundOperator | None:
     """The operator with what it names, None if the table lacks it; `name` is how errors call the model."""
     definition = OPERATORS.get(operator.kind)
@@ -27,7 +27,7 @@ def bind(
         options = {**definition.option_defaults, **options}
     inputs = tuple(tensors[index] if index >= 0 else None for index in operator.inputs)
     outputs = tuple(tensors[index] for index in operator.outputs)
-    return BoundOperator(operator, inputs, outputs, options, _where(operator, name), rounds_once)
+    return BoundOperator(operator, inputs, outputs, options, _where(operator, name), numerics)
 
 
 def infer_shapes(op: BoundOperator) -> list[Shape]:
@@ -60,7 +60,7 @@ def lower(op: BoundOperator) -> list[KernelCall]:
 def bind_known(operator: Operator, graph: Graph) -> BoundOperator:
     """As `bind`, for an operator of a graph; an InputError where the table lacks it."""
     name = graph.name or "model"
-    op = bind(operator, graph.tensors, name, graph.rounds_once)
+    op = bind(operator, graph.tensors, name, graph.numerics)
     if op is None:
         raise InputError(f"{_where(operator, name)}: the operator is not supported")
     return op

@@ -130,7 +130,7 @@ def arithmetic(op: BoundOperator) -> list[KernelCall]:
     is_int16(op, 1)
     scales, output = [op.scale(op.input(position)) for position in (0, 1)], op.scale(op.output())
     if op.kind == "MUL":
-        reals = {"input1_": 0.0, "input2_": 0.0, "output_": scales[0] * scales[1] / output}
+        reals = {"input1_": 0.0, "input2_": 0.0, "output_": op.ratio(scales, [output])}
     elif op.kind == "DIV":  # of int16 LiteRT alone has it
         reals = {"input1_": 0.0, "input2_": 0.0, "output_": op.ratio(scales[:1], [scales[1], output], True)}
     elif op.kind == "SQUARED_DIFFERENCE":
@@ -244,11 +244,11 @@ def relu(op: BoundOperator) -> list[KernelCall]:
     """RELU, RELU6 and RELU_N1_TO_1."""
     ends = quantized_range(op.kind, op.scale(op.output()), 0, (INT16_MIN, INT16_MAX))
     # LiteRT alone rescales the two that limit from above.
-    return [_leaky(op, 1.0, *ends, in_float32=op.kind != "RELU")]
+    return [_leaky(op, 1.0, *ends, in_float32=None if op.kind == "RELU" else True)]
 
 
 def _leaky(
-    op: BoundOperator, alpha: float, least: int, greatest: int, in_float32: bool = False
+    op: BoundOperator, alpha: float, least: int, greatest: int, in_float32: bool | None = None
 ) -> KernelCall:
     op.require(alpha >= 0, f"alpha of int16 must be at least 0 (got {alpha:g})")
     scale_in, scale_out = op.scale(op.input()), op.scale(op.output())

@@ -244,9 +244,9 @@ def _saturated(inside: Integers, beyond: Integers) -> NDArray[np.int8]:
 
 @looked_up
 def logistic(op: BoundOperator) -> NDArray[np.int8]:
-    """LOGISTIC: of int8 in fixed point, as TFLite Micro; of uint8 in float32, as LiteRT."""
+    """LOGISTIC: in fixed point, as TFLite Micro; in float32, as LiteRT."""
     _require_output(op, 1 / 256, -128)
-    if op.input().is_unsigned:
+    if op.is_litert:
         # Where this is infinite, the result is 0.
         exponential = np.exp(-_real(op).astype(np.float64)).astype(np.float32)
         return _quantized(op, np.float32(1) / (np.float32(1) + exponential))
@@ -256,9 +256,9 @@ def logistic(op: BoundOperator) -> NDArray[np.int8]:
 
 @looked_up
 def tanh(op: BoundOperator) -> NDArray[np.int8]:
-    """TANH: of int8 in fixed point, as TFLite Micro; of uint8 in float32, as LiteRT."""
+    """TANH: in fixed point, as TFLite Micro; in float32, as LiteRT."""
     _require_output(op, 1 / 128, 0)
-    if op.input().is_unsigned:
+    if op.is_litert:
         return _quantized(op, np.tanh(_real(op).astype(np.float64)).astype(np.float32))
     fixed, beyond = _sigmoid_input(op)
     return _saturated(rounding_divide(numerics.tanh(fixed, _INTEGER_BITS), 31 - 7), beyond)

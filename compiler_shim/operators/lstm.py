@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.compiler_shim.calls.views import dense
-from dlasim.compiler_shim.network.graph import Tensor
+from dlasim.compiler_shim.network.graph import Numerics, Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.elementwise import rescale_call
 from dlasim.compiler_shim.operators.strided import copy_call
@@ -56,6 +56,9 @@ def lstm_macs(op: BoundOperator) -> int:
 
 def lstm(op: BoundOperator) -> list[KernelCall]:
     """UNIDIRECTIONAL_SEQUENCE_LSTM; both states are inputs and outputs."""
+    op.require(
+        op.numerics is not Numerics.LITERT, "dlasim has LSTM as TFLite Micro computes it, not LiteRT's LSTM"
+    )
     activation = op.activation
     op.require(activation == "TANH", f"fused activation {activation} is not supported, only TANH")
     steps, batch, _ = _extents(op)

@@ -13,8 +13,10 @@ def batch_matmul(op: BoundOperator) -> list[KernelCall]:
     first, second, output = op.input(0), op.input(1), op.output()
     for tensor in (first, second, output):
         op.types(tensor, "int8")
-    # In float64 throughout, as TFLite Micro; LiteRT's product of the first two is a float32.
-    multiplier, shift = op.product_multiplier(op.factor(first) * op.factor(second) / op.scale(output))
+    product = op.factor(first) * op.factor(second)
+    if op.is_litert:  # TFLite Micro's product is a float64
+        product = float(np.float32(product))
+    multiplier, shift = op.product_multiplier(product / op.scale(output))
     return [
         op.call(
             "BATCH_MATMUL",

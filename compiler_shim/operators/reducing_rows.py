@@ -124,8 +124,9 @@ ROWS = (
         "a q b? -> a",
         convolution.fully_connected_shape,
         convolution.fully_connected,
-        ("FULLY_CONNECTED", "FULLY_CONNECTED_16"),
+        ("FULLY_CONNECTED", "FULLY_CONNECTED_16", "MATRIX_SUMS", "REQUANT"),
         dla=("OP_MAT_MUL",),
+        traits=Trait.STEPWISE,
         options=Options(
             "FullyConnectedOptions",
             (

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
+from dlasim.compiler_shim.operators.step_search import sum_bounds
 from dlasim.compiler_shim.operators.windows import padding_before
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter
 from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
@@ -110,7 +111,7 @@ def _delay(
     zero_point: int,
     options: dict[str, Any],
 ) -> None:
-    low, high = _bounds(np.moveaxis(data, axis, 0), bias, zero_point)
+    low, high = sum_bounds(np.moveaxis(data, axis, 0), bias, zero_point)
     sums = WeightedSums(kind, source, data, axis, bias, low, high, options)
     shape = converter.declared(operator)
     converter.set(operator, Delayed(shape, partial(_place_sums, converter, sums)))
@@ -133,14 +134,6 @@ def _bias(converter: TosaConverter, operator: TosaOperator, channels: int) -> Ar
     if data.dtype != np.int32 or data.size not in (1, channels):
         raise UnplacedError(f"it must have {channels} int32 biases (got {data.dtype.name}{list(data.shape)})")
     return np.ascontiguousarray(np.broadcast_to(data.ravel(), (channels,)))
-
-
-def _bounds(rows: Array, bias: Array, zero_point: int) -> tuple[Integers, Integers]:
-    """The least and the greatest sum of each channel."""
-    flat = rows.reshape(len(rows), -1).astype(np.int64)
-    least, most = INT8_MIN - zero_point, INT8_MAX - zero_point
-    above, below = np.maximum(flat, 0).sum(axis=1), np.minimum(flat, 0).sum(axis=1)
-    return bias + above * least + below * most, bias + above * most + below * least
 
 
 def _windows(
@@ -294,7 +287,7 @@ def _ones(
     weight = 1 if converter.rounds_once or rescaling.is_double else _WEIGHT
     ones, bias = np.full((1, *kernel, channels), weight, np.int8), np.zeros(channels, np.int32)
     rescaling = replace(rescaling, shifts=rescaling.shifts + weight.bit_length() - 1)
-    low, high = _bounds(np.moveaxis(ones, 3, 0), bias, converter.scale_of(source).zero_point)
+    low, high = sum_bounds(np.moveaxis(ones, 3, 0), bias, converter.scale_of(source).zero_point)
     options = {"padding": "VALID", "depth_multiplier": 1, **steps}
     sums = WeightedSums("DEPTHWISE_CONV_2D", source, ones, 3, bias, low, high, options, weight)
     return _place_sums(converter, sums, rescaling, name)

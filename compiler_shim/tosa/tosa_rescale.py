@@ -2,8 +2,7 @@
 
 TOSA multiplies by multiplier / 2^shift in 64 bits and rounds once, halves up; or twice, which is what
 TensorFlow Lite and the DLA do. Where a file rounds once and more than 31 bits are cut off, the DLA's
-multiplier has fewer bits. Both are step functions of the sum: they are equal if they are equal next to each
-step.
+multiplier has fewer bits.
 """
 
 from __future__ import annotations
@@ -13,21 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.operators.step_search import NUDGES, as_bytes, hits_all, step_points
 from dlasim.dataclass import dataclass
-from dlasim.sim.arithmetic.numerics import (
-    INT8_MAX,
-    INT8_MIN,
-    Integers,
-    quantize_multiplier,
-    requant,
-    single_rounding_multiplier,
-)
+from dlasim.sim.arithmetic.numerics import Integers, quantize_multiplier, single_rounding_multiplier
 
 Array = NDArray[Any]
 _ROUNDED_BITS = 31  # that the DLA's first rounding cuts off
-_NEIGHBOURS = np.arange(-3, 4)  # of a step, which are compared
-# Of a multiplier: one of these may hit all steps.
-_NUDGES = (1, -1, 2, -2, 3, -3, 4, -4, 6, -6, 8, -8, 12, -12, 16, -16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +79,12 @@ def _channel(
     rescaling: Rescaling, multiplier: int, shift: int, low: int, high: int, rounds_once: bool, unit: int
 ) -> tuple[float, bool]:
     factor = float(np.ldexp(np.float64(multiplier), -shift))
-    points = _points(rescaling, factor * unit, low // unit, high // unit) * unit
+    zero_point = rescaling.zero_point
+    points = step_points(factor * unit, zero_point, low // unit, high // unit) * unit
     exact = scaled(points, np.array(multiplier), np.array(shift), rescaling.is_double)
-    expected = _limited(exact, rescaling.zero_point)
+    expected = as_bytes(exact, zero_point)
     for candidate in nudged(factor, rounds_once):
-        pair = graph_multiplier(candidate, rounds_once)
-        fits = pair[1] <= 0 or max(-low, high) << pair[1] < 1 << 31
-        if fits and np.array_equal(_limited(requant(points, *pair), rescaling.zero_point), expected):
+        if hits_all(graph_multiplier(candidate, rounds_once), points, expected, zero_point):
             return candidate, True
     return factor, False
 
@@ -108,18 +97,5 @@ def graph_multiplier(factor: float, rounds_once: bool) -> tuple[int, int]:
 def nudged(factor: float, rounds_once: bool) -> list[float]:
     """Factors near to one, of which another may hit all steps that the one does not."""
     multiplier, shift = graph_multiplier(factor, rounds_once)
-    near = (float(np.ldexp(multiplier + nudge, shift - 31)) for nudge in _NUDGES)
+    near = (float(np.ldexp(multiplier + nudge, shift - 31)) for nudge in NUDGES)
     return [factor, *(candidate for candidate in near if candidate > 0)]
-
-
-def _points(rescaling: Rescaling, factor: float, low: int, high: int) -> Integers:
-    """The ends, and the sums around each at which the result becomes one more."""
-    steps = np.arange(INT8_MIN, INT8_MAX + 2) - rescaling.zero_point - 0.5
-    with np.errstate(all="ignore"):
-        places = np.nan_to_num(np.ceil(steps / factor)).clip(-(2.0**40), 2.0**40).astype(np.int64)
-    around = (places[:, None] + _NEIGHBOURS).ravel()
-    return np.unique(np.clip(np.append(around, (low, high)), low, high))
-
-
-def _limited(values: Integers, zero_point: int) -> Integers:
-    return np.clip(values + zero_point, INT8_MIN, INT8_MAX)

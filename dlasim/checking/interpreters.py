@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.network.graph import Numerics
 from dlasim.system.processes import start
 
 ARENA_BYTES = 64 << 20  # untouched pages cost nothing
@@ -23,9 +24,10 @@ PACKAGES = {MICRO: "tflite_micro", LITERT: "ai_edge_litert"}
 Tensors = dict[int, NDArray[Any]]
 
 
-def available() -> list[str]:
-    """The installed interpreters in order of preference."""
-    return [name for name, package in PACKAGES.items() if find_spec(package) is not None]
+def available(numerics: str = Numerics.TFLM) -> list[str]:
+    """The installed interpreters, the one whose integers are computed first."""
+    found = [name for name, package in PACKAGES.items() if find_spec(package) is not None]
+    return found[::-1] if numerics == Numerics.LITERT else found
 
 
 def run(name: str, model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) -> Tensors | None:

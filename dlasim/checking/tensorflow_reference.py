@@ -1,8 +1,8 @@
-"""TensorFlow's results for every tensor of a model, from TFLite Micro or else from LiteRT.
+"""TensorFlow's results for every tensor of a model, from TFLite Micro or else from LiteRT, or the other way.
 
-TFLite Micro first tries to run the whole model. If it lacks an operator, fails at one, or is known to compute
-one wrongly (`reference_faults`), each operator runs as a model of its own, and LiteRT's reference kernels
-replace TFLite Micro for the operators concerned.
+The preferred interpreter first tries to run the whole model. If it lacks an operator, fails at one, or is
+known to compute one wrongly (`kernel_faults`), each operator runs as a model of its own, and the other
+interpreter computes the operators concerned.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from dlasim.checking.inexact import MOST_ULPS, tolerances
 from dlasim.checking.interpreters import LITERT, MICRO, KernelProcess, Tensors, available, run
-from dlasim.checking.micro_faults import clear_unwritten, micro_fault
+from dlasim.checking.kernel_faults import clear_unwritten, known_fault
 from dlasim.compiler_shim.files.importing import prepare
-from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Numerics, Operator, Quantization, Tensor
 from dlasim.compiler_shim.network.unsigned import flipped, without_rescaling
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.reader import read_model
@@ -39,7 +39,7 @@ class Reference:
 
     name: str
     tensors: Tensors
-    disagreements: tuple[str, ...] = ()  # known faults of TFLite Micro that changed a result
+    disagreements: tuple[str, ...] = ()  # known faults of an interpreter that changed a result
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,10 @@ class OtherResult:
 class ReferenceModel:
     """A model for TensorFlow's interpreters; with `isolated` they run in a separate process."""
 
-    def __init__(self, model: bytes, tensor_count: int, isolated: bool = True) -> None:
-        self._installed = available()
+    def __init__(
+        self, model: bytes, tensor_count: int, isolated: bool = True, numerics: str = Numerics.TFLM
+    ) -> None:
+        self._installed = available(numerics)
         if not self._installed:
             raise RunError(f"TensorFlow's reference kernels are not installed; run {ADVICE}")
         self._process = KernelProcess()
@@ -67,7 +69,7 @@ class ReferenceModel:
         self._graph = prepare(source, "model")
         # Of the file too: the importer folds blocks of pixels into a dilated convolution.
         faults = any(
-            _prefers_litert(graph, operator)
+            _avoids(self._installed[0], graph, operator)
             for graph in (source.graph, self._graph)
             for operator in graph.operators
         )
@@ -76,7 +78,8 @@ class ReferenceModel:
         resizes = any(declared.shape != found.shape for declared, found in pairs)
         self.tolerances = tolerances(self._graph)
         exact = not self.tolerances
-        self._as_a_whole = MICRO in self._installed and exact and not faults and not resizes
+        signed = not any(tensor.is_unsigned for tensor in self._graph.tensors)
+        self._as_a_whole = exact and signed and not faults and not resizes
 
     @property
     def tensor_count(self) -> int:
@@ -86,10 +89,10 @@ class ReferenceModel:
     def run(self, inputs: Sequence[NDArray[Any]], given: Tensors | None = None) -> Reference:
         """One inference from a fresh state. Operators read what is `given` instead of what is computed."""
         if self._as_a_whole:
-            tensors = self._compute(MICRO, self._model, inputs, self._tensor_count)
+            tensors = self._compute(self._installed[0], self._model, inputs, self._tensor_count)
             if tensors is not None:
                 clear_unwritten(self._graph, tensors)
-                return Reference(MICRO, tensors)
+                return Reference(self._installed[0], tensors)
             self._as_a_whole = False
         return _Piecewise(self._graph, self._installed, self._compute).run(inputs, given or {})
 
@@ -108,7 +111,7 @@ class _Piecewise:
     def __init__(self, graph: Graph, installed: Sequence[str], compute: Compute) -> None:
         self._graph, self._variables = without_rescaling(graph), variable_tensors(graph)
         self._installed, self._compute = installed, compute
-        self._others: dict[str, str] = {}  # computed by LiteRT, with the fault of TFLite Micro
+        self._others: dict[str, str] = {}  # not computed by the preferred one, with its fault
         self._disagreements: list[str] = []
 
     def run(self, inputs: Sequence[NDArray[Any]], given: Tensors) -> Reference:
@@ -130,20 +133,21 @@ class _Piecewise:
         return Reference(self._name(), tensors, tuple(self._disagreements))
 
     def compute_with_other(self, tensor: int, reference: Reference) -> OtherResult | None:
-        """The tensor from LiteRT's kernel, if the reference took it from TFLite Micro."""
+        """The tensor from the other interpreter's kernel, if the reference took it from the preferred one."""
         operator = next((op for op in self._graph.operators if tensor in op.outputs), None)
-        if operator is None or _prefers_litert(self._graph, operator) or self._installed != [MICRO, LITERT]:
+        preferred, *others = self._installed
+        if operator is None or not others or _avoids(preferred, self._graph, operator):
             return None
         sources = self._sources(operator)
         if not all(index in reference.tensors for index in sources):
             return None
-        found = self._outputs(LITERT, operator, [reference.tensors[index] for index in sources])
-        return None if found is None else OtherResult(LITERT, found[tensor])
+        found = self._outputs(others[0], operator, [reference.tensors[index] for index in sources])
+        return None if found is None else OtherResult(others[0], found[tensor])
 
     def _name(self) -> str:
         name = f"{self._installed[0]}, operator by operator"
         others = [f"{kind} ({reason})" if reason else kind for kind, reason in self._others.items()]
-        name = f"{name}, and {LITERT} for {', '.join(others)}" if others else name
+        name = f"{name}, and {self._installed[1]} for {', '.join(others)}" if others else name
         inexact = tolerances(self._graph)
         kinds = {operator.kind for operator in self._graph.operators if operator.outputs[0] in inexact}
         apart = ", ".join(f"{kind} by {MOST_ULPS[kind]} ulp" for kind in sorted(kinds))
@@ -157,7 +161,8 @@ class _Piecewise:
     def _single(self, operator: Operator) -> Graph:
         """A model of one operator with only the tensors that it uses, in the original order."""
         graph, sources = self._graph, self._sources(operator)
-        if operator.kind == "FULLY_CONNECTED" and _is_unsigned(graph, operator):
+        is_micro = self._installed[0] == MICRO
+        if operator.kind == "FULLY_CONNECTED" and _is_unsigned(graph, operator) and is_micro:
             graph, operator = _as_convolution(graph, operator)
         used = _used(operator)
         number = {index: position for position, index in enumerate(used)} | {-1: -1}
@@ -176,14 +181,16 @@ class _Piecewise:
 
     def _operator(self, operator: Operator, inputs: list[NDArray[Any]]) -> Tensors:
         """The outputs from the first interpreter that implements the operator; empty if none does."""
-        fault, is_unsigned = micro_fault(self._graph, operator), _is_unsigned(self._graph, operator)
+        preferred = self._installed[0]
+        fault = known_fault(preferred, self._graph, operator)
+        is_unsigned = preferred == MICRO and _is_unsigned(self._graph, operator)
         for name in self._installed:
-            if name == MICRO and (fault or is_unsigned):
+            if _avoids(name, self._graph, operator):
                 continue
             found = self._outputs(name, operator, inputs)
             if found is None:
                 continue
-            if name != self._installed[0]:
+            if name != preferred:
                 self._others.setdefault(operator.kind, fault or ("uint8" if is_unsigned else ""))
             if fault:
                 self._note_disagreement(operator, inputs, found, fault)
@@ -213,7 +220,7 @@ class _Piecewise:
     def _note_disagreement(
         self, operator: Operator, inputs: list[NDArray[Any]], found: Tensors, reason: str
     ) -> None:
-        other = self._outputs(MICRO, operator, inputs) if MICRO in self._installed else None
+        other = self._outputs(self._installed[0], operator, inputs)
         for index in operator.outputs if other else ():
             count = int(np.count_nonzero(other[index] != found[index])) if other else 0
             if count:
@@ -262,8 +269,10 @@ def _scale(tensor: Tensor) -> float:
     return tensor.quantization.scale
 
 
-def _prefers_litert(graph: Graph, operator: Operator) -> bool:
-    return bool(micro_fault(graph, operator)) or _is_unsigned(graph, operator)
+def _avoids(name: str, graph: Graph, operator: Operator) -> bool:
+    """Whether an interpreter lacks an operator or computes it wrongly."""
+    is_lacking = name == MICRO and _is_unsigned(graph, operator)
+    return is_lacking or known_fault(name, graph, operator) is not None
 
 
 def _used(operator: Operator) -> list[int]:
@@ -280,9 +289,11 @@ def _initial_state(tensor: Tensor) -> NDArray[Any]:
 
 
 @contextmanager
-def reference_model(model: bytes, tensor_count: int) -> Iterator[ReferenceModel]:
+def reference_model(
+    model: bytes, tensor_count: int, numerics: str = Numerics.TFLM
+) -> Iterator[ReferenceModel]:
     """A reference in a separate process, which ends with the `with` block."""
-    reference = ReferenceModel(model, tensor_count)
+    reference = ReferenceModel(model, tensor_count, numerics=numerics)
     try:
         yield reference
     finally:

@@ -14,6 +14,7 @@ from dlasim.checking.inexact import are_near
 from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, PlacedNetwork, Value, alias_chain, whole_view
 from dlasim.compiler_shim.calls.views import View, dense, dense_layout
 from dlasim.compiler_shim.files.input_file import AnyInput
+from dlasim.compiler_shim.network.graph import Numerics
 from dlasim.dataclass import dataclass
 from dlasim.sim.execution.executor import make_executor
 from dlasim.sim.execution.runner import Simulation
@@ -204,10 +205,12 @@ def verify(
     reference: AnyReference | None = None,
     host: str = "none",
     host_options: dict[str, Any] | None = None,
+    numerics: str = Numerics.TFLM,
 ) -> Verification:
     """Run the edge cases and `runs` noise inputs; stop at the first mismatch.
 
-    Pass a `reference` to avoid loading the model into TensorFlow again.
+    Pass a `reference` to avoid loading the model into TensorFlow again; else it is the one whose integers the
+    program computes.
     """
     from dlasim.checking.own_kernels import own_kernels
     from dlasim.checking.tensorflow_reference import reference_model
@@ -217,7 +220,7 @@ def verify(
     reference = reference or own_kernels(model)
     if reference is not None:
         return _verify(lowered, runner, reference, runs, seed)
-    with reference_model(load_tflite(model), lowered.network.tensor_count) as own:
+    with reference_model(load_tflite(model), lowered.network.tensor_count, numerics) as own:
         return _verify(lowered, runner, own, runs, seed)
 
 

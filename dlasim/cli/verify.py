@@ -55,8 +55,9 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
     A TOSA model is compared with dlasim's kernels for the CPU, and its outputs with Arm's reference model, if
     the program tosa_reference_model of the PyPI package tosa-tools is in PATH.
 
-    The reference is TFLite Micro. LiteRT's reference kernels replace it for operators that it lacks or is
-    known to compute wrongly. The result lists these operators and where the two references disagree.
+    The reference is TFLite Micro, with --numerics litert LiteRT's kernels. The other one replaces it
+    for operators that it lacks or is known to compute wrongly. The result lists these operators and where the
+    two references disagree.
     """
     import json
 

@@ -1125,6 +1125,7 @@ static const struct dla_host_range dla_requant_ranges[] = {
     { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+    { "rounds_once must be 0 to 1", 0, 1, 1, 1 },
 };
 static const struct dla_host_types dla_requant_inputs[] = {
     { "input must be int32", 0x02 },
@@ -2112,7 +2113,7 @@ static const struct dla_host_check dla_host_checks[] = {
     [29] = { "BATCH_MATMUL", dla_batch_matmul_ranges, dla_batch_matmul_inputs, dla_batch_matmul_outputs,
         dla_batch_matmul_broken_rule, 7, 2, 1 },
     [30] = { "REQUANT", dla_requant_ranges, dla_requant_inputs, dla_requant_outputs,
-        dla_requant_broken_rule, 3, 2, 1 },
+        dla_requant_broken_rule, 4, 2, 1 },
     [31] = { "REDUCE", dla_reduce_ranges, dla_reduce_inputs, dla_reduce_outputs,
         dla_reduce_broken_rule, 2, 1, 1 },
     [32] = { "CUMULATIVE_SUM", dla_cumulative_sum_ranges, dla_cumulative_sum_inputs, dla_cumulative_sum_outputs,

@@ -506,13 +506,15 @@ struct dla_host_batch_matmul {
 _Static_assert(sizeof(struct dla_host_batch_matmul) == 4 * DLA_HOST_BATCH_MATMUL_WORDS, "size");
 
 /* REQUANT: clamp(requant(x) + output_zero_point) with the multiplier and shift of the element's channel:
-   the end of a convolution whose sums, bias included, are in memory.
+   the end of a convolution whose sums, bias included, are in memory. With rounds_once, what replaces
+   requant(x) is x * multiplier / 2^31 * 2^shift, rounded once, halves away from zero.
    Inputs: input, records. Outputs: output. */
-#define DLA_HOST_REQUANT_WORDS 3u
+#define DLA_HOST_REQUANT_WORDS 4u
 struct dla_host_requant {
     int32_t output_zero_point; /* the output's integer that means 0 */
     int32_t clamp_min; /* least output value */
     int32_t clamp_max; /* greatest output value */
+    int32_t rounds_once; /* 1: one rounding, for shifts from -31 to 0 */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_requant) == 4 * DLA_HOST_REQUANT_WORDS, "size");
 

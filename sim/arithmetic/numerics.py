@@ -93,6 +93,14 @@ def requant(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integ
     return rounding_divide(high_multiply(shifted, multiplier), np.maximum(-exponent, 0))
 
 
+def scaled_once(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integers:
+    """values * multiplier / 2^31 * 2^shift for shifts from -31 to 0, rounded once, halves away from zero."""
+    product = np.asarray(values, np.int64) * np.asarray(multiplier, np.int64)
+    bits = 31 - np.asarray(shift, np.int64)
+    found: Integers = (product + (np.int64(1) << (bits - 1)) - (product < 0)) >> bits
+    return found
+
+
 def requant_int64(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integers:
     """The same of 64-bit sums: the multiplier cut to 15 bits, one rounding, half up; the low 32 bits."""
     return rescale48(values, narrow_multiplier(multiplier), shift)

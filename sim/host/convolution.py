@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
+from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, limit, requant, scaled_once, wrap32
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.windows import Axis, TapSpan, pairs
 
@@ -207,7 +207,15 @@ def batch_matmul(call: Call) -> list[Array]:
 def requant_channels(call: Call) -> list[Array]:
     """REQUANT: sums that have their bias already."""
     sums, records = call.inputs
+    if call.attributes.rounds_once:
+        return [_rounded_once(call, sums.reshape(-1, len(records)), records).reshape(call.shape)]
     return [_requantized(call, sums, records).reshape(call.shape)]
+
+
+def _rounded_once(call: Call, sums: Array, records: Array) -> Array:
+    at, (_, multiplier, shift) = call.attributes, records.astype(np.int64).T
+    steps = scaled_once(sums, multiplier, np.clip(shift, -31, 0))
+    return limit(steps, at.output_zero_point, at.clamp_min, at.clamp_max)
 
 
 def _finished(call: Call, sums: Array, records: Array) -> Array:

@@ -44,7 +44,7 @@ RATES = {
     "PRODUCT": Rates(more=loops.products),
     "SQUARED_DIFFERENCE": Rates(more=loops.sums(35)),
     "BATCH_MATMUL": Rates(written=28, more=loops.matrices),
-    "REQUANT": Rates(written=25.5, more=loops.channel_blocks),
+    "REQUANT": Rates(written=25.5, more=loops.requantized),
     "PRELU": Rates(written=38, more=loops.rows(110)),
     "LUT": Rates(call=210, written=4.5, more=loops.long_entries),
     "AVERAGE_POOL_2D": Rates(written=38, more=loops.window_elements(2.6)),

@@ -403,6 +403,7 @@ class SweepRow(TypedDict, total=False):
     io: str
     objective: str
     weights: str
+    numerics: str
     dla_ops: str
     status: str
     reason: str

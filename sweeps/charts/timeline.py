@@ -113,9 +113,9 @@ def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
             prototype_inference,  # the emulator takes its time to load
         )
 
-        return prototype_inference(source.load(), values)
+        return prototype_inference(source.load(values["numerics"]), values)
     config, options = resolve(values)
-    program = lower_for(source.load(), config, options, with_constants=False).program
+    program = lower_for(source.load(options.numerics), config, options, with_constants=False).program
     return program, first_and_steady(program, config)[1]
 
 

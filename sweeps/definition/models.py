@@ -62,11 +62,11 @@ class Source:
         """The same network, float, with stand-in scales; its label says so in every table and chart."""
         return replace(self, label=f"{self.label} ({MARK})", assumes_int8=True)
 
-    def load(self) -> UnplacedNetwork:
+    def load(self, numerics: str = "tflm") -> UnplacedNetwork:
         """The network, imported and partitioned."""
         from dlasim.compiler_shim.compile import load_model
 
-        return load_model(self.file(), self.assumes_int8)
+        return load_model(self.file(), self.assumes_int8, numerics)
 
     def file(self) -> Path:
         """The model as a file; a built-in network is written to the cache on first use."""
@@ -124,9 +124,26 @@ def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) ->
     return _topology(name, {key.strip(): value.strip() for key, _, value in pairs}, given, origin)
 
 
-def blueprint(found: Source, whole: bool = False) -> Blueprint:
+def blueprint_name(label: str, numerics: str) -> str:
+    """What a worker finds the blueprint of a model by, whose constants depend on the arithmetic."""
+    return label if numerics == "tflm" else f"{label} by {numerics}"
+
+
+def read_blueprints(
+    sources: Iterable[Source], numerics: Iterable[str], whole: bool = False
+) -> dict[str, Blueprint]:
+    """The networks of a study, in each arithmetic that its points have, by `blueprint_name`."""
+    wanted = dict.fromkeys(("tflm", *numerics))
+    return {
+        blueprint_name(found.label, each): blueprint(found, whole, each)
+        for found in sources
+        for each in wanted
+    }
+
+
+def blueprint(found: Source, whole: bool = False, numerics: str = "tflm") -> Blueprint:
     """Load and partition the network; without its weights unless it is `whole`."""
-    path, network = found.file(), found.load()
+    path, network = found.file(), found.load(numerics)
     content = hashlib.sha256(read_file(path)).hexdigest()
     if whole:
         return Blueprint(content, network, (), whole)

@@ -159,6 +159,11 @@ class Study:
         """Whether some points run on the board, which needs the weights."""
         return "riscv" in self._values_of("host")
 
+    @property
+    def numerics(self) -> list[str]:
+        """The arithmetics that points have, other than the usual one."""
+        return self._values_of("numerics")
+
     def points(self) -> Iterator[Point]:
         """All points in order: models vary slowest, or in a workload fastest; the last axis varies fastest
         of all. Excluded points get no number."""

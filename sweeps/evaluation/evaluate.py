@@ -23,7 +23,7 @@ from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, cells, column
 from dlasim.sim.reports.measured import Measured
 from dlasim.sim.reports.report import SCHEMA, report_of
 from dlasim.sweeps.definition.axes import resolve
-from dlasim.sweeps.definition.models import Blueprint, code_hash
+from dlasim.sweeps.definition.models import Blueprint, blueprint_name, code_hash
 from dlasim.system.fileio import FileStamp, file_stamp
 
 OK, REFUSED, FAILED = "ok", "refused", "failed"
@@ -124,7 +124,7 @@ class Evaluator:
         """The figures of a point. An internal error becomes the point's row and does not stop the sweep."""
         try:
             if values["host"] == "riscv":
-                return prototype_entry(self._networks[model], values, layers)
+                return prototype_entry(self._network(model, values), values, layers)
             return self._timed(model, values, layers)
         except DlasimError as error:
             return Entry(REFUSED, str(error))
@@ -140,11 +140,14 @@ class Evaluator:
             known = memory.sizes.get(size)
         if known is not None:
             return on_machine(*known, resolve(values)[0])
-        enough, entry, measured = timing_entry(self._networks[model], values, layers, memory)
+        enough, entry, measured = timing_entry(self._network(model, values), values, layers, memory)
         _remember(memory.sizes, size, (entry, measured))
         if enough is not None:
             _remember(self._enough_sram, group, (enough, (entry, measured)))
         return entry
+
+    def _network(self, model: str, values: Mapping[str, Any]) -> UnplacedNetwork:
+        return self._networks[blueprint_name(model, values["numerics"])]
 
     def _group_memory(self, group: Hashable) -> GroupMemory:
         if self._memory[0] != group:

@@ -14,7 +14,7 @@ from dlasim.errors import InputError
 from dlasim.rows.row_table import RowTable
 from dlasim.sweeps.definition.axes import find, parse, with_absolute_files
 from dlasim.sweeps.definition.goals import as_texts, joined, read_goals
-from dlasim.sweeps.definition.models import Blueprint, blueprint
+from dlasim.sweeps.definition.models import Blueprint, read_blueprints
 from dlasim.sweeps.definition.study import Point, Study, make_point
 from dlasim.sweeps.definition.study_builder import target_study
 from dlasim.sweeps.evaluation.evaluate import FIGURES, OK, Entry, content_key
@@ -196,8 +196,8 @@ class Explorer:
     def blueprints(self) -> dict[str, Blueprint]:
         """The networks, read on first use."""
         if self._blueprints is None:
-            whole = self.study.runs_on_board
-            self._blueprints = {model.label: blueprint(model, whole) for model in self.study.models}
+            study = self.study
+            self._blueprints = read_blueprints(study.models, study.numerics, study.runs_on_board)
         return self._blueprints
 
     def key(self, point: Point) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError, InputError, counted, is_interrupt
 from dlasim.sweeps.definition.axes import with_absolute_files
-from dlasim.sweeps.definition.models import Blueprint, blueprint
+from dlasim.sweeps.definition.models import Blueprint, read_blueprints
 from dlasim.sweeps.definition.study import Study
 from dlasim.sweeps.evaluation.evaluate import FAILED, OK, REFUSED, Entry
 from dlasim.sweeps.evaluation.local import Result, Task
@@ -114,8 +114,7 @@ class _Sweep:
         keep_apart(self._study.files(), [self._settings.out / name for name in names])
 
     def _read_models(self) -> dict[str, Blueprint]:
-        whole = self._study.runs_on_board
-        return {model.label: blueprint(model, whole) for model in self._study.models}
+        return read_blueprints(self._study.models, self._study.numerics, self._study.runs_on_board)
 
     def _evaluate(self, pool: Pool) -> None:
         total, done = len(self._points), self._points.done

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.checking.micro_faults import micro_fault
+from dlasim.checking.interpreters import MICRO
+from dlasim.checking.kernel_faults import known_fault
 from dlasim.checking.tensorflow_reference import ReferenceModel
 from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import lower_for
@@ -172,7 +173,8 @@ def _mixes_references(case: Case) -> bool:
         return case.is_unsigned
     graph = random_network(case.seed, case.operators, case.most_elements, is_mixed=True)
     return any(
-        operator.kind in IN_LITERT_ALONE or micro_fault(graph, operator) for operator in graph.operators
+        operator.kind in IN_LITERT_ALONE or known_fault(MICRO, graph, operator)
+        for operator in graph.operators
     )
 
 

@@ -121,7 +121,7 @@ def test_a_relu6_that_does_not_rescale_is_left_to_tflite_micro(tmp_path):
 
 def test_without_the_one_that_is_right_there_is_a_gap(graph, monkeypatch, tmp_path):
     """Rather than a fault of TFLite Micro reported as one of dlasim."""
-    monkeypatch.setattr("dlasim.checking.tensorflow_reference.available", lambda: ["TFLite Micro"])
+    monkeypatch.setattr("dlasim.checking.tensorflow_reference.available", lambda _: ["TFLite Micro"])
     done = CliRunner().invoke(main, ["verify", str(save(graph, tmp_path))])
     assert done.exit_code == 1
     assert "differs" not in done.stderr

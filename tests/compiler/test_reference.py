@@ -124,10 +124,11 @@ def test_a_bias_left_out_of_a_depthwise_convolution(tmp_path):
 
 
 def test_without_tensorflow_the_advice_is_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(reference_module, "available", list)
+    monkeypatch.setattr(reference_module, "available", lambda _: [])
     with pytest.raises(RunError, match="pip install"):
         ReferenceModel(b"", 0)
 
 
 def test_the_golden_interpreter_comes_first():
     assert reference_kernels.available() == [MICRO, LITERT]
+    assert reference_kernels.available("litert") == [LITERT, MICRO]

@@ -215,7 +215,9 @@ def requantization(rng: Random) -> Iterator[Call]:
     shape = tuple(int(n) for n in rng.integers(1, 9, int(rng.integers(1, 5))))
     sums = rng.integers(-(1 << 15), 1 << 15, shape) if rng.integers(2) else elements(rng, "int32", shape)
     inputs = [sums.astype(np.int32), records(rng, shape[-1], 1)]
-    yield call("REQUANT", inputs, shape, **zero_points(rng, "output"), **clamps(rng))
+    found = {**zero_points(rng, "output"), **clamps(rng)}
+    yield call("REQUANT", inputs, shape, **found, rounds_once=0)
+    yield call("REQUANT", inputs, shape, **found, rounds_once=1)
 
 
 def sum_of_two(rng: Random) -> Iterator[Call]:

@@ -1,5 +1,5 @@
 /* REQUANT: the int32 sums of a convolution that ran on the accelerator, to int8. Four channels at a time, so that
- * their scales stay in registers for all pixels. */
+ * their scales stay in registers for all pixels; or one by one in 64 bits, where they are rounded once. */
 #include "call.h"
 #include "channels.h"
 
@@ -13,6 +13,14 @@ static void requantize_block(
         finish_pixel(output + at, channels, input[at], second[at], third[at], fourth[at]);
 }
 
+static int8_t round_once(int32_t sum, const struct record *record, const struct limits *limits)
+{
+    int64_t product = (int64_t)sum * record->multiplier;
+    int32_t bits = 31 - clamp(record->shift, -31, 0);
+    int64_t rounded = (product + ((int64_t)1 << (bits - 1)) - (product < 0)) >> bits; /* halves away from 0 */
+    return (int8_t)clamp((int32_t)rounded + limits->zero_point, limits->least, limits->greatest);
+}
+
 enum status requantize_channels(const struct call *call)
 {
     struct tensor input = call_input(call, 0), given = call_input(call, 1), output = call_output(call, 0);
@@ -22,7 +30,10 @@ enum status requantize_channels(const struct call *call)
     int8_t *target = output.data;
     uint32_t count = given.shape[0];
     struct channels channels = { .limits = { a->output_zero_point, a->clamp_min, a->clamp_max } };
-    for (uint32_t first = 0; first < count; first += BLOCK_CHANNELS) {
+    for (uint32_t pixel = 0; a->rounds_once && pixel < output.elements; pixel += count)
+        for (uint32_t n = 0; n < count; n++)
+            target[pixel + n] = round_once(sums[pixel + n], &records[n], &channels.limits);
+    for (uint32_t first = a->rounds_once ? count : 0; first < count; first += BLOCK_CHANNELS) {
         channels.count = (int32_t)(count - first < BLOCK_CHANNELS ? count - first : BLOCK_CHANNELS);
         for (uint32_t n = 0; n < (uint32_t)channels.count; n++)
             read_record(&channels, n, &records[first + n]);

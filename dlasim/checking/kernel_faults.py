@@ -1,4 +1,4 @@
-"""Known faults of TFLite Micro: operators for which LiteRT's reference kernels are right and it is wrong."""
+"""Known faults of one interpreter's kernels: operators for which the other is right and it is wrong."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from dlasim.checking.interpreters import LITERT, MICRO
 from dlasim.compiler_shim.network.graph import Graph, Operator
 from dlasim.dataclass import dataclass
 
@@ -20,6 +21,7 @@ class KnownFault:
     kind: str
     applies: Callable[[Graph, Operator], bool]
     reason: str
+    interpreter: str = MICRO
 
 
 def _rescales(graph: Graph, operator: Operator) -> bool:
@@ -41,6 +43,11 @@ def _pads_with_a_zero_point(graph: Graph, operator: Operator) -> bool:
 
 def _reads_int16(graph: Graph, operator: Operator) -> bool:
     return graph.tensors[operator.inputs[0]].dtype == "int16"
+
+
+def _reads_int8(graph: Graph, operator: Operator) -> bool:
+    source = graph.tensors[operator.inputs[0]]
+    return source.dtype == "int8" and not source.is_unsigned
 
 
 def _overflows_radius(graph: Graph, operator: Operator) -> bool:
@@ -70,15 +77,17 @@ KNOWN_FAULTS = (
         for kind in ("LOGISTIC", "TANH")
     ),
     KnownFault("ADD", _limits_int32, "TFLite Micro forgets the activation fused into an ADD of int32"),
+    KnownFault("SUM", _reads_int8, "LiteRT writes sums of int8 beyond their memory", LITERT),
+    KnownFault("SVDF", _reads_int8, "LiteRT's SVDF of int8 is faulty", LITERT),
 )
 
 
-def micro_fault(graph: Graph, operator: Operator) -> str | None:
-    """Why TFLite Micro's result for this operator is wrong; None if no fault is known."""
+def known_fault(interpreter: str, graph: Graph, operator: Operator) -> str | None:
+    """Why an interpreter's result for this operator is wrong; None if no fault is known."""
     reasons = (
         fault.reason
         for fault in KNOWN_FAULTS
-        if fault.kind == operator.kind and fault.applies(graph, operator)
+        if fault.interpreter == interpreter and fault.kind == operator.kind and fault.applies(graph, operator)
     )
     return next(reasons, None)
 
