@@ -408,6 +408,14 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _SAME_ELEMENTS,
         Rule("input.rank > 0", "input must have a dimension"),
     ),
+    "NORMALIZE": (
+        _SAME_ELEMENTS,
+        *_not_empty("input"),
+        *_ranks(2, "records"),
+        Rule("records.shape[1] == 2", "records must have two columns"),
+        *_not_empty("records"),
+        Rule("input.back[0] <= 16384", "a row must have at most 16,384 elements"),
+    ),
     "COMPARE": (
         Rule("input1.type == input2.type", "both inputs must have one type"),
         _broadcast("input1", "input2"),

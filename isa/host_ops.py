@@ -714,6 +714,33 @@ HOST_OPERATORS = (
         firmware="normalize",
     ),
     HostOperator(
+        "NORMALIZE",
+        63,
+        "For each row of n elements along the last dimension, with c = x - input_zero_point: s = sum(c), "
+        "or 0 unless is_centred; d = n * c - s; v = n * sum(c * c) - s * s; w = 2^12 * v + epsilon, "
+        "divided by 4 without its remainder h times, until it is below 2^29; m * 2^-(31 + t) stands for 1 "
+        "/ sqrt(w), as in L2_NORMALIZATION, with m from 2^30. y = (d * 2^(28 - t - h) * m) >> 32 is the "
+        "normalized number with 21 bits below the point. Element k of the tensor has record k / repeat, "
+        "counted in a circle: (y * factor + offset * 2^offset_shift) >> shift, rounded half up, + "
+        "output_zero_point, limited to int8. Normalizations of ONNX.",
+        (
+            _int8_in(doc="rows of at most 16,384 elements along the last dimension"),
+            HostOperand("records", _INT32, "[C, 2]: factor and offset"),
+        ),
+        (HostOperand("output", _INT8, "the input's elements"),),
+        (
+            _INPUT_ZERO_POINT,
+            _OUTPUT_ZERO_POINT,
+            Attribute("is_centred", "1: a row's average becomes 0", least=0, greatest=1),
+            Attribute("epsilon_low", "low word of epsilon"),
+            Attribute("epsilon_high", "high word of epsilon", least=0, greatest=1 << 24),
+            Attribute("repeat", "elements one after another that have one record", least=1),
+            Attribute("shift", "bits below the point of a product", least=33, greatest=62),
+            Attribute("offset_shift", "bits that an offset lacks", least=1, greatest=30),
+        ),
+        firmware="normalize_rows",
+    ),
+    HostOperator(
         "COMPARE",
         35,
         "Whether x1 and x2 relate as the function says. int8, and int16 in EQUAL and NOT_EQUAL, compares "

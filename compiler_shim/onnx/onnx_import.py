@@ -12,7 +12,7 @@ from dlasim.compiler_shim.onnx.onnx_converter import Converted, Converter, Handl
 from dlasim.compiler_shim.onnx.onnx_convolution import CONVOLUTIONS
 from dlasim.compiler_shim.onnx.onnx_float import IN_FLOAT32
 from dlasim.compiler_shim.onnx.onnx_movement import MOVEMENT, pad_in_float32
-from dlasim.compiler_shim.onnx.onnx_norms import NORMALIZATIONS
+from dlasim.compiler_shim.onnx.onnx_norms import IN_INTEGERS, NORMALIZATIONS
 from dlasim.compiler_shim.onnx.onnx_picking import PICKING
 from dlasim.compiler_shim.onnx.onnx_pooling import POOLS
 from dlasim.compiler_shim.onnx.onnx_reader import read_onnx
@@ -32,6 +32,7 @@ HANDLERS: dict[str, Handler] = {
     **MOVEMENT,
     **PICKING,
     **RESIZING,
+    **IN_INTEGERS,
 }
 
 

@@ -1,17 +1,92 @@
-"""Normalizations, in float32: of rows, groups of channels, or by constants."""
+"""Normalizations of rows, groups of channels, or by constants: by integers, or else in float32."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
+
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_float import real_of, settle
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_real import Real
-from dlasim.compiler_shim.onnx.onnx_values import RefusedError
+from dlasim.compiler_shim.onnx.onnx_values import (
+    Array,
+    NoIntegerFormError,
+    OnnxActivation,
+    RefusedError,
+    Shape,
+    plain,
+)
+from dlasim.compiler_shim.operators.reduction import no_integer_normalization
 
 _EPSILON = 1e-5
+
+
+def layers_in_integers(converter: Converter, node: OnnxNode) -> None:
+    """LayerNormalization and RMSNormalization."""
+    shape, axis = converter.exact(node).shape, node.attributes.get("axis", -1)
+    if not shape or not -len(shape) <= axis < len(shape) or any(node.outputs[1:]):
+        raise NoIntegerFormError("its axis and outputs are refused")
+    rows = (prod(shape[:axis]), prod(shape[axis:]))
+    parameters = _parameters(converter, node, rows[1])
+    _in_integers(converter, node, rows, parameters, 1, node.kind == "LayerNormalization")
+
+
+def channels_in_integers(converter: Converter, node: OnnxNode) -> None:
+    """InstanceNormalization and GroupNormalization, whose factors are those of channels."""
+    shape = converter.exact(node).shape
+    if len(shape) < 3:
+        raise NoIntegerFormError("it needs three dimensions")
+    groups = node.attributes.get("num_groups", 0) if node.kind == "GroupNormalization" else shape[1]
+    if groups < 1 or shape[1] % groups:
+        raise NoIntegerFormError("its groups do not fit")
+    rows = (shape[0] * groups, prod(shape[1:]) // groups)
+    parameters = _parameters(converter, node, shape[1], groups)
+    _in_integers(converter, node, rows, parameters, prod(shape[2:]), is_centred=True)
+
+
+def _parameters(converter: Converter, node: OnnxNode, count: int, groups: int = 1) -> list[Array]:
+    """Factors and offsets, of which there must be so many, or one for each of some groups."""
+    found = [
+        np.asarray(converter.constant(node, place).real, np.float32)
+        for place in (1, 2)
+        if place == 1 or converter.has(node, place)
+    ]
+    if any(numbers.size not in (count, groups) or not np.isfinite(numbers).all() for numbers in found):
+        raise NoIntegerFormError("its factors are not those of channels")
+    return [np.repeat(each, count // each.size) for each in (*found, np.zeros(count, np.float32))][:2]
+
+
+def _in_integers(
+    converter: Converter,
+    node: OnnxNode,
+    rows: Shape,
+    parameters: Sequence[Array],
+    repeat: int,
+    is_centred: bool,
+) -> None:
+    target, name = converter.optional_target(node), node.outputs[0]
+    value, epsilon = converter.exact(node), node.attributes.get("epsilon", _EPSILON)
+    if target is None:
+        raise NoIntegerFormError("no QuantizeLinear reads its result")
+    scales = value.quantization.scale, target.scale
+    real = [numbers.astype(np.float64).ravel() for numbers in parameters]
+    if reason := no_integer_normalization(rows[1], epsilon, scales, real):
+        raise NoIntegerFormError(reason)
+    order, shape = plain(len(value.shape)), value.shape
+    flat = converter.reshape(converter.ordered(value, order, name), rows, name)
+    constants = [
+        converter.builder.constant(f"{name[:60]}/constant", numbers.ravel()) for numbers in parameters
+    ]
+    number = converter.emit(
+        "NORMALIZATION", [flat, *constants], target, name,
+        epsilon=float(epsilon), is_centred=is_centred, repeat=repeat,
+    )  # fmt: skip
+    result = OnnxActivation(number, rows, plain(2), target)
+    number = converter.reshape(result, shape, f"{name}/shape")
+    converter.values[name] = OnnxActivation(number, shape, order, target)
 
 
 def layer_normalization(converter: Converter, node: OnnxNode) -> None:
@@ -85,6 +160,12 @@ def _column(value: Real, shape: Sequence[int]) -> Real:
     return value.reshaped((shape[1], *(1 for _ in shape[2:])))
 
 
+IN_INTEGERS = {
+    **dict.fromkeys(
+        ("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"), layers_in_integers
+    ),
+    **dict.fromkeys(("GroupNormalization", "InstanceNormalization"), channels_in_integers),
+}
 NORMALIZATIONS = {
     **dict.fromkeys(
         ("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"), layer_normalization

@@ -22,6 +22,7 @@ _HYBRID = flag("asymmetric_quantize_inputs")
 _POOL_OPTIONS = Options(
     "Pool2DOptions", (_PADDING, *_STRIDES, positive("filter_width"), positive("filter_height"), ACTIVATION)
 )
+OWN_NORMALIZATION = "NORMALIZATION"  # dlasim's own, of rows, with factors and offsets: those of ONNX
 _REDUCE_OPTIONS = Options("ReducerOptions", (flag("keep_dims"),))
 
 ROWS = (
@@ -149,6 +150,22 @@ ROWS = (
         ("L2_NORMALIZATION",),
         options=Options("L2NormOptions", (ACTIVATION,)),
         version=2,
+    ),
+    OperatorDefinition(
+        OWN_NORMALIZATION,
+        "q x x -> q",
+        elementwise.same_shape,
+        reduction.normalization,
+        ("NORMALIZE",),
+        options=Options(
+            "Normalization",
+            (
+                SchemaField("epsilon", "float32", 0.0),
+                SchemaField("is_centred", "bool", True),
+                positive("repeat", 1),
+            ),
+            flexible=True,
+        ),
     ),
     OperatorDefinition(
         "MAX_POOL_2D",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
@@ -142,3 +145,61 @@ def top_k_shape(op: BoundOperator) -> list[Shape]:
         f"k must be from 1 to {(1, *shape)[-1]}, the input's last dimension (got {count})",
     )
     return [(*shape[:-1], count)] * 2
+
+
+_UNIT_BITS, _VARIANCE_BITS, _RECORD_BITS = 21, 12, 30  # of NORMALIZE, and of what its records hold
+_MOST_OFFSET_SHIFT, _MOST_EPSILON, _LONGEST_ROW = 30, 1 << 56, 1 << 14
+_MOST_STEPS = 1 << 17  # of an output, which a factor or offset stands for
+
+
+def normalization(op: BoundOperator) -> list[KernelCall]:
+    """NORMALIZATION: rows with a variance of 1, times a factor and with an offset for each channel.
+
+    Both are real numbers; the channel is that of the element's number divided by `repeat`.
+    """
+    values, scales = op.input(), (op.scale(op.input()), op.scale(op.output()))
+    op.types(op.input(1), "float32")
+    op.types(op.input(2), "float32")
+    real = [np.asarray(op.constant(position), np.float64).ravel() for position in (1, 2)]
+    op.require(real[0].size == real[1].size > 0, "it must have as many factors as offsets")
+    count = (1, *op.shape(0))[-1]
+    reason = no_integer_normalization(count, op.option("epsilon"), scales, real)
+    op.require(not reason, reason)
+    epsilon = round(op.option("epsilon") * (count / scales[0]) ** 2 * (1 << _VARIANCE_BITS))
+    factors, offsets = (numbers / scales[1] for numbers in real)
+    offset_bits = _RECORD_BITS - _bits(offsets)
+    shift = min(_RECORD_BITS - _bits(factors) + _UNIT_BITS, offset_bits + _MOST_OFFSET_SHIFT, 62)
+    offset_bits = min(offset_bits, shift - 1)
+    records = np.stack((np.ldexp(factors, shift - _UNIT_BITS), np.ldexp(offsets, offset_bits)), 1)
+    return [
+        op.call(
+            "NORMALIZE",
+            (op.input_numbers[0], op.new_constant("records", np.rint(records).astype(np.int32))),
+            input_zero_point=op.zero_point(values),
+            output_zero_point=op.zero_point(op.output()),
+            is_centred=int(op.option("is_centred")),
+            epsilon_low=(epsilon + (1 << 31)) % (1 << 32) - (1 << 31),
+            epsilon_high=epsilon >> 32,
+            repeat=op.option("repeat"),
+            shift=shift,
+            offset_shift=shift - offset_bits,
+        )
+    ]
+
+
+def no_integer_normalization(
+    count: int, epsilon: float, scales: tuple[float, float], real: Sequence[NDArray[np.float64]]
+) -> str:
+    """Why integers do not suffice for rows of so many elements between two scales, with such factors and
+    offsets; nothing if they do."""
+    if not 0 < count <= _LONGEST_ROW:
+        return f"a row must have from 1 to {_LONGEST_ROW:,} elements (got {count:,})"
+    if not 0 <= epsilon * (count / scales[0]) ** 2 < _MOST_EPSILON >> _VARIANCE_BITS:
+        return f"epsilon must be from 0, and not too large for its input scale (got {epsilon:g})"
+    most = max(float(np.abs(numbers).max(initial=0)) for numbers in real) / scales[1]
+    return "" if most < _MOST_STEPS else f"its factors and offsets reach {most:.3g} steps of its output"
+
+
+def _bits(values: NDArray[np.float64]) -> int:
+    """Bits before the point of the largest; 0 is as small as the smallest float32."""
+    return int(np.frexp(max(float(np.abs(values).max()), 1e-38))[1])

@@ -18,6 +18,7 @@ from dlasim.isa import host_ops
 
 CUSTOM_NAMES = {
     lookup_rows.OWN_TABLE: "dlasim.TABLE",
+    reducing_rows.OWN_NORMALIZATION: "dlasim.NORMALIZATION",
     "DETECTION_POSTPROCESS": "TFLite_Detection_PostProcess",
 }
 _FAMILIES = (elementwise_rows, lookup_rows, movement_rows, reducing_rows)

@@ -1259,6 +1259,43 @@ static const char *dla_l2_normalization_broken_rule(const struct dla_host_argume
     return NULL;
 }
 
+static const struct dla_host_range dla_normalize_ranges[] = {
+    { "input_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "is_centred must be 0 to 1", 0, 1, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "epsilon_high must be 0 to 16777216", 0, 16777216, 1, 1 },
+    { "repeat must be at least 1", 1, 2147483647, 1, 1 },
+    { "shift must be 33 to 62", 33, 62, 1, 1 },
+    { "offset_shift must be 1 to 30", 1, 30, 1, 1 },
+};
+static const struct dla_host_types dla_normalize_inputs[] = {
+    { "input must be int8", 0x01 },
+    { "records must be int32", 0x02 },
+};
+static const struct dla_host_types dla_normalize_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_normalize_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!(dla_host_elements(c, 0) > 0))
+        return "input must not be empty";
+    if (!(dla_host_rank(c, 1) == 2))
+        return "records must have 2 dimensions";
+    if (!(dla_host_shape(c, 1, 1) == 2))
+        return "records must have two columns";
+    if (!(dla_host_elements(c, 1) > 0))
+        return "records must not be empty";
+    if (!(dla_host_back(c, 0, 0) <= 16384))
+        return "a row must have at most 16,384 elements";
+    return NULL;
+}
+
 static const struct dla_host_range dla_compare_ranges[] = {
     { "function must be 0 to 5", 0, 5, 1, 1 },
     { "input1_zero_point must be -128 to 127", -128, 127, 1, 1 },
@@ -2122,6 +2159,8 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_top_k_broken_rule, 0, 1, 2 },
     [34] = { "L2_NORMALIZATION", dla_l2_normalization_ranges, dla_l2_normalization_inputs, dla_l2_normalization_outputs,
         dla_l2_normalization_broken_rule, 2, 1, 1 },
+    [63] = { "NORMALIZE", dla_normalize_ranges, dla_normalize_inputs, dla_normalize_outputs,
+        dla_normalize_broken_rule, 8, 2, 1 },
     [35] = { "COMPARE", dla_compare_ranges, dla_compare_inputs, dla_compare_outputs,
         dla_compare_broken_rule, 7, 2, 1 },
     [36] = { "SELECT", NULL, dla_select_inputs, dla_select_outputs,

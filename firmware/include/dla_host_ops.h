@@ -50,6 +50,7 @@ enum dla_host_op {
     DLA_HOST_OP_CUMULATIVE_SUM = 32,
     DLA_HOST_OP_TOP_K = 33,
     DLA_HOST_OP_L2_NORMALIZATION = 34,
+    DLA_HOST_OP_NORMALIZE = 63,
     DLA_HOST_OP_COMPARE = 35,
     DLA_HOST_OP_SELECT = 36,
     DLA_HOST_OP_DIV = 40,
@@ -562,6 +563,27 @@ struct dla_host_l2_normalization {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_l2_normalization) == 4 * DLA_HOST_L2_NORMALIZATION_WORDS, "size");
 
+/* NORMALIZE: For each row of n elements along the last dimension, with c = x - input_zero_point: s =
+   sum(c), or 0 unless is_centred; d = n * c - s; v = n * sum(c * c) - s * s; w = 2^12 * v + epsilon,
+   divided by 4 without its remainder h times, until it is below 2^29; m * 2^-(31 + t) stands for 1 /
+   sqrt(w), as in L2_NORMALIZATION, with m from 2^30. y = (d * 2^(28 - t - h) * m) >> 32 is the normalized
+   number with 21 bits below the point. Element k of the tensor has record k / repeat, counted in a circle:
+   (y * factor + offset * 2^offset_shift) >> shift, rounded half up, + output_zero_point, limited to int8.
+   Normalizations of ONNX.
+   Inputs: input, records. Outputs: output. */
+#define DLA_HOST_NORMALIZE_WORDS 8u
+struct dla_host_normalize {
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t is_centred; /* 1: a row's average becomes 0 */
+    int32_t epsilon_low; /* low word of epsilon */
+    int32_t epsilon_high; /* high word of epsilon */
+    int32_t repeat; /* elements one after another that have one record */
+    int32_t shift; /* bits below the point of a product */
+    int32_t offset_shift; /* bits that an offset lacks */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_normalize) == 4 * DLA_HOST_NORMALIZE_WORDS, "size");
+
 /* COMPARE: Whether x1 and x2 relate as the function says. int8, and int16 in EQUAL and NOT_EQUAL, compares
    requant((x - zero_point) << 8, of that input). bool has EQUAL and NOT_EQUAL only.
    Inputs: input1, input2. Outputs: output. */
@@ -897,6 +919,7 @@ _Static_assert(sizeof(struct dla_host_softmax_float) == 4 * DLA_HOST_SOFTMAX_FLO
     X(CUMULATIVE_SUM, add_up) \
     X(TOP_K, find_greatest) \
     X(L2_NORMALIZATION, normalize) \
+    X(NORMALIZE, normalize_rows) \
     X(COMPARE, compare) \
     X(SELECT, select) \
     X(DIV, divide_quantized) \

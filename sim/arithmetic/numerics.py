@@ -206,6 +206,14 @@ def inverse_square_root(value: int) -> tuple[int, int]:
     return (multiplier << -shift, 0) if shift < 0 else (multiplier, -shift)
 
 
+def wide_inverse_square_root(value: int) -> tuple[int, int]:
+    """The same of a number of any size, of which 28 or 29 bits count; the multiplier has 31 bits."""
+    halves = max(value.bit_length() - 28, 0) // 2
+    multiplier, shift = inverse_square_root(value >> 2 * halves)
+    unused = 31 - multiplier.bit_length()
+    return multiplier << unused, shift - halves - unused
+
+
 def _saturated(values: Integers) -> Integers:
     return np.clip(values, INT32_MIN, INT32_MAX)
 

@@ -109,6 +109,28 @@ def l2_normalization(call: Call) -> list[Array]:
     return [np.array(results, np.int8)]
 
 
+_UNIT_BITS, _VARIANCE_BITS = 21, 12  # below the point: of a normalized number, of a variance
+
+
+def normalize(call: Call) -> list[Array]:
+    """NORMALIZE."""
+    (values, records), at = call.inputs, call.attributes
+    centred = values.astype(np.int64) - at.input_zero_point
+    rows, count = centred.reshape(-1, values.shape[-1]), values.shape[-1]
+    sums = rows.sum(-1) * at.is_centred
+    variances = count * (rows * rows).sum(-1) - sums * sums
+    epsilon = (at.epsilon_high << 32) + (at.epsilon_low & 0xFFFF_FFFF)
+    units = np.empty_like(rows)
+    for row, (total, variance) in enumerate(zip(sums, variances.tolist(), strict=True)):
+        root, exponent = numerics.wide_inverse_square_root((variance << _VARIANCE_BITS) + epsilon)
+        left = 1 + _UNIT_BITS + _VARIANCE_BITS // 2 + exponent
+        units[row] = ((rows[row] * count - total << left) * root) >> 32
+    factor, offset = records.astype(np.int64)[np.arange(rows.size) // at.repeat % len(records)].T
+    found = (units.ravel() * factor + (offset << at.offset_shift) + (1 << (at.shift - 1))) >> at.shift
+    limited = np.clip(found + at.output_zero_point, INT8_MIN, INT8_MAX)
+    return [limited.astype(np.int8).reshape(call.shape)]
+
+
 KERNELS = {
     "softmax": softmax,
     "arg_max": arg_max,
@@ -117,4 +139,5 @@ KERNELS = {
     "product": product,
     "top_k": top_k,
     "l2_normalization": l2_normalization,
+    "normalize": normalize,
 }

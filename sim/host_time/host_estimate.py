@@ -87,6 +87,7 @@ RATES = {
     "REDUCE": Rates(more=unquantized_rates.reduction),
     "CUMULATIVE_SUM": Rates(more=unquantized_rates.running_sums),
     "TOP_K": Rates(call=290, more=loops.greatest),
+    "NORMALIZE": Rates(call=200, written=38.8, more=loops.pixels(570)),
     "L2_NORMALIZATION": Rates(read=30, more=loops.pixels(400)),
     "COMPARE": Rates(more=unquantized_rates.comparison),
     "SELECT": Rates(written=51),

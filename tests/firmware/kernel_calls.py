@@ -797,6 +797,25 @@ def l2_normalization(rng: Random) -> Iterator[Call]:
         )  # fmt: skip
 
 
+def normalize(rng: Random) -> Iterator[Call]:
+    """Rows of one number, of noise, and the longest, with records at the ends of their range."""
+    for length in (1, 2, int(rng.integers(3, 90)), 16_384):
+        values, point = int8(rng, 3, length), zero_point(rng)
+        values[0] = -128
+        if rng.integers(2):
+            values[1, 1:] = 127
+        channels = int(rng.choice([1, 3, length]))
+        bits = int(rng.integers(1, 32))
+        records = rng.integers(-(1 << (bits - 1)), 1 << (bits - 1), (channels, 2)).astype(np.int32)
+        yield call(
+            "NORMALIZE", [values, records], (3, length),
+            input_zero_point=point, output_zero_point=zero_point(rng), is_centred=int(rng.integers(2)),
+            epsilon_low=int(rng.integers(-(1 << 31), 1 << 31)) if rng.integers(2) else 0,
+            epsilon_high=int(rng.choice([0, 0, 5, 1 << 24])), repeat=int(rng.choice([1, 7, 100_000])),
+            shift=int(rng.integers(33, 63)), offset_shift=int(rng.integers(1, 31)),
+        )  # fmt: skip
+
+
 def unary(rng: Random) -> Iterator[Call]:
     for function in (UnaryFunction.ABS, UnaryFunction.NEG, UnaryFunction.SQUARE):
         values = elements(rng, "int32", 50)

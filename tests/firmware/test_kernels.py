@@ -62,6 +62,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.quotient, MANY),
     (kernels.reduced_product, MANY),
     (kernels.l2_normalization, FEW),
+    (kernels.normalize, FEW),
     (kernels.top_k, SOME),
     (float_calls.float_binary, 2),
     (float_calls.int64_binary, 2),

@@ -54,6 +54,7 @@ CODES = {
     34: "L2_NORMALIZATION",
     35: "COMPARE",
     36: "SELECT",
+    63: "NORMALIZE",
     40: "DIV",
     41: "PRODUCT",
     44: "RESCALE",

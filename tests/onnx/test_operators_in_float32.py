@@ -174,6 +174,20 @@ def test_an_operator_is_within_a_step(tmp_path: Path, case: str) -> None:
         assert result.differing <= MAX_SHARE * result.elements
 
 
+NORMALIZED = [case for case in CASES if "-norm" in case and case != "lp-norm"]
+
+
+@pytest.mark.parametrize("case", NORMALIZED)
+def test_normalizations_are_computed_by_integers(tmp_path: Path, case: str) -> None:
+    """With 21 bits below the point: onnxruntime's numbers but for halves."""
+    path = network(tmp_path / "m.onnx", case)
+    kinds = {operator.kind for operator in load_graph(path).operators}
+    assert "NORMALIZATION" in kinds
+    assert kinds <= {"NORMALIZATION", "RESHAPE", "TRANSPOSE"}
+    found, _ = compared(path)
+    assert sum(result.differing for result in found.layers) <= 1
+
+
 FUNCTIONS = ["Abs", "Ceil", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish",
              "Neg", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Softsign", "Sqrt", "Tanh"]  # fmt: skip
 

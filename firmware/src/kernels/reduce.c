@@ -1,4 +1,4 @@
-/* Operators along dimensions: REDUCE, CUMULATIVE_SUM, TOP_K, L2_NORMALIZATION. */
+/* Operators along dimensions: REDUCE, CUMULATIVE_SUM, TOP_K, L2_NORMALIZATION, NORMALIZE. */
 #include "fixed_point.h"
 #include "numbers.h"
 
@@ -314,6 +314,63 @@ enum status normalize(const struct call *call)
         struct scale scale = inverse_square_root(sum, 7 - a->early_bits);
         for (uint32_t i = 0; i < length; i++)
             *target++ = clamp_to_int8(requantize((row[i] - a->input_zero_point) << early, scale));
+    }
+    return OK;
+}
+
+enum { UNIT_BITS = 21, VARIANCE_BITS = 12, ROOT_BITS = 29 };
+
+/* The high word of (value * factor - sum) * multiplier makes of a number of a row one with UNIT_BITS below the point,
+ * of average 0 and variance 1. */
+struct row_unit {
+    int32_t factor, sum, multiplier;
+};
+
+static struct row_unit measure_row(const int8_t *row, int32_t length, const struct dla_host_normalize *a)
+{
+    int32_t sum = 0;
+    uint32_t squares = 0; /* 2^14 squares of 2^16 */
+    for (int32_t i = 0; i < length; i++) {
+        int32_t value = row[i] - a->input_zero_point;
+        sum += value;
+        squares += (uint32_t)(value * value);
+    }
+    sum = a->is_centred ? sum : 0;
+    uint64_t variance = ((uint64_t)squares * (uint32_t)length - (uint64_t)((int64_t)sum * sum)) << VARIANCE_BITS;
+    variance += (uint64_t)(uint32_t)a->epsilon_high << 32 | (uint32_t)a->epsilon_low;
+    uint32_t halves = 0;
+    while (variance >> ROOT_BITS)
+        variance >>= 2, halves++;
+    struct scale root = inverse_square_root((uint32_t)variance, 0);
+    uint32_t unused = (uint32_t)__builtin_clz(root.doubled);
+    uint32_t left = 1 + UNIT_BITS + VARIANCE_BITS / 2 - root.right - halves - unused;
+    int32_t centre = sum + length * a->input_zero_point;
+    return (struct row_unit){ length << left, centre << left, (int32_t)(root.doubled << unused >> 1) };
+}
+
+enum status normalize_rows(const struct call *call)
+{
+    const struct dla_host_normalize *a = call->attributes;
+    struct tensor input = call_input(call, 0), given = call_input(call, 1), output = call_output(call, 0);
+    const int32_t *first = given.data, *end = first + given.elements, *record = first;
+    uint32_t length = input.shape[input.rank - 1], high = (uint32_t)a->shift - 32, repeat = (uint32_t)a->repeat;
+    uint32_t left = (uint32_t)a->offset_shift, again = repeat;
+    int32_t half = 1 << (high - 1), zero_point = a->output_zero_point;
+    const int8_t *values = input.data;
+    int8_t *target = output.data;
+    for (uint32_t done = 0; done < input.elements; done += length) {
+        struct row_unit row = measure_row(values, (int32_t)length, a);
+        for (const int8_t *last = values + length; values < last; values++) {
+            int32_t unit = (int32_t)((int64_t)(*values * row.factor - row.sum) * row.multiplier >> 32);
+            int32_t offset = record[1];
+            uint64_t moved = (uint64_t)(uint32_t)(offset >> (32 - left)) << 32 | (uint32_t)offset << left;
+            int32_t total = (int32_t)((int64_t)((uint64_t)((int64_t)unit * record[0]) + moved) >> 32);
+            *target++ = clamp_to_int8(((total + half) >> high) + zero_point);
+            if (--again == 0) {
+                again = repeat;
+                record = record + 2 == end ? first : record + 2;
+            }
+        }
     }
     return OK;
 }
