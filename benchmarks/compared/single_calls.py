@@ -128,6 +128,8 @@ def _more() -> Iterator[Single]:
         yield _int8("PRODUCT", shape, (1, *shape[1:]), axis_mask=1)
         yield _int8("DIV", shape, shape, (shape, "int8"))
         yield _int8("L2_NORMALIZATION", shape, shape)
+        words = {"is_centred": 1, "repeat": 1, "shift": 46, "offset_shift": 20}
+        yield _int8("NORMALIZE", shape, shape, ((shape[-1], 2), "int32"), **words)
         row = ((shape[-1],), "int8")
         yield Single("COMPARE", ((shape, "int8"), row), (shape, "bool"), {"function": 2})
         plain = {"function": 2}
@@ -293,7 +295,9 @@ def _elements(shape: Shape) -> Iterator[Single]:
         yield _int8(operator, shape, shape, (shape, "int8"))
     yield _int8("PRELU", shape, shape, ((1, 1, 1, channels), "int8"))
     yield Single("RESCALE", ((shape, "int16"),), (shape, "int8"), {})
-    yield Single("REQUANT", ((shape, "int32"), ((channels, 3), "int32")), (shape, "int8"), {})
+    for rounds_once in (0, 1):
+        sums = (shape, "int32"), ((channels, 3), "int32")
+        yield Single("REQUANT", sums, (shape, "int8"), {"rounds_once": rounds_once})
     yield _int8("LUT", shape, shape, ((256,), "int8"))
     yield Single("LUT", ((shape, "int8"), ((256,), "float32")), (shape, "float32"), {})  # DEQUANTIZE
     before = [0, 1, 1, 0, 0, 0]

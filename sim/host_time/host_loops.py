@@ -81,9 +81,9 @@ def softmax(work: Work) -> float:
 
 
 def requantized(work: Work) -> float:
-    """185 for each four channels, or 31 more for each element that is rounded once."""
+    """185 for each four channels, or 20 more for each element that is rounded once."""
     if work.attributes is not None and work.attributes.rounds_once:
-        return 31 * work.written
+        return 20 * work.written
     return 185 * -(-(1, *work.output)[-1] // 4)
 
 
