@@ -9,6 +9,7 @@ import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
+from dlasim.compiler_shim.onnx.onnx_convolution import scaled_channels
 from dlasim.compiler_shim.onnx.onnx_functions import FUNCTIONS
 from dlasim.compiler_shim.onnx.onnx_linear import fully_connected
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
@@ -21,6 +22,7 @@ from dlasim.compiler_shim.onnx.onnx_values import (
     Order,
     RefusedError,
     Shape,
+    moved,
     plain,
 )
 
@@ -29,6 +31,7 @@ _FUNCTIONS = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.d
 _KINDS = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL"}
 _SOFTMAX = Quantization((1 / 256,), (-128,))
 _FINE_SOFTMAX = Quantization((1 / 65536,), (-32768,))
+_NEARLY = 1e-3  # of a step: how far a constant may be from its 8 bits
 
 
 def table_of(converter: Converter, node: OnnxNode) -> None:
@@ -56,14 +59,48 @@ def binary(converter: Converter, node: OnnxNode) -> None:
     if curve is not None:
         converter.values[node.outputs[0]] = curve
         return
-    if node.kind == "Div" and isinstance(second, OnnxConstant):
-        with np.errstate(all="ignore"):
-            second = OnnxConstant(np.asarray(1 / second.real, np.float32))
-        if not np.isfinite(second.data).all():
-            raise NoIntegerFormError("it divides by 0")
-    elif node.kind not in _KINDS:
-        raise NoIntegerFormError("one operand must be a single number")
+    if _of_channels(converter, node, first, second, shape):
+        return
+    if node.kind not in _KINDS:
+        raise NoIntegerFormError("one operand must be a single number, or one for each channel")
     _elementwise(converter, node, first, second, shape)
+
+
+def _of_channels(converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape) -> bool:
+    """Whether one operand is a real number for each index of a dimension, and the node a convolution with
+    those, which keeps their precision."""
+    value, constant = (first, second) if isinstance(second, OnnxConstant) else (second, first)
+    if not isinstance(value, OnnxActivation) or not isinstance(constant, OnnxConstant):
+        return False
+    sizes = (1,) * (len(shape) - constant.data.ndim) + constant.data.shape
+    axes = [axis for axis, size in enumerate(sizes) if size > 1]
+    is_exact = constant.quantization is not None and not constant.quantization.per_channel
+    if value.shape != shape or len(axes) != 1 or axes[0] == 0 or (is_exact and node.kind in _KINDS):
+        return False
+    is_first = value is first
+    value = converter.exact(node, 0 if is_first else 1)
+    with np.errstate(all="ignore"):
+        line = _line(node.kind, constant.real.astype(np.float64).ravel(), is_first)
+    if line is None or (node.kind == "Div" and not is_first) or not np.isfinite(line).all():
+        return False
+    rank, axis = len(shape), axes[0]
+    order = [0, axis, *(other for other in range(1, rank) if other != axis)]
+    turned = moved(converter.with_reshape(value, node.outputs[0]), order)
+    result = scaled_channels(converter, node, turned, *line, converter.target(node))
+    converter.store(node, moved(result, [order.index(place) for place in range(rank)]))
+    return True
+
+
+def _line(kind: str, numbers: Array, is_first: bool) -> tuple[Array, Array] | None:
+    """Factors and offsets by which an operator with such numbers is a line; None if it is none."""
+    ones, zeros = np.ones_like(numbers), np.zeros_like(numbers)
+    lines = {
+        "Add": (ones, numbers),
+        "Sub": (ones, -numbers) if is_first else (-ones, numbers),
+        "Mul": (numbers, zeros),
+        "Div": (1 / numbers, zeros),
+    }
+    return lines.get(kind)
 
 
 def _shape(value: object) -> tuple[int, ...]:
@@ -120,8 +157,7 @@ def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Kno
             raise NoIntegerFormError(f"its input {node.inputs[place][:60]} is not quantized")
         value = converter.extended(value, len(shape), f"{name}/operand {place}")
         numbers.append(converter.ordered(value, whole.order, f"{name}/operand {place}").number)
-    kind = _KINDS.get(node.kind, "MUL")
-    number = converter.finish(node, kind, numbers, target, True)
+    number = converter.finish(node, _KINDS[node.kind], numbers, target, True)
     result = OnnxActivation(number, tuple(shape), whole.order, target.quantization)
     converter.store(node, result)
 
@@ -138,6 +174,8 @@ def _operand(converter: Converter, value: OnnxConstant, order: Order, name: str)
             raise NoIntegerFormError("a constant operand is not finite")
         scale = float(np.float32(np.abs(real).max(initial=0) / 127)) or 1.0
         data, found = np.rint(real / scale).astype(np.int8), Quantization((scale,), (0,))
+        if np.abs(data * scale - real).max(initial=0) > _NEARLY * scale:
+            raise NoIntegerFormError("8 bits do not suffice for a constant operand")
     data = data.reshape((1,) * (len(order) - data.ndim) + data.shape).transpose(order)
     return converter.eight_bits(name, np.ascontiguousarray(data), found)
 

@@ -100,6 +100,7 @@ FUNCTIONS: dict[str, Function] = {
         * n.attributes.get("gamma", 1.05070102214813232421875)
     ),
     "Sigmoid": lambda x, _: x.sigmoid(),
+    "Softplus": lambda x, _: x.at_least(0.0) + ((-x.computed("ABS")).exponential() + 1.0).logarithm_of_sum(),
     "Softsign": lambda x, _: x / (x.computed("ABS") + 1.0),
     "Sqrt": lambda x, _: x.computed("SQRT"),
     "Tanh": lambda x, _: x.tanh(),

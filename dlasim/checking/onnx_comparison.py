@@ -40,7 +40,7 @@ _AVERAGES = (
     "MINIMUM",
     "RESIZE_BILINEAR",
 )  # as the importer of ONNX uses them
-_RESCALES = ("TABLE", "QUANTIZE")
+_PASSES = ("TABLE", "QUANTIZE", "RESHAPE")  # behind SOFTMAX, as its scale and shape ask for
 
 
 @dataclass(slots=True)
@@ -178,7 +178,7 @@ def _coarse(graph: Graph) -> set[int]:
         is_product = operator.kind == "DEPTHWISE_CONV_2D"
         if operator.kind in _AVERAGES or (is_product and _has_only_ones(graph, operator.inputs[1])):
             found.update(operator.outputs)
-        if operator.kind == "SOFTMAX" or (operator.kind in _RESCALES and operator.inputs[0] in rounded):
+        if operator.kind == "SOFTMAX" or (operator.kind in _PASSES and operator.inputs[0] in rounded):
             rounded.update(operator.outputs)
     return found | rounded
 

@@ -18,7 +18,7 @@ class FloatNetwork:
     """A float32 network under construction; each method adds nodes and gives the name of the result."""
 
     def __init__(self, shape: Sequence[int], seed: int = 0) -> None:
-        self.shape = tuple(shape)
+        self.shape, self.opset = tuple(shape), OPSET
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.rng = np.random.default_rng(seed)
@@ -78,7 +78,7 @@ class FloatNetwork:
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
             self.constants,
         )  # fmt: skip
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=9)
         model = onnx.shape_inference.infer_shapes(model)
         onnx.checker.check_model(model)
         return model
