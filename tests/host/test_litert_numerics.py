@@ -178,3 +178,11 @@ def test_what_cannot_be_had_is_refused(tmp_path: Path) -> None:
         dlasim.compile(path, numerics="litert")
     with pytest.raises(InputError, match="numerics must be tflm or litert"):
         dlasim.compile(path, numerics="float")
+
+
+def test_a_sweep_has_it_as_an_axis(tmp_path: Path) -> None:
+    graphs = (product(seed, 150, 20, True) for seed in range(60))
+    path = write(next(graph for graph in graphs if len(by_litert_calls(graph)) == 2), tmp_path)
+    found = dlasim.sweep(path, numerics=["tflm", "litert"], jobs=1)
+    rows = {row["numerics"]: row for row in found}
+    assert rows["tflm"]["cycles_cpu"] < rows["litert"]["cycles_cpu"]
