@@ -115,6 +115,7 @@ def dot_tile(
 def dot_rows(
     builder: ir.IRBuilder,
     rows: ir.Constant,
+    is_folded: ir.Constant,
     stage_at: ir.Value,
     stage_offset: ir.Value,
     weights_at: ir.Value,
@@ -123,31 +124,43 @@ def dot_rows(
     offset: ir.Value,
     sums_at: ir.Value,
 ) -> None:
-    """Sums of products of one staged patch with several rows of weights as they lie in SRAM.
+    """Products of one staged patch, of `turns` x 64 bytes, with several rows of weights as they lie in SRAM,
+    added to the lanes of sums[row].
 
-    sums[row] adds up `turns` x 64 bytes of the patch; where the input is staged with an offset (uint8),
-    `offset` times the sum of the weights is taken off again.
+    Where the input is staged with an offset (uint8), `offset` times the weights is taken off again.
     """
     count = rows.constant
     patch_at = place(builder, stage_at, stage_offset, _I8)
     rows_at = [
         place(builder, weights_at, load_index(builder, offsets_at, index(i)), _I8) for i in range(count)
     ]
-    loop = Loop(builder, turns, [splat_constant(0)] * (2 * count))
+    sums = [place(builder, sums_at, index(i * BYTES32), _SUMS) for i in range(count)]
+    weight_sums = [splat_constant(0)] * (count * is_folded.constant)
+    loop = Loop(builder, turns, [*(builder.load(each, align=4) for each in sums), *weight_sums])
     totals = list(loop.values)
     patch = _load(builder, patch_at, builder.shl(loop.number, index(6)), _SUMS, 1)
     for i, row in enumerate(rows_at):
         weights_here = _load_weights(builder, row, loop.number)
         totals[i] = add_products(builder, totals[i], patch, weights_here)
-        if IS_QUAD:
+        if is_folded.constant:
             ones = splat_constant(0x01010101)
             totals[count + i] = add_products(builder, totals[count + i], ones, weights_here)
     totals = loop.close(totals)
     factor = splat_value(builder, builder.trunc(offset, _I32), _SUMS)
-    for i in range(count):
-        value = builder.sub(totals[i], builder.mul(factor, totals[count + i]))
-        total = call_llvm(builder, f"llvm.vector.reduce.add.v{LANES}i32", _I32, [value])
-        builder.store(total, place(builder, sums_at, index(4 * i), _I32), align=4)
+    for i, weight_sum in enumerate(totals[count:]):
+        totals[i] = builder.sub(totals[i], builder.mul(factor, weight_sum))
+    for each, total in zip(sums, totals, strict=False):
+        builder.store(total, each, align=4)
+
+
+@intrinsic
+def sum_lanes(builder: ir.IRBuilder, rows_at: ir.Value) -> ir.Value:
+    """The sum of the lanes of each of sixteen vectors."""
+    rows = [_load(builder, rows_at, index(i * BYTES32), _SUMS, 4) for i in range(LANES)]
+    while len(rows) > 1:
+        block = len(rows) // 2
+        rows = [builder.add(*_exchanged(builder, rows[i], rows[i + block], block)) for i in range(block)]
+    return rows[0]
 
 
 @intrinsic
@@ -181,15 +194,18 @@ def _transposed(builder: ir.IRBuilder, rows: Values) -> Values:
     """A 16 x 16 matrix with its diagonal for an axis: blocks of 8, 4, 2 and 1 change places."""
     block = LANES // 2
     while block:
-        low = [lane if not lane & block else lane - block + LANES for lane in range(LANES)]
-        high = [lane + block if not lane & block else lane + LANES for lane in range(LANES)]
         for i in range(LANES):
             if not i & block:
-                upper, lower = rows[i], rows[i + block]
-                rows[i] = builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, low))
-                rows[i + block] = builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, high))
+                rows[i], rows[i + block] = _exchanged(builder, rows[i], rows[i + block], block)
         block //= 2
     return rows
+
+
+def _exchanged(builder: ir.IRBuilder, upper: ir.Value, lower: ir.Value, block: int) -> Values:
+    """Two rows of a matrix, of which the later blocks of one and the earlier of the other change places."""
+    early = [lane if not lane & block else lane - block + LANES for lane in range(LANES)]
+    late = [lane + block if not lane & block else lane + LANES for lane in range(LANES)]
+    return [builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, order)) for order in (early, late)]
 
 
 @intrinsic

@@ -83,15 +83,12 @@ def goes_down(row: OperationRow) -> Number:
 
 
 @routine
-def binary8(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def binary8(row: OperationRow, sram: Pointer) -> Number:
     """OP_E_ADD, OP_E_SUB, OP_E_SQDIFF, OP_E_MUL, OP_C_MIN, OP_C_MAX."""
-    if capacity < CONSTANT_BYTES:
-        return CONSTANT_BYTES
     which = row.opcode
-    constants = table_at(arena, 0)
-    scale_in = scale(constants, row.in_mult, row.in_shift)
-    scale_in2 = scale(constants, row.in2_mult, row.in2_shift)
-    scale_out = scale(constants, row.out_mult, row.out_shift)
+    scale_in = scale(row.in_mult, row.in_shift)
+    scale_in2 = scale(row.in2_mult, row.in2_shift)
+    scale_out = scale(row.out_mult, row.out_shift)
     zero_in, zero_in2, zero_out = splat(row.in_zp), splat(row.in2_zp), splat(row.out_zp)
     moved, low, high = splat(row.left_shift), splat(row.act_min), splat(row.act_max)
     height, width, channels = extents(row, 1, 1, 1)
@@ -134,8 +131,8 @@ def binary8(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) 
 def fill_table(row: OperationRow, sram: Pointer, table: Pointer, constants: Pointer) -> None:
     """The 256 results of a unary instruction, by the unsigned value of the input's byte."""
     which = row.opcode
-    scale_out = scale(constants, row.out_mult, row.out_shift)
-    scale_in = scale(constants, row.in_mult, row.in_shift)
+    scale_out = scale(row.out_mult, row.out_shift)
+    scale_in = scale(row.in_mult, row.in_shift)
     zero_in, zero_out = splat(row.in_zp), splat(row.out_zp)
     low, high = splat(lower_clamp(row)), splat(row.act_max)
     for lane in range(LANES):

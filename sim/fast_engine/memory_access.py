@@ -54,6 +54,23 @@ def load32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Val
 
 
 @intrinsic
+def load_third(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, first: ir.Constant) -> ir.Value:
+    """Every third of 48 int32, from the one with the number `first` on."""
+    numbers = [first.constant + 3 * lane for lane in range(LANES)]
+    parts = [
+        builder.load(
+            place(builder, pointer, builder.add(offset, ir.Constant(_I64, 4 * LANES * part)), _LANES32),
+            align=4,
+        )
+        for part in range(3)
+    ]
+    order = [number if number < 2 * LANES else 0 for number in numbers]
+    early = builder.shuffle_vector(parts[0], parts[1], ir.Constant(_LANES32, order))
+    order = [lane if number < 2 * LANES else number - LANES for lane, number in enumerate(numbers)]
+    return builder.shuffle_vector(early, parts[2], ir.Constant(_LANES32, order))
+
+
+@intrinsic
 def load32_some(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, count: ir.Value) -> ir.Value:
     """The first `count` of sixteen int32; zeros beyond, where memory is not touched."""
     return _masked_load(builder, place(builder, pointer, offset, _LANES32), count, _LANES32)
