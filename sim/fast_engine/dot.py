@@ -7,7 +7,8 @@ from llvmlite import ir
 from dlasim.native.expressions import TypedPointer
 from dlasim.native.routine import intrinsic
 from dlasim.native.target import host
-from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED, add_products, pairs
+from dlasim.sim.fast_engine.memory_access import load_masked
+from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED, STAGED_BYTES, add_products, pairs
 from dlasim.sim.fast_engine.vectors import (
     BYTES32,
     LANES,
@@ -19,6 +20,7 @@ from dlasim.sim.fast_engine.vectors import (
 )
 
 GROUP_BYTES = 4
+HAS_MASKS = host().has("avx512bw")  # whether loads of some bytes are single instructions
 
 _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _SUMS = ir.VectorType(_I32, LANES)
@@ -168,15 +170,17 @@ def transpose_groups(
     builder: ir.IRBuilder,
     weights_at: ir.Value,
     offsets_at: ir.Value,
+    count: ir.Value,
     packed_at: ir.Value,
     packed_offset: ir.Value,
     packed_stride: ir.Value,
 ) -> None:
-    """Sixteen groups of each of sixteen rows of weights, to [group][row]."""
+    """Up to `count` weights of each of sixteen rows, to sixteen groups [group][row]; memory beyond is not
+    touched where the CPU has masks, and must be readable elsewhere."""
     rows_at = [
         place(builder, weights_at, load_index(builder, offsets_at, index(i)), _I8) for i in range(LANES)
     ]
-    rows = [_load_weights(builder, row, index(0)) for row in rows_at]
+    rows = [_load_some_weights(builder, row, count) for row in rows_at]
     for i, row in enumerate(_transposed(builder, rows)):
         offset = builder.add(packed_offset, builder.mul(packed_stride, index(i)))
         builder.store(row, place(builder, packed_at, offset, _SUMS), align=4)
@@ -188,6 +192,15 @@ def _load_weights(builder: ir.IRBuilder, row: ir.Value, turn: ir.Value) -> ir.Va
         return _load(builder, row, builder.shl(turn, index(6)), _SUMS, 1)
     raw = _load(builder, row, builder.shl(turn, index(5)), ir.VectorType(_I8, 2 * LANES), 1)
     return builder.bitcast(builder.sext(raw, _SHORTS), _SUMS)
+
+
+def _load_some_weights(builder: ir.IRBuilder, row: ir.Value, count: ir.Value) -> ir.Value:
+    """The first `count` int8 weights and zeros, where the CPU has masks; a whole vector elsewhere."""
+    if not HAS_MASKS:
+        return _load_weights(builder, row, index(0))
+    length = 4 * LANES // STAGED_BYTES
+    raw = load_masked(builder, row, count, ir.VectorType(_I8, length))
+    return builder.bitcast(raw if IS_QUAD else builder.sext(raw, _SHORTS), _SUMS)
 
 
 def _transposed(builder: ir.IRBuilder, rows: Values) -> Values:

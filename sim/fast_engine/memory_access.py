@@ -14,18 +14,19 @@ _I1, _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 _LANES8, _LANES32 = ir.VectorType(_I8, LANES), ir.VectorType(_I32, LANES)
 
 
-def _mask(builder: ir.IRBuilder, count: ir.Value) -> ir.Value:
+def _mask(builder: ir.IRBuilder, count: ir.Value, lanes: int = LANES) -> ir.Value:
     """True in the first `count` lanes."""
-    numbers = ir.Constant(_LANES32, list(range(LANES)))
-    return builder.icmp_signed("<", numbers, splat_value(builder, builder.trunc(count, _I32), _LANES32))
+    vector = ir.VectorType(_I32, lanes)
+    numbers = ir.Constant(vector, list(range(lanes)))
+    return builder.icmp_signed("<", numbers, splat_value(builder, builder.trunc(count, _I32), vector))
 
 
-def _masked_load(
-    builder: ir.IRBuilder, pointer: ir.Value, count: ir.Value, vector: ir.VectorType
-) -> ir.Value:
-    name = f"llvm.masked.load.v{LANES}i{vector.element.width}.p0"
-    arguments = [pointer, ir.Constant(_I32, 1), _mask(builder, count), ir.Constant(vector, None)]
-    return call_llvm(builder, name, vector, arguments)
+def load_masked(builder: ir.IRBuilder, pointer: ir.Value, count: ir.Value, vector: ir.VectorType) -> ir.Value:
+    """The first `count` lanes; zeros beyond, where memory is not touched."""
+    name = f"llvm.masked.load.v{vector.count}i{vector.element.width}.p0"
+    address = builder.bitcast(pointer, vector.as_pointer())
+    mask = _mask(builder, count, vector.count)
+    return call_llvm(builder, name, vector, [address, ir.Constant(_I32, 1), mask, ir.Constant(vector, None)])
 
 
 def _masked_store(builder: ir.IRBuilder, value: ir.Value, pointer: ir.Value, count: ir.Value) -> None:
@@ -44,7 +45,7 @@ def load8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Valu
 def load8_some(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, count: ir.Value) -> ir.Value:
     """The first `count` of sixteen int8, sign-extended; zeros beyond, where memory is not touched."""
     address = place(builder, pointer, offset, _LANES8)
-    return builder.sext(_masked_load(builder, address, count, _LANES8), _LANES32)
+    return builder.sext(load_masked(builder, address, count, _LANES8), _LANES32)
 
 
 @intrinsic
@@ -73,7 +74,7 @@ def load_third(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, first
 @intrinsic
 def load32_some(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, count: ir.Value) -> ir.Value:
     """The first `count` of sixteen int32; zeros beyond, where memory is not touched."""
-    return _masked_load(builder, place(builder, pointer, offset, _LANES32), count, _LANES32)
+    return load_masked(builder, place(builder, pointer, offset, _LANES32), count, _LANES32)
 
 
 @intrinsic

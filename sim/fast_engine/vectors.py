@@ -202,7 +202,9 @@ def _even(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
 
 
 def _odd(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    return builder.ashr(builder.bitcast(value, _HALF64), splat_constant(32, _HALF64))
+    # A shift by 32 says the same, but without AVX-512 LLVM then multiplies all 64 bits.
+    order = ir.Constant(_LANES32, [lane | 1 for lane in range(LANES)])
+    return _even(builder, builder.shuffle_vector(value, value, order))
 
 
 even_down_offset = _down_offset(_even)
