@@ -78,6 +78,7 @@ def dot_tile(
     builder: ir.IRBuilder,
     pixels: ir.Constant,
     vectors: ir.Constant,
+    is_paired: ir.Constant,
     stage_at: ir.Value,
     places_at: ir.Value,
     taps_at: ir.Value,
@@ -90,11 +91,16 @@ def dot_tile(
     """tile[pixel][channel] = starts[channel] + sums over taps and groups, for pixels x (vectors x 16).
 
     `places` holds the offset of each pixel in `stage`, `taps` that of each tap from there, in bytes;
-    `packed` the weights as [tap][group][channel] groups.
+    `packed` the weights as [tap][group][channel] groups. Paired, a vector of channels takes two groups at a
+    time: one load of inputs serves two products, whose lanes `zip_groups` has put in order.
     """
-    rows, columns = pixels.constant, vectors.constant
+    rows, columns = pixels.constant, vectors.constant * (1 + is_paired.constant)
+    step_kind = _I64 if is_paired.constant else _I32
     origins = [load_index(builder, places_at, index(i)) for i in range(rows)]
-    first = [_load(builder, starts_at, index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+    first = [_load(builder, starts_at, index(v * BYTES32), _SUMS, 4) for v in range(vectors.constant)]
+    starts = first
+    if is_paired.constant:
+        first = [splat_constant(0)] * columns
     weights_at = place(builder, packed_at, index(0), _I8)
     outer = Loop(builder, tap_count, [*(first * rows), weights_at])
     tap = load_index(builder, taps_at, outer.number)
@@ -102,15 +108,38 @@ def dot_tile(
     inner = Loop(builder, groups, outer.values)
     *sums, weights_at = inner.values
     weights = [_load(builder, weights_at, index(v * BYTES32), _SUMS, 4) for v in range(columns)]
-    step = builder.shl(inner.number, index(2))
+    step = builder.mul(inner.number, index(step_kind.width // 8))
     for i, corner in enumerate(corners):
-        group = splat_value(builder, _load(builder, corner, step, _I32, 1), _SUMS)
+        value = _load(builder, corner, step, step_kind, 1)
+        group = splat_value(builder, value, ir.VectorType(step_kind, 8 * BYTES32 // step_kind.width))
+        group = builder.bitcast(group, _SUMS)
         for v in range(columns):
             sums[i * columns + v] = add_products(builder, sums[i * columns + v], group, weights[v])
     weights_at = place(builder, weights_at, index(columns * BYTES32), _I8)
     *sums, _ = outer.close(inner.close([*sums, weights_at]))
+    if is_paired.constant:
+        halves = zip(sums[::2], sums[1::2], strict=True)
+        sums = [builder.add(*_alternate(builder, *each)) for each in halves]
+        sums = [builder.add(each, starts[0]) for each in sums]
     for number, value in enumerate(sums):
         builder.store(value, place(builder, tile_at, index(number * BYTES32), _SUMS), align=4)
+
+
+def _alternate(builder: ir.IRBuilder, low: ir.Value, high: ir.Value) -> Values:
+    """The even lanes of two vectors, and the odd ones."""
+    orders = [range(first, 2 * LANES, 2) for first in (0, 1)]
+    return [builder.shuffle_vector(low, high, ir.Constant(_SUMS, list(order))) for order in orders]
+
+
+@intrinsic
+def zip_groups(builder: ir.IRBuilder, packed: ir.Value, offset: ir.Value) -> None:
+    """Put the two groups of each channel, a vector of first ones and one of second ones, side by side."""
+    pair = ir.VectorType(_I32, 2 * LANES)
+    address = place(builder, packed, offset, pair)
+    order = [lane // 2 + LANES * (lane % 2) for lane in range(2 * LANES)]
+    both = builder.load(address, align=4)
+    zipped = builder.shuffle_vector(both, both, ir.Constant(pair, order))
+    builder.store(zipped, address, align=4)
 
 
 @intrinsic
