@@ -33,7 +33,7 @@ from dlasim.sim.fast_engine.weight_offset import offset_tile, window_offset
 PIXELS, VECTORS = host().pixels, host().vectors
 # A tile for the last pixels. Of 1024 to 1000 channels, 3 pixels take 0.72 of the time of a tile of 8 without
 # VNNI, 0.94 with it; with tiles of 2 pixels they take more than one of 8.
-SMALL_PIXELS = 4
+SMALL_PIXELS = 4 if VECTORS > 1 else PIXELS // 2
 # So few pixels use weights where they lie. Of 1024 to 1000 channels, with VNNI: 27 us instead of 69 for a
 # pixel, 50 instead of 69 for two, but 82 instead of 71 for three.
 UNPACKED_PIXELS = 2
@@ -115,7 +115,7 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
         at = 0
         while at < pixels:
             rest = pixels - at
-            size = PIXELS if columns == 1 or rest > SMALL_PIXELS else min(SMALL_PIXELS, PIXELS)
+            size = SMALL_PIXELS if columns == VECTORS and rest <= SMALL_PIXELS else PIXELS
             # The last tile overlaps the one before, and leaves its pixels alone.
             first = max(0, size - rest) if pixels >= size else 0
             base = at - first
@@ -125,14 +125,14 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
             here = table_at(places, 4 * base)
             if paired:
                 dot_tile(PIXELS, 1, 1, stage, here, tap_places, taps, steps // 2, packed, starts, tile)
-            elif columns == 1:
-                dot_tile(PIXELS, 1, 0, stage, here, tap_places, taps, groups, packed, starts, tile)
-            elif size == PIXELS:
-                dot_tile(PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, tile)
-            else:
+            elif size == SMALL_PIXELS:
                 dot_tile(
                     SMALL_PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, tile
                 )
+            elif columns == VECTORS:
+                dot_tile(PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, tile)
+            else:
+                dot_tile(PIXELS, 1, 0, stage, here, tap_places, taps, groups, packed, starts, tile)
             last = min(size, first + rest)
             if row.weight_zp != 0:
                 offset_tile(tile, columns, first, last, offsets, base)
