@@ -1,11 +1,13 @@
-"""Inference after inference, compared with LiteRT's XNNPACK, as on CPUs with AMX, with VNNI, and with AVX2.
+"""Inference after inference, compared with LiteRT's XNNPACK or, for networks in ONNX, with onnxruntime, as on
+CPUs with AMX, with VNNI, and with AVX2.
 
-    python benchmarks/steady.py                            built-in networks
-    python benchmarks/steady.py resnet8=a.tflite x=b.tflite
+    python benchmarks/steady.py                            built-in networks, and those of `onnx_networks.py`
+    python benchmarks/steady.py resnet8=a.tflite x=b.tflite y=c.onnx
 
 A process for each CPU makes itself one on a lesser CPU first (`lesser_cpu.py`), so that both sides lack the
 same. One thread each; rounds alternate between the sides; seconds are those of the thread, so that other work
-on the machine disturbs them least. Printed are medians, and the ratio of medians.
+on the machine disturbs them least. Printed are medians, and the ratio of medians. onnxruntime takes and gives
+float32, as its files say, and so converts what dlasim takes and gives as int8.
 """
 
 from __future__ import annotations
@@ -32,7 +34,11 @@ NETWORKS = {
     "vww": ("mobilenet_v1", 0.25, 96),
     "ds_cnn": ("ds_cnn", None, None),
     "vit": ("vit", None, None),
+    "onnx_mobilenet_v1": None,
+    "onnx_resnet": None,
+    "onnx_keyword": None,
 }
+ONNX = "onnx_"
 Step = Callable[[], object]
 
 
@@ -46,14 +52,21 @@ def main(arguments: Sequence[str]) -> int:
         for cpu, medians in compare(Path(folder)):
             for name, (ours, fast) in medians.items():
                 print(
-                    f"{cpu:<5} {name:<14} dlasim {1e3 * ours:8.3f} ms, XNNPACK {1e3 * fast:8.3f} ms, "
+                    f"{cpu:<5} {name:<18} dlasim {1e3 * ours:8.3f} ms, {rival(name)} {1e3 * fast:8.3f} ms, "
                     f"ratio {ours / fast:.2f}"
                 )
     return 0
 
 
+def rival(name: str) -> str:
+    """Whose time dlasim's is compared with."""
+    return "onnxruntime" if name.startswith(ONNX) else "XNNPACK"
+
+
 def write_networks(folder: Path, files: dict[str, str]) -> None:
-    """Each network as .tflite and as a program, a file of each."""
+    """Each network as a model and as a program, a file of each."""
+    from onnx_networks import write_onnx
+
     from dlasim import api
     from dlasim.compiler_shim.compile import lower_for
     from dlasim.compiler_shim.options import CompileOptions
@@ -66,7 +79,10 @@ def write_networks(folder: Path, files: dict[str, str]) -> None:
     for name in {**NETWORKS, **files}:
         path = folder / f"{name}.tflite"
         if name in files:
+            path = folder / (f"{ONNX}{name}.onnx" if files[name].endswith(".onnx") else f"{name}.tflite")
             path.write_bytes(Path(files[name]).read_bytes())
+        elif name.startswith(ONNX):
+            path = write_onnx(name.removeprefix(ONNX), folder / f"{name}.onnx")
         else:
             topology, alpha, resolution = NETWORKS[name]
             graph = build_topology(topology, seed=0, alpha=alpha, resolution=resolution)
@@ -77,7 +93,7 @@ def write_networks(folder: Path, files: dict[str, str]) -> None:
 
 
 def compare(folder: Path) -> list[tuple[str, dict[str, list[float]]]]:
-    """For each CPU that this one can pass for, the median seconds of dlasim and of XNNPACK by network."""
+    """For each CPU that this one can pass for, the median seconds of dlasim and of its rival by network."""
     found = []
     for cpu in CPUS:
         command = [sys.executable, __file__, "--cpu", cpu, str(folder)]
@@ -107,9 +123,7 @@ def measure(cpu: str, folder: Path) -> int:
 
 
 def medians(path: Path) -> list[float]:
-    """Seconds of an inference of the program, and of XNNPACK's of the network next to it."""
-    from ai_edge_litert.interpreter import Interpreter
-
+    """Seconds of an inference of the program, and of its rival's of the network next to it."""
     from dlasim.inputs import noise
     from dlasim.isa import container
     from dlasim.sim.execution.executor import make_executor
@@ -118,10 +132,30 @@ def medians(path: Path) -> list[float]:
     program = container.read(path.read_bytes())
     inputs = noise(program.inputs, 0)
     simulation = Simulation(program, config_of(program), make_executor("fast"))
+    other = onnxruntime(path.with_suffix(".onnx")) if path.stem.startswith(ONNX) else xnnpack(path, inputs)
+    seconds = alternate(lambda: simulation.run(inputs), other)
+    return [statistics.median(each) for each in seconds]
+
+
+def xnnpack(path: Path, inputs: Sequence[NDArray[np.generic]]) -> Step:
+    """An inference of LiteRT as it is by default."""
+    from ai_edge_litert.interpreter import Interpreter
+
     interpreter = Interpreter(model_path=str(path.with_suffix(".tflite")), num_threads=1)
     interpreter.allocate_tensors()
-    seconds = alternate(lambda: simulation.run(inputs), litert(interpreter, inputs))
-    return [statistics.median(each) for each in seconds]
+    return litert(interpreter, inputs)
+
+
+def onnxruntime(path: Path) -> Step:
+    """An inference of onnxruntime with all its optimizations."""
+    from onnxruntime import InferenceSession, SessionOptions
+
+    options = SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    rng = np.random.default_rng(0)
+    feed = {each.name: rng.normal(0, 1, each.shape).astype(np.float32) for each in session.get_inputs()}
+    return lambda: session.run(None, feed)
 
 
 def litert(interpreter: object, inputs: Sequence[NDArray[np.generic]]) -> Step:

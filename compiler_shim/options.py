@@ -6,6 +6,11 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, suggestion
 from dlasim.sim.configuration.parameters import row, rows_of
 
+ESTIMATE = (  # what --assume-int8 gives
+    "an estimate: the network is float32, and dlasim assumes int8 and scales for it; cycles, memory, area "
+    "and energy are those of such a network, and it has no outputs"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from dlasim.arguments import checked
 from dlasim.choices import Axes, Choices, HostChoices
-from dlasim.compiler_shim.files.assumed_scales import ESTIMATE
 from dlasim.compiler_shim.files.input_file import InputFile
-from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.options import ESTIMATE, CompileOptions
 from dlasim.errors import InputError, RunError
 from dlasim.isa.program import Program
 from dlasim.loading import (

@@ -11,10 +11,6 @@ from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.errors import InputError
 
 MARK = "int8 assumed"  # in the name of the network, which every report, table, chart and page shows
-ESTIMATE = (
-    "an estimate: the network is float32, and dlasim assumes int8 and scales for it; cycles, memory, area "
-    "and energy are those of such a network, and it has no outputs"
-)
 _USUAL = Quantization((1 / 16,), (0,))  # a range of -8 to 8
 _FIXED = {  # what the kernels of int8 write, whatever the network
     "LOGISTIC": Quantization((1 / 256,), (-128,)),

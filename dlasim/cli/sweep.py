@@ -79,7 +79,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     goals = goals_of(given)
     study = build_study(targets, axes, given["where"], given["layers"], flags, goals)
     if given["assume_int8"]:
-        from dlasim.compiler_shim.files.assumed_scales import ESTIMATE
+        from dlasim.compiler_shim.options import ESTIMATE
 
         study = replace(study, models=tuple(model.assumed() for model in study.models))
         say(f"dlasim: warning: {ESTIMATE}", err=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
@@ -17,7 +16,9 @@ from dlasim.native.object_file import unseal
 from dlasim.native.shipped import find_shipped, find_symbol, shipped_meaning
 from dlasim.native.unit import STARTED, CodeUnit
 from dlasim.system.cache import open_cache
-from dlasim.system.processes import clean_environment, start
+
+if TYPE_CHECKING:
+    import subprocess
 
 _engines: list[Any] = []  # which keep the code alive that was loaded from the cache
 _reasons: list[str] = []  # why there is no machine code, which is said once
@@ -137,6 +138,10 @@ class _Build:
 @contextlib.contextmanager
 def _start_build(unit: CodeUnit, digest: str) -> Iterator[_Build]:
     """Start a build; it ends when the context is left, and with this process."""
+    import subprocess
+
+    from dlasim.system.processes import clean_environment, start
+
     fields = unit.name, unit.module, unit.function, unit.kind, unit.level
     with (
         open(os.memfd_create("messages"), "w+b") as messages,  # not a pipe, which could fill up unread

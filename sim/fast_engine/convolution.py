@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.native.target import host
-from dlasim.sim.fast_engine.dot import GROUP_BYTES, dot_tile, stage_at
+from dlasim.sim.fast_engine.dot import GROUP_BYTES, dot_tile, stage_at, zip_groups
 from dlasim.sim.fast_engine.finish import (
     CONSTANT_BYTES,
     ChannelBlock,
@@ -33,10 +33,11 @@ from dlasim.sim.fast_engine.weight_offset import offset_tile, window_offset
 PIXELS, VECTORS = host().pixels, host().vectors
 # A tile for the last pixels. Of 1024 to 1000 channels, 3 pixels take 0.72 of the time of a tile of 8 without
 # VNNI, 0.94 with it; with tiles of 2 pixels they take more than one of 8.
-SMALL_PIXELS = 4
+SMALL_PIXELS = 4 if VECTORS > 1 else PIXELS // 2
 # So few pixels use weights where they lie. Of 1024 to 1000 channels, with VNNI: 27 us instead of 69 for a
 # pixel, 50 instead of 69 for two, but 82 instead of 71 for three.
 UNPACKED_PIXELS = 2
+PAIRED_GROUPS = 12  # so many are worth adding up the halves of a paired sum
 
 
 @routine
@@ -67,7 +68,7 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
     rows_at = starts_at + VECTORS * BYTES32
     scratch_offset = rows_at + 2 * BYTES32
     packed_at = scratch_offset + LANES * BYTES32
-    needed = packed_at + (taps * groups + LANES) * VECTORS * BYTES32
+    needed = packed_at + (taps * (groups + 1) + LANES) * VECTORS * BYTES32
     if needed > capacity:
         return needed
 
@@ -80,7 +81,7 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
     room = PackingRoom(
         table_at(arena, rows_at), shifted(arena, scratch_offset), table_at(arena, rows_at + BYTES32)
     )
-    packed, filters = shifted(arena, packed_at), Filters(taps, run, groups)
+    packed = shifted(arena, packed_at)
 
     stage_input(row, sram, stage, height, width, 128 if IS_QUAD else -row.in_zp)
     place_outputs(row, outs)
@@ -104,12 +105,17 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
         for v in range(columns):
             channel_constants(row, sram, channel, v, 0, table_at(constants, v * CONSTANT_BYTES))
         block = ChannelBlock(channel, columns, 0, constants)
-        pack_block(row, sram, block, 0, columns, filters, room, packed)
-        fold_offset(128 + row.in_zp, columns, taps * groups, packed, constants, starts)
+        paired = VECTORS > 1 and columns == 1 and taps * groups >= PAIRED_GROUPS
+        steps = (groups + 1) // 2 * 2 if paired else groups
+        pack_block(row, sram, block, 0, columns, Filters(taps, run, steps), room, packed)
+        fold_offset(128 + row.in_zp, columns, taps * steps, packed, constants, starts)
+        if paired:
+            for i in range(0, taps * steps, 2):
+                zip_groups(packed, i * BYTES32)
         at = 0
         while at < pixels:
             rest = pixels - at
-            size = PIXELS if columns == 1 or rest > SMALL_PIXELS else min(SMALL_PIXELS, PIXELS)
+            size = SMALL_PIXELS if columns == VECTORS and rest <= SMALL_PIXELS else PIXELS
             # The last tile overlaps the one before, and leaves its pixels alone.
             first = max(0, size - rest) if pixels >= size else 0
             base = at - first
@@ -117,12 +123,16 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
                 for i in range(pixels, size):
                     places[i] = places[0]
             here = table_at(places, 4 * base)
-            if columns == 1:
-                dot_tile(PIXELS, 1, stage, here, tap_places, taps, groups, packed, starts, tile)
-            elif size == PIXELS:
-                dot_tile(PIXELS, VECTORS, stage, here, tap_places, taps, groups, packed, starts, tile)
+            if paired:
+                dot_tile(PIXELS, 1, 1, stage, here, tap_places, taps, steps // 2, packed, starts, tile)
+            elif size == SMALL_PIXELS:
+                dot_tile(
+                    SMALL_PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, tile
+                )
+            elif columns == VECTORS:
+                dot_tile(PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, tile)
             else:
-                dot_tile(SMALL_PIXELS, VECTORS, stage, here, tap_places, taps, groups, packed, starts, tile)
+                dot_tile(PIXELS, 1, 0, stage, here, tap_places, taps, groups, packed, starts, tile)
             last = min(size, first + rest)
             if row.weight_zp != 0:
                 offset_tile(tile, columns, first, last, offsets, base)

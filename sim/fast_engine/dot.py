@@ -7,7 +7,8 @@ from llvmlite import ir
 from dlasim.native.expressions import TypedPointer
 from dlasim.native.routine import intrinsic
 from dlasim.native.target import host
-from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED, add_products, pairs
+from dlasim.sim.fast_engine.memory_access import load_masked
+from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED, STAGED_BYTES, add_products, pairs
 from dlasim.sim.fast_engine.vectors import (
     BYTES32,
     LANES,
@@ -19,6 +20,7 @@ from dlasim.sim.fast_engine.vectors import (
 )
 
 GROUP_BYTES = 4
+HAS_MASKS = host().has("avx512bw")  # whether loads of some bytes are single instructions
 
 _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _SUMS = ir.VectorType(_I32, LANES)
@@ -76,6 +78,7 @@ def dot_tile(
     builder: ir.IRBuilder,
     pixels: ir.Constant,
     vectors: ir.Constant,
+    is_paired: ir.Constant,
     stage_at: ir.Value,
     places_at: ir.Value,
     taps_at: ir.Value,
@@ -88,11 +91,16 @@ def dot_tile(
     """tile[pixel][channel] = starts[channel] + sums over taps and groups, for pixels x (vectors x 16).
 
     `places` holds the offset of each pixel in `stage`, `taps` that of each tap from there, in bytes;
-    `packed` the weights as [tap][group][channel] groups.
+    `packed` the weights as [tap][group][channel] groups. Paired, a vector of channels takes two groups at a
+    time: one load of inputs serves two products, whose lanes `zip_groups` has put in order.
     """
-    rows, columns = pixels.constant, vectors.constant
+    rows, columns = pixels.constant, vectors.constant * (1 + is_paired.constant)
+    step_kind = _I64 if is_paired.constant else _I32
     origins = [load_index(builder, places_at, index(i)) for i in range(rows)]
-    first = [_load(builder, starts_at, index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+    first = [_load(builder, starts_at, index(v * BYTES32), _SUMS, 4) for v in range(vectors.constant)]
+    starts = first
+    if is_paired.constant:
+        first = [splat_constant(0)] * columns
     weights_at = place(builder, packed_at, index(0), _I8)
     outer = Loop(builder, tap_count, [*(first * rows), weights_at])
     tap = load_index(builder, taps_at, outer.number)
@@ -100,21 +108,45 @@ def dot_tile(
     inner = Loop(builder, groups, outer.values)
     *sums, weights_at = inner.values
     weights = [_load(builder, weights_at, index(v * BYTES32), _SUMS, 4) for v in range(columns)]
-    step = builder.shl(inner.number, index(2))
+    step = builder.mul(inner.number, index(step_kind.width // 8))
     for i, corner in enumerate(corners):
-        group = splat_value(builder, _load(builder, corner, step, _I32, 1), _SUMS)
+        value = _load(builder, corner, step, step_kind, 1)
+        group = splat_value(builder, value, ir.VectorType(step_kind, 8 * BYTES32 // step_kind.width))
+        group = builder.bitcast(group, _SUMS)
         for v in range(columns):
             sums[i * columns + v] = add_products(builder, sums[i * columns + v], group, weights[v])
     weights_at = place(builder, weights_at, index(columns * BYTES32), _I8)
     *sums, _ = outer.close(inner.close([*sums, weights_at]))
+    if is_paired.constant:
+        halves = zip(sums[::2], sums[1::2], strict=True)
+        sums = [builder.add(*_alternate(builder, *each)) for each in halves]
+        sums = [builder.add(each, starts[0]) for each in sums]
     for number, value in enumerate(sums):
         builder.store(value, place(builder, tile_at, index(number * BYTES32), _SUMS), align=4)
+
+
+def _alternate(builder: ir.IRBuilder, low: ir.Value, high: ir.Value) -> Values:
+    """The even lanes of two vectors, and the odd ones."""
+    orders = [range(first, 2 * LANES, 2) for first in (0, 1)]
+    return [builder.shuffle_vector(low, high, ir.Constant(_SUMS, list(order))) for order in orders]
+
+
+@intrinsic
+def zip_groups(builder: ir.IRBuilder, packed: ir.Value, offset: ir.Value) -> None:
+    """Put the two groups of each channel, a vector of first ones and one of second ones, side by side."""
+    pair = ir.VectorType(_I32, 2 * LANES)
+    address = place(builder, packed, offset, pair)
+    order = [lane // 2 + LANES * (lane % 2) for lane in range(2 * LANES)]
+    both = builder.load(address, align=4)
+    zipped = builder.shuffle_vector(both, both, ir.Constant(pair, order))
+    builder.store(zipped, address, align=4)
 
 
 @intrinsic
 def dot_rows(
     builder: ir.IRBuilder,
     rows: ir.Constant,
+    is_folded: ir.Constant,
     stage_at: ir.Value,
     stage_offset: ir.Value,
     weights_at: ir.Value,
@@ -123,31 +155,43 @@ def dot_rows(
     offset: ir.Value,
     sums_at: ir.Value,
 ) -> None:
-    """Sums of products of one staged patch with several rows of weights as they lie in SRAM.
+    """Products of one staged patch, of `turns` x 64 bytes, with several rows of weights as they lie in SRAM,
+    added to the lanes of sums[row].
 
-    sums[row] adds up `turns` x 64 bytes of the patch; where the input is staged with an offset (uint8),
-    `offset` times the sum of the weights is taken off again.
+    Where the input is staged with an offset (uint8), `offset` times the weights is taken off again.
     """
     count = rows.constant
     patch_at = place(builder, stage_at, stage_offset, _I8)
     rows_at = [
         place(builder, weights_at, load_index(builder, offsets_at, index(i)), _I8) for i in range(count)
     ]
-    loop = Loop(builder, turns, [splat_constant(0)] * (2 * count))
+    sums = [place(builder, sums_at, index(i * BYTES32), _SUMS) for i in range(count)]
+    weight_sums = [splat_constant(0)] * (count * is_folded.constant)
+    loop = Loop(builder, turns, [*(builder.load(each, align=4) for each in sums), *weight_sums])
     totals = list(loop.values)
     patch = _load(builder, patch_at, builder.shl(loop.number, index(6)), _SUMS, 1)
     for i, row in enumerate(rows_at):
         weights_here = _load_weights(builder, row, loop.number)
         totals[i] = add_products(builder, totals[i], patch, weights_here)
-        if IS_QUAD:
+        if is_folded.constant:
             ones = splat_constant(0x01010101)
             totals[count + i] = add_products(builder, totals[count + i], ones, weights_here)
     totals = loop.close(totals)
     factor = splat_value(builder, builder.trunc(offset, _I32), _SUMS)
-    for i in range(count):
-        value = builder.sub(totals[i], builder.mul(factor, totals[count + i]))
-        total = call_llvm(builder, f"llvm.vector.reduce.add.v{LANES}i32", _I32, [value])
-        builder.store(total, place(builder, sums_at, index(4 * i), _I32), align=4)
+    for i, weight_sum in enumerate(totals[count:]):
+        totals[i] = builder.sub(totals[i], builder.mul(factor, weight_sum))
+    for each, total in zip(sums, totals, strict=False):
+        builder.store(total, each, align=4)
+
+
+@intrinsic
+def sum_lanes(builder: ir.IRBuilder, rows_at: ir.Value) -> ir.Value:
+    """The sum of the lanes of each of sixteen vectors."""
+    rows = [_load(builder, rows_at, index(i * BYTES32), _SUMS, 4) for i in range(LANES)]
+    while len(rows) > 1:
+        block = len(rows) // 2
+        rows = [builder.add(*_exchanged(builder, rows[i], rows[i + block], block)) for i in range(block)]
+    return rows[0]
 
 
 @intrinsic
@@ -155,15 +199,17 @@ def transpose_groups(
     builder: ir.IRBuilder,
     weights_at: ir.Value,
     offsets_at: ir.Value,
+    count: ir.Value,
     packed_at: ir.Value,
     packed_offset: ir.Value,
     packed_stride: ir.Value,
 ) -> None:
-    """Sixteen groups of each of sixteen rows of weights, to [group][row]."""
+    """Up to `count` weights of each of sixteen rows, to sixteen groups [group][row]; memory beyond is not
+    touched where the CPU has masks, and must be readable elsewhere."""
     rows_at = [
         place(builder, weights_at, load_index(builder, offsets_at, index(i)), _I8) for i in range(LANES)
     ]
-    rows = [_load_weights(builder, row, index(0)) for row in rows_at]
+    rows = [_load_some_weights(builder, row, count) for row in rows_at]
     for i, row in enumerate(_transposed(builder, rows)):
         offset = builder.add(packed_offset, builder.mul(packed_stride, index(i)))
         builder.store(row, place(builder, packed_at, offset, _SUMS), align=4)
@@ -177,19 +223,31 @@ def _load_weights(builder: ir.IRBuilder, row: ir.Value, turn: ir.Value) -> ir.Va
     return builder.bitcast(builder.sext(raw, _SHORTS), _SUMS)
 
 
+def _load_some_weights(builder: ir.IRBuilder, row: ir.Value, count: ir.Value) -> ir.Value:
+    """The first `count` int8 weights and zeros, where the CPU has masks; a whole vector elsewhere."""
+    if not HAS_MASKS:
+        return _load_weights(builder, row, index(0))
+    length = 4 * LANES // STAGED_BYTES
+    raw = load_masked(builder, row, count, ir.VectorType(_I8, length))
+    return builder.bitcast(raw if IS_QUAD else builder.sext(raw, _SHORTS), _SUMS)
+
+
 def _transposed(builder: ir.IRBuilder, rows: Values) -> Values:
     """A 16 x 16 matrix with its diagonal for an axis: blocks of 8, 4, 2 and 1 change places."""
     block = LANES // 2
     while block:
-        low = [lane if not lane & block else lane - block + LANES for lane in range(LANES)]
-        high = [lane + block if not lane & block else lane + LANES for lane in range(LANES)]
         for i in range(LANES):
             if not i & block:
-                upper, lower = rows[i], rows[i + block]
-                rows[i] = builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, low))
-                rows[i + block] = builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, high))
+                rows[i], rows[i + block] = _exchanged(builder, rows[i], rows[i + block], block)
         block //= 2
     return rows
+
+
+def _exchanged(builder: ir.IRBuilder, upper: ir.Value, lower: ir.Value, block: int) -> Values:
+    """Two rows of a matrix, of which the later blocks of one and the earlier of the other change places."""
+    early = [lane if not lane & block else lane - block + LANES for lane in range(LANES)]
+    late = [lane + block if not lane & block else lane + LANES for lane in range(LANES)]
+    return [builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, order)) for order in (early, late)]
 
 
 @intrinsic

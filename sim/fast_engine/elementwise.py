@@ -7,7 +7,7 @@ touch it: whoever prepares the rows sees to that.
 from __future__ import annotations
 
 from dlasim.isa.instructions import Quant, ShiftMode
-from dlasim.native.routine import Number, Pointer, inlined, routine
+from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.finish import (
     CONSTANT_BYTES,
     LEAST,
@@ -23,7 +23,7 @@ from dlasim.sim.fast_engine.finish import (
 )
 from dlasim.sim.fast_engine.memory_access import get8, load32, put8, table_at
 from dlasim.sim.fast_engine.operation_rows import OperationRow, opcode
-from dlasim.sim.fast_engine.rescaling import down_scale, rescale, rescale_down, rescale_high, scale
+from dlasim.sim.fast_engine.rescaling import DownScale, down_scale, rescale, rescale_down, rescale_high, scale
 from dlasim.sim.fast_engine.vectors import (
     LANES,
     MAX_DOWN_SHIFT,
@@ -45,6 +45,7 @@ _LUT, _LRELU, _ABS = (opcode(name) for name in ("OP_ACT_LUT", "OP_ACT_LRELU", "O
 _ADD32, _SQDIFF = opcode("OP_E32_ADD"), opcode("OP_E_SQDIFF")
 _CHANNEL, _LEFT, _ROUND = int(Quant.CHANNEL), int(ShiftMode.LEFT), int(ShiftMode.RIGHT_ROUND)
 TABLE_SIZE = 256
+_HALF = 1 << 30  # the multiplier of 0.5
 _MAX_DOWN_LEFT = 20  # moved by so much, a difference of bytes is below 2^28, a sum of two below 2^29
 
 
@@ -82,20 +83,31 @@ def goes_down(row: OperationRow) -> Number:
     )
 
 
+@inlined
+def is_half(left_shift: Number, multiplier: Number, shift: Number) -> Number:
+    """Whether a scale takes half of an even number: that of the coarser input of a sum always does."""
+    return left_shift > 0 and multiplier == _HALF and shift == 0
+
+
+@inlined
+def rescale_part(value: Vector, by: DownScale, shift: Number) -> Vector:
+    """One input of a sum, rescaled."""
+    return rescale_down(value, by) if shift < 0 else rescale_high(value, by)
+
+
 @routine
-def binary8(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def binary8(row: OperationRow, sram: Pointer) -> Number:
     """OP_E_ADD, OP_E_SUB, OP_E_SQDIFF, OP_E_MUL, OP_C_MIN, OP_C_MAX."""
-    if capacity < CONSTANT_BYTES:
-        return CONSTANT_BYTES
     which = row.opcode
-    constants = table_at(arena, 0)
-    scale_in = scale(constants, row.in_mult, row.in_shift)
-    scale_in2 = scale(constants, row.in2_mult, row.in2_shift)
-    scale_out = scale(constants, row.out_mult, row.out_shift)
+    scale_in = scale(row.in_mult, row.in_shift)
+    scale_in2 = scale(row.in2_mult, row.in2_shift)
+    scale_out = scale(row.out_mult, row.out_shift)
     zero_in, zero_in2, zero_out = splat(row.in_zp), splat(row.in2_zp), splat(row.out_zp)
     moved, low, high = splat(row.left_shift), splat(row.act_min), splat(row.act_max)
     height, width, channels = extents(row, 1, 1, 1)
-    is_down = goes_down(row)
+    is_down, one = goes_down(row), splat(1)
+    halved = is_half(row.left_shift, row.in_mult, row.in_shift)
+    halved2 = is_half(row.left_shift, row.in2_mult, row.in2_shift)
     down_in, down_in2 = down_scale(scale_in, splat(0)), down_scale(scale_in2, splat(0))
     down_out = down_scale(scale_out, zero_out)
     for y in range(height):
@@ -109,8 +121,8 @@ def binary8(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) 
                 if is_down:
                     a = shift_left(subtract(a, zero_in), moved)
                     b = shift_left(subtract(b, zero_in2), moved)
-                    a = rescale_down(a, down_in) if row.in_shift < 0 else rescale_high(a, down_in)
-                    b = rescale_down(b, down_in2) if row.in2_shift < 0 else rescale_high(b, down_in2)
+                    a = shift_right(a, one) if halved else rescale_part(a, down_in, row.in_shift)
+                    b = shift_right(b, one) if halved2 else rescale_part(b, down_in2, row.in2_shift)
                     a = rescale_down(add(a, b) if which == _ADD else subtract(a, b), down_out)
                     a = minimum(maximum(a, low), high)
                 elif which in (_ADD, _SUB, _SQDIFF):
@@ -134,8 +146,8 @@ def binary8(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) 
 def fill_table(row: OperationRow, sram: Pointer, table: Pointer, constants: Pointer) -> None:
     """The 256 results of a unary instruction, by the unsigned value of the input's byte."""
     which = row.opcode
-    scale_out = scale(constants, row.out_mult, row.out_shift)
-    scale_in = scale(constants, row.in_mult, row.in_shift)
+    scale_out = scale(row.out_mult, row.out_shift)
+    scale_in = scale(row.in_mult, row.in_shift)
     zero_in, zero_out = splat(row.in_zp), splat(row.out_zp)
     low, high = splat(lower_clamp(row)), splat(row.act_max)
     for lane in range(LANES):

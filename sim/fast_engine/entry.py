@@ -47,17 +47,17 @@ def execute(row: OperationRow, sram: Pointer, regions: Pointer, arena: Pointer, 
     if which == _WRITE:
         return dma_write(row, sram, regions)
     if which in (_ADD, _SUB, _SQDIFF, _MUL, _MIN, _MAX):
-        return binary8(row, sram, arena, capacity)
+        return binary8(row, sram)
     if which == _REQUANT:
         return requant(row, sram, arena, capacity)
     if which == _POOL:
-        return pool(row, sram, arena, capacity)
+        return pool(row, sram)
     if which in (_RELU, _LRELU, _LUT, _ABS):
         return unary8(row, sram, arena, capacity)
     if which in (_ADD32, _SHIFT32):
         return binary32(row, sram)
     if which in (_ADD16, _MUL16):
-        return binary16(row, sram, arena, capacity)
+        return binary16(row, sram)
     if which == _SIGMOID16:
         return sigmoid16(row, sram)
     if which == _SOFTMAX:

@@ -7,19 +7,22 @@ from typing import NamedTuple
 from dlasim.isa.instructions import RECORD_BYTES, Init, Out, Quant
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.memory_access import (
-    get32,
+    copy_bytes,
     load8,
     load8_some,
     load32,
     load32_some,
+    load_third,
     store8,
     store8_quad,
     store8_saturated,
     store8_some,
     store32,
     store32_some,
+    table_at,
 )
 from dlasim.sim.fast_engine.operation_rows import OperationRow, opcode
+from dlasim.sim.fast_engine.rescaling import lane_scales
 from dlasim.sim.fast_engine.vectors import (
     BYTES32,
     LANES,
@@ -31,15 +34,15 @@ from dlasim.sim.fast_engine.vectors import (
     odd_down_offset,
     requantize,
     requantize_down,
+    smallest,
     splat,
+    subtract,
 )
 
 _CONV_RELU, _ACT_RELU, _MAT_MUL, _DEPTH = (
     opcode(f"OP_{name}") for name in ("CONV_RELU", "ACT_RELU", "MAT_MUL", "DEPTH_CONV")
 )
 _BIAS, _PARTIAL, _WIDE, _CHANNEL = int(Init.BIAS), int(Init.PARTIAL), int(Out.INT32), int(Quant.CHANNEL)
-_RECORD_BYTES = RECORD_BYTES
-_INT32_MIN = -(1 << 31)
 _LARGE_BIAS = 1 << 29  # which a sum of _MAX_TERMS products of two differences of bytes does not reach
 _MAX_TERMS = 1 << 13
 
@@ -93,16 +96,6 @@ def lower_clamp(row: OperationRow) -> Number:
 
 
 @inlined
-def put_scale(constants: Pointer, lane: Number, multiplier: Number, shift: Number) -> None:
-    """One lane's multiplier and shift, as `requantize` takes them."""
-    shift = max(-31, min(31, shift))
-    constants[lane + LEFT // 4] = max(shift, 0)
-    constants[lane + LEAST // 4] = _INT32_MIN + 1 if multiplier == _INT32_MIN else _INT32_MIN
-    constants[lane + MULTIPLIER // 4] = multiplier
-    constants[lane + RIGHT // 4] = max(-shift, 0)
-
-
-@inlined
 def may_saturate(row: OperationRow) -> Number:
     """Whether nothing but int8 limits the results, and nothing is added to the sums."""
     whole = lower_clamp(row) == -128 and row.act_max == 127
@@ -132,18 +125,29 @@ def channel_constants(
     """The biases and scales of a vector of the block that begins with `channel`; beyond the last channel
     repeat it."""
     last = row.out_channels - 1
-    records, multiplier, shift = row.param_addr, row.out_mult, row.out_shift
-    biased, per_channel = row.init == _BIAS, row.quant == _CHANNEL
-    is_down = 1 if summed_terms(row) <= _MAX_TERMS else 0
-    for lane in range(LANES):
-        record = records + min(channel + lane_channel(vector, lane, quad), last) * _RECORD_BYTES
-        constants[lane] = get32(sram, record) if biased else 0
-        if per_channel:
-            multiplier, shift = get32(sram, record + 4), get32(sram, record + 8)
-        put_scale(constants, lane, multiplier, shift)
-        if not (-MAX_DOWN_SHIFT <= shift < 0 <= multiplier and -_LARGE_BIAS < constants[lane] < _LARGE_BIAS):
-            is_down = 0
-    constants[IS_DOWN // 4] = is_down
+    bias, multiplier, shift = splat(0), splat(row.out_mult), splat(row.out_shift)
+    if row.init == _BIAS or row.quant == _CHANNEL:
+        source, first = table_at(sram, row.param_addr), (channel + vector * LANES) * RECORD_BYTES
+        if quad or channel + vector * LANES + LANES - 1 > last:
+            for lane in range(LANES):
+                record = min(channel + lane_channel(vector, lane, quad), last) * RECORD_BYTES
+                copy_bytes(constants, lane * RECORD_BYTES, source, record, RECORD_BYTES)
+            source, first = constants, 0
+        if row.init == _BIAS:
+            bias = load_third(source, first, 0)
+        if row.quant == _CHANNEL:
+            multiplier, shift = load_third(source, first, 1), load_third(source, first, 2)
+    store32(constants, START, bias)
+    by = lane_scales(multiplier, shift)
+    store32(constants, LEFT, by.left)
+    store32(constants, LEAST, by.least)
+    store32(constants, MULTIPLIER, by.multiplier)
+    store32(constants, RIGHT, by.right)
+    # What lies within limits leaves no lane negative.
+    within = minimum(add(bias, splat(_LARGE_BIAS - 1)), subtract(splat(_LARGE_BIAS - 1), bias))
+    within = minimum(within, minimum(multiplier, subtract(splat(-1), shift)))
+    within = minimum(within, subtract(splat(MAX_DOWN_SHIFT), by.right))
+    constants[IS_DOWN // 4] = 1 if summed_terms(row) <= _MAX_TERMS and smallest(within) >= 0 else 0
 
 
 class Places(NamedTuple):

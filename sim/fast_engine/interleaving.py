@@ -28,20 +28,17 @@ def interleave(
     fourth: ir.Value,
 ) -> ir.Value:
     """Sixteen groups of the values at four offsets, or at the first two where a group holds two shorts."""
-    offsets = (first, second, third, fourth)
+    offsets = (first, second, third, fourth)[:GROUP_ROWS]
     loaded = [builder.load(place(builder, rows, offset, _BYTES), align=1) for offset in offsets]
-    while len(loaded) > 4 // GROUP_ROWS:
-        half = len(loaded) // 2
-        loaded = [_zip(builder, loaded[i], loaded[i + half]) for i in range(half)]
-    if IS_QUAD:
-        return builder.xor(builder.bitcast(loaded[0], _SUMS), splat_constant(_FLIPPED))
-    return builder.bitcast(builder.sext(loaded[0], ir.VectorType(_I16, 2 * LANES)), _SUMS)
-
-
-def _zip(builder: ir.IRBuilder, even: ir.Value, odd: ir.Value) -> ir.Value:
-    count = even.type.count
-    order = [number // 2 + count * (number % 2) for number in range(2 * count)]
-    return builder.shuffle_vector(even, odd, ir.Constant(ir.VectorType(_I32, 2 * count), order))
+    if not IS_QUAD:
+        order = [number // 2 + LANES * (number % 2) for number in range(2 * LANES)]
+        both = builder.shuffle_vector(*loaded, ir.Constant(ir.VectorType(_I32, 2 * LANES), order))
+        return builder.bitcast(builder.sext(both, ir.VectorType(_I16, 2 * LANES)), _SUMS)
+    total = splat_constant(_FLIPPED)
+    for number, each in enumerate(loaded):
+        moved = builder.shl(builder.zext(each, _SUMS), splat_constant(8 * number))
+        total = builder.xor(total, moved)
+    return total
 
 
 @routine

@@ -14,18 +14,19 @@ _I1, _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 _LANES8, _LANES32 = ir.VectorType(_I8, LANES), ir.VectorType(_I32, LANES)
 
 
-def _mask(builder: ir.IRBuilder, count: ir.Value) -> ir.Value:
+def _mask(builder: ir.IRBuilder, count: ir.Value, lanes: int = LANES) -> ir.Value:
     """True in the first `count` lanes."""
-    numbers = ir.Constant(_LANES32, list(range(LANES)))
-    return builder.icmp_signed("<", numbers, splat_value(builder, builder.trunc(count, _I32), _LANES32))
+    vector = ir.VectorType(_I32, lanes)
+    numbers = ir.Constant(vector, list(range(lanes)))
+    return builder.icmp_signed("<", numbers, splat_value(builder, builder.trunc(count, _I32), vector))
 
 
-def _masked_load(
-    builder: ir.IRBuilder, pointer: ir.Value, count: ir.Value, vector: ir.VectorType
-) -> ir.Value:
-    name = f"llvm.masked.load.v{LANES}i{vector.element.width}.p0"
-    arguments = [pointer, ir.Constant(_I32, 1), _mask(builder, count), ir.Constant(vector, None)]
-    return call_llvm(builder, name, vector, arguments)
+def load_masked(builder: ir.IRBuilder, pointer: ir.Value, count: ir.Value, vector: ir.VectorType) -> ir.Value:
+    """The first `count` lanes; zeros beyond, where memory is not touched."""
+    name = f"llvm.masked.load.v{vector.count}i{vector.element.width}.p0"
+    address = builder.bitcast(pointer, vector.as_pointer())
+    mask = _mask(builder, count, vector.count)
+    return call_llvm(builder, name, vector, [address, ir.Constant(_I32, 1), mask, ir.Constant(vector, None)])
 
 
 def _masked_store(builder: ir.IRBuilder, value: ir.Value, pointer: ir.Value, count: ir.Value) -> None:
@@ -44,7 +45,7 @@ def load8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Valu
 def load8_some(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, count: ir.Value) -> ir.Value:
     """The first `count` of sixteen int8, sign-extended; zeros beyond, where memory is not touched."""
     address = place(builder, pointer, offset, _LANES8)
-    return builder.sext(_masked_load(builder, address, count, _LANES8), _LANES32)
+    return builder.sext(load_masked(builder, address, count, _LANES8), _LANES32)
 
 
 @intrinsic
@@ -54,9 +55,26 @@ def load32(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Val
 
 
 @intrinsic
+def load_third(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, first: ir.Constant) -> ir.Value:
+    """Every third of 48 int32, from the one with the number `first` on."""
+    numbers = [first.constant + 3 * lane for lane in range(LANES)]
+    parts = [
+        builder.load(
+            place(builder, pointer, builder.add(offset, ir.Constant(_I64, 4 * LANES * part)), _LANES32),
+            align=4,
+        )
+        for part in range(3)
+    ]
+    order = [number if number < 2 * LANES else 0 for number in numbers]
+    early = builder.shuffle_vector(parts[0], parts[1], ir.Constant(_LANES32, order))
+    order = [lane if number < 2 * LANES else number - LANES for lane, number in enumerate(numbers)]
+    return builder.shuffle_vector(early, parts[2], ir.Constant(_LANES32, order))
+
+
+@intrinsic
 def load32_some(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, count: ir.Value) -> ir.Value:
     """The first `count` of sixteen int32; zeros beyond, where memory is not touched."""
-    return _masked_load(builder, place(builder, pointer, offset, _LANES32), count, _LANES32)
+    return load_masked(builder, place(builder, pointer, offset, _LANES32), count, _LANES32)
 
 
 @intrinsic

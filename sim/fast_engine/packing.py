@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
-from dlasim.sim.fast_engine.dot import GROUP_BYTES, dot_groups, transpose_groups
+from dlasim.sim.fast_engine.dot import GROUP_BYTES, HAS_MASKS, dot_groups, transpose_groups
 from dlasim.sim.fast_engine.finish import CONSTANT_BYTES, ChannelBlock, lane_channel
-from dlasim.sim.fast_engine.memory_access import copy_bytes, load32, put32, shifted, store32
+from dlasim.sim.fast_engine.memory_access import copy_bytes, load32, shifted, store32
 from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.fast_engine.operation_rows import OperationRow
 from dlasim.sim.fast_engine.vectors import BYTES32, LANES, add, multiply, splat, subtract
@@ -45,15 +45,17 @@ def pack_rows(
     length = BYTES32 // STAGED_BYTES
     done = 0
     while count - done >= length:
-        transpose_groups(shifted(sram, start + done), room.rows, packed, at, stride)
+        transpose_groups(shifted(sram, start + done), room.rows, length, packed, at, stride)
         done += length
         at += LANES * stride
-    if done < count:
+    rest = count - done
+    if rest > 0 and HAS_MASKS:
+        transpose_groups(shifted(sram, start + done), room.rows, rest, packed, at, stride)
+    elif rest > 0:
         for i in range(LANES):
-            for j in range(length // 4):
-                put32(room.scratch, i * BYTES32 + 4 * j, 0)
-            copy_bytes(room.scratch, i * BYTES32, sram, room.rows[i] + start + done, count - done)
-        transpose_groups(room.scratch, room.scratch_rows, packed, at, stride)
+            store32(room.scratch, i * BYTES32, splat(0))
+            copy_bytes(room.scratch, i * BYTES32, sram, room.rows[i] + start + done, rest)
+        transpose_groups(room.scratch, room.scratch_rows, rest, packed, at, stride)
 
 
 @routine

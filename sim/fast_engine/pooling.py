@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dlasim.isa.instructions import PoolMode
 from dlasim.native.routine import Number, Pointer, inlined, routine
-from dlasim.sim.fast_engine.finish import LEAST, LEFT, MULTIPLIER, RIGHT, part8, put_part8, put_scale
-from dlasim.sim.fast_engine.memory_access import load32, table_at
+from dlasim.sim.fast_engine.finish import part8, put_part8
 from dlasim.sim.fast_engine.operation_rows import OperationRow
+from dlasim.sim.fast_engine.rescaling import rescale, scale
 from dlasim.sim.fast_engine.vectors import (
     LANES,
     add,
     divide_rounded,
     maximum,
     minimum,
-    requantize,
     splat,
     subtract,
 )
@@ -31,16 +30,9 @@ def valid_taps(start: Number, dilation: Number, taps: Number, size: Number) -> t
 
 
 @routine
-def pool(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
-    """OP_POOL. Returns 0, or the bytes of arena that it needs."""
-    needed = 8 * 4 * LANES
-    if needed > capacity:
-        return needed
-    constants = table_at(arena, 0)
-    for lane in range(LANES):
-        put_scale(constants, lane, row.out_mult, row.out_shift)
-    left, least = load32(constants, LEFT), load32(constants, LEAST)
-    multiplier, right = load32(constants, MULTIPLIER), load32(constants, RIGHT)
+def pool(row: OperationRow, sram: Pointer) -> Number:
+    """OP_POOL."""
+    scale_out = scale(row.out_mult, row.out_shift)
     zero_point, low, high = splat(row.out_zp), splat(row.act_min), splat(row.act_max)
     mode, channels = row.mode, row.out_channels
     row_step, column_step = row.dilation_height * row.in_row_stride, row.dilation_width * row.in_pixel_stride
@@ -69,6 +61,6 @@ def pool(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> 
                     total = add(divide_rounded(unsigned, pixels), splat(_LOWEST))
                 elif mode != _MAX:
                     total = subtract(total, splat(pixels * row.in_zp))
-                    total = add(requantize(total, left, least, multiplier, right), zero_point)
+                    total = add(rescale(total, scale_out), zero_point)
                 put_part8(sram, out + channel, minimum(maximum(total, low), high), count)
     return 0

@@ -1,20 +1,25 @@
-"""Scales that are the same for all channels, and values rescaled by them."""
+"""Scales as lanes take them, and values rescaled by them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from dlasim.native.routine import Number, Pointer, Vector, inlined
-from dlasim.sim.fast_engine.finish import LEAST, LEFT, MULTIPLIER, RIGHT, put_scale
-from dlasim.sim.fast_engine.memory_access import load32
+from dlasim.native.routine import Number, Vector, inlined
 from dlasim.sim.fast_engine.vectors import (
-    LANES,
+    bit_and,
     even_down_offset,
     high_product,
+    maximum,
+    minimum,
     odd_down_offset,
     requantize,
     requantize_down,
+    splat,
+    subtract,
+    where_negative,
 )
+
+_INT32_MIN = -(1 << 31)
 
 
 class Scale(NamedTuple):
@@ -36,14 +41,18 @@ class DownScale(NamedTuple):
 
 
 @inlined
-def scale(constants: Pointer, multiplier: Number, shift: Number) -> Scale:
+def lane_scales(multiplier: Vector, shift: Vector) -> Scale:
+    """Each lane's multiplier and shift."""
+    shift = minimum(maximum(shift, splat(-31)), splat(31))
+    lowest_bit = bit_and(multiplier, subtract(splat(0), multiplier))  # negative for the smallest int32 alone
+    least = where_negative(lowest_bit, splat(_INT32_MIN + 1), splat(_INT32_MIN))
+    return Scale(maximum(shift, splat(0)), least, multiplier, maximum(subtract(splat(0), shift), splat(0)))
+
+
+@inlined
+def scale(multiplier: Number, shift: Number) -> Scale:
     """A scale for all lanes."""
-    for lane in range(LANES):
-        put_scale(constants, lane, multiplier, shift)
-    return Scale(
-        load32(constants, LEFT), load32(constants, LEAST),
-        load32(constants, MULTIPLIER), load32(constants, RIGHT),
-    )  # fmt: skip
+    return lane_scales(splat(multiplier), splat(shift))
 
 
 @inlined

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dlasim.isa.instructions import SigmoidMode
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.elementwise import extents
-from dlasim.sim.fast_engine.finish import CONSTANT_BYTES, part32, put_part32
-from dlasim.sim.fast_engine.memory_access import get32, put32, table_at
+from dlasim.sim.fast_engine.finish import part32, put_part32
+from dlasim.sim.fast_engine.memory_access import get32, put32
 from dlasim.sim.fast_engine.operation_rows import OperationRow, opcode
 from dlasim.sim.fast_engine.rescaling import rescale, scale
 from dlasim.sim.fast_engine.vectors import (
@@ -37,14 +37,11 @@ def _low(value: Vector) -> Vector:
 
 
 @routine
-def binary16(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def binary16(row: OperationRow, sram: Pointer) -> Number:
     """OP_E16_ADD, OP_E16_MUL."""
-    if capacity < CONSTANT_BYTES:
-        return CONSTANT_BYTES
-    constants = table_at(arena, 0)
     sums, limit = row.opcode == _ADD16, splat(row.limit)
-    scale_in = scale(constants, row.in_mult, row.in_shift)
-    scale_in2 = scale(constants, row.in2_mult, row.in2_shift)
+    scale_in = scale(row.in_mult, row.in_shift)
+    scale_in2 = scale(row.in2_mult, row.in2_shift)
     height, width, channels = extents(row, 4, 4, 4)
     for y in range(height):
         for x in range(width):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dlasim.native.routine import Number, Pointer, routine
-from dlasim.sim.fast_engine.dot import dot_rows, stage_at
+from dlasim.native.routine import Number, Pointer, inlined, routine
+from dlasim.native.target import host
+from dlasim.sim.fast_engine.dot import dot_rows, stage_at, sum_lanes
 from dlasim.sim.fast_engine.finish import (
     CONSTANT_BYTES,
     ChannelBlock,
@@ -14,13 +15,13 @@ from dlasim.sim.fast_engine.finish import (
     finish,
     place_outputs,
 )
-from dlasim.sim.fast_engine.memory_access import copy_bytes, put32, shifted, table_at
+from dlasim.sim.fast_engine.memory_access import copy_bytes, load32, shifted, store32, table_at
 from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.fast_engine.operation_rows import MAT_MUL, OperationRow, geometry
-from dlasim.sim.fast_engine.vectors import BYTES32, LANES
+from dlasim.sim.fast_engine.vectors import BYTES32, LANES, add, splat
 from dlasim.sim.fast_engine.weight_offset import run_offset
 
-ROWS = 4  # rows of weights that one pass over a patch multiplies
+ROWS = 4 * host().vectors  # of weights that one pass over a patch multiplies
 
 
 @routine
@@ -45,6 +46,17 @@ def stage_patch(row: OperationRow, sram: Pointer, stage: Pointer, at: Number, y:
             at += channels
 
 
+@inlined
+def add_rows(
+    stage: Pointer, at: Number, weights: Pointer, rows: Pointer, turns: Number, fold: Number, sums: Pointer
+) -> None:
+    """`dot_rows`, where a staged zero point of 0 costs nothing."""
+    if fold != 0:
+        dot_rows(ROWS, 1, stage, at, weights, rows, turns, fold, sums)
+    else:
+        dot_rows(ROWS, 0, stage, at, weights, rows, turns, 0, sums)
+
+
 @routine
 def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """Few output pixels, as in fully connected layers: weights are used once, so where they lie.
@@ -62,7 +74,7 @@ def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity
 
     patch = aligned((length + per_turn) * STAGED_BYTES) // STAGED_BYTES
     sums_at = pixels * patch * STAGED_BYTES
-    rows_at = sums_at + 4 * BYTES32
+    rows_at = sums_at + LANES * BYTES32
     outs_at = rows_at + 2 * BYTES32
     scratch_offset = outs_at + 2 * BYTES32
     tile_at = scratch_offset + ROWS * BYTES32
@@ -71,7 +83,7 @@ def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity
     if needed > capacity:
         return needed
     stage, scratch = stage_at(arena, 0), shifted(arena, scratch_offset)
-    sums, more = table_at(arena, sums_at), table_at(arena, sums_at + 2 * BYTES32)
+    sums = table_at(arena, sums_at)
     rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
     outs = Places(table_at(arena, outs_at), table_at(arena, outs_at + BYTES32))
     tile, constants = table_at(arena, tile_at), table_at(arena, constants_at)
@@ -80,10 +92,7 @@ def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity
     fold = 128 + row.in_zp if IS_QUAD else 0
     for i in range(ROWS):
         scratch_rows[i] = i * BYTES32
-        for lane in range(LANES):
-            put32(scratch, i * BYTES32 + 4 * lane, 0)
-        sums[i] = 0
-        more[i] = 0
+        store32(scratch, i * BYTES32, splat(0))
     for pixel in range(pixels):
         stage_patch(row, sram, stage, pixel * patch, pixel // row.out_width, pixel % row.out_width)
         for i in range(length, done + per_turn):
@@ -93,17 +102,17 @@ def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity
         offset = run_offset(row, stage, patch_at, length) if row.weight_zp != 0 else 0
         for channel in range(0, outputs, LANES):
             channel_constants(row, sram, channel, 0, 0, constants)
-            count = min(LANES, outputs - channel)
-            for o in range(0, count, ROWS):
+            for o in range(0, min(LANES, outputs - channel), ROWS):
+                here = table_at(sums, o * BYTES32)
                 for i in range(ROWS):
                     rows[i] = row.weight_addr + min(channel + o + i, outputs - 1) * length
+                    store32(here, i * BYTES32, splat(0))
                 if turns > 0:
-                    dot_rows(ROWS, stage, patch_at, sram, rows, turns, fold, sums)
+                    add_rows(stage, patch_at, sram, rows, turns, fold, here)
                 if rest > 0:
                     for i in range(ROWS):
                         copy_bytes(scratch, i * BYTES32, sram, rows[i] + done, rest)
-                    dot_rows(ROWS, stage, patch_at + turns * BYTES32, scratch, scratch_rows, 1, fold, more)
-                for i in range(ROWS):
-                    tile[o + i] = sums[i] + more[i] + constants[o + i] - offset
+                    add_rows(stage, patch_at + turns * BYTES32, scratch, scratch_rows, 1, fold, here)
+            store32(tile, 0, add(sum_lanes(sums), add(load32(constants, 0), splat(-offset))))
             finish(row, sram, tile, ChannelBlock(channel, 1, 0, constants), Pixels(0, 1, pixel), outs)
     return 0

@@ -84,6 +84,12 @@ shift_right = _binary(lambda b, left, right: b.ashr(left, right))
 
 
 @intrinsic
+def smallest(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """The smallest lane, as a number."""
+    return builder.sext(call_llvm(builder, f"llvm.vector.reduce.smin.v{LANES}i32", _I32, [value]), _I64)
+
+
+@intrinsic
 def where_negative(builder: ir.IRBuilder, value: ir.Value, yes: ir.Value, no: ir.Value) -> ir.Value:
     """`yes` in the lanes where the value is below zero, `no` in the others."""
     return builder.select(builder.icmp_signed("<", value, splat_constant(0)), yes, no)
@@ -196,7 +202,9 @@ def _even(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
 
 
 def _odd(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    return builder.ashr(builder.bitcast(value, _HALF64), splat_constant(32, _HALF64))
+    # A shift by 32 says the same, but without AVX-512 LLVM then multiplies all 64 bits.
+    order = ir.Constant(_LANES32, [lane | 1 for lane in range(LANES)])
+    return _even(builder, builder.shuffle_vector(value, value, order))
 
 
 even_down_offset = _down_offset(_even)

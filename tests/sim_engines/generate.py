@@ -131,7 +131,7 @@ def _window(rng: np.random.Generator, limits: Limits) -> dict[str, object]:
 def _quantization(rng: np.random.Generator) -> dict[str, object]:
     wild = rng.random() < 0.3
     values: dict[str, object] = {
-        name: int(rng.integers(-128, 128))
+        name: int(rng.integers(-128, 128) if rng.random() < 0.8 else rng.choice([-128, 0, 127]))
         for name in ("PAD_VALUE", "IN_ZP", "IN2_ZP", "OUT_ZP", "FILL_VALUE")
     }
     values["WEIGHT_ZP"] = int(rng.integers(-128, 128)) if rng.random() < 0.5 else 0
@@ -141,6 +141,8 @@ def _quantization(rng: np.random.Generator) -> dict[str, object]:
     for name in ("IN", "IN2", "OUT"):
         values[f"{name}_MULT"] = int(rng.integers(0, 1 << 31) if wild else rng.integers(1 << 30, 1 << 31))
         values[f"{name}_SHIFT"] = int(rng.integers(-31, 32) if wild else rng.integers(-9, 2))
+        if name != "OUT" and rng.random() < 0.2:  # as one input of a sum has it
+            values[f"{name}_MULT"], values[f"{name}_SHIFT"] = 1 << 30, 0
     if not wild:
         values["OUT_SHIFT"] = int(rng.choice([-18, -10, -8, -5, -1, 0, 1]))
     values["LIMIT"] = int(rng.choice([1 << 15, (1 << 15) - 1, rng.integers(0, 1 << 15)]))
