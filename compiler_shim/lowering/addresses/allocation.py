@@ -92,7 +92,7 @@ def assign_addresses(
     ranges.write(0, [slot for each in ordered for slot in (each.size_bytes, each.first, each.last, 0, NONE)])
     search.ranges, search.count, search.alignment = ranges.pointer, len(ordered), alignment
     top = PLACE(search)
-    if limit is not None and top > limit:
+    if limit is not None and top > max(limit, 0):
         return None
     placed = ranges.array(len(ordered))[:, _ADDRESS].tolist()
     return {each.key: address for each, address in zip(ordered, placed, strict=True)}
