@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
-from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker
+from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker, PackedNodes
 from dlasim.compiler_shim.lowering.addresses.memory import extend_live_ranges
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, SramPlan
 from dlasim.compiler_shim.lowering.path_steps import PathSteps, path_steps
@@ -53,6 +53,7 @@ class SramPlanner:
         }
         self._search = _PathSearch(self._steps, policy, list(self._problems.values()))
         self._choices: dict[int, _Choice] = {}  # by size of the SRAM
+        self._packed: PackedNodes = {}
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
         """Plan the SRAM for a size. With `apart`, tensors are written, as far as there is room, to bytes that
@@ -157,7 +158,7 @@ class SramPlanner:
 
     def _pack_nodes(self, residents: Residents, segments: Sequence[Segment]) -> SramPlan | int:
         """The plan, or the step whose buffers do not fit next to the resident values."""
-        packer = BufferPacker(self._limit)
+        packer = BufferPacker(self._limit, self._policy, self._packed)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
         for steps in segments:
@@ -170,7 +171,7 @@ class SramPlanner:
                     continue
             for step in steps:
                 problem = self._problem(step, residents)
-                if not packer.pack_node(step, problem, self._policy, residents.during((step,))):
+                if not packer.pack_node(step, problem, residents.during((step,))):
                     return step
         return SramPlan(
             self._limit,

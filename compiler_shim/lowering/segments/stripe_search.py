@@ -31,8 +31,8 @@ from dlasim.native.routine import routine
 from dlasim.sim.timing.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
 
 CONSTANTS = 2  # place among a node's buffers
-# Of a chain. Without a limit, each question about 32,768 images of a perceptron walks as many stripes: planning
-# took 4.9 s of CPU. The built-in networks have no more than 224 rows.
+# Of a chain: without a limit, each question about 32,768 images that are rows walks as many stripes. The
+# built-in networks have no more than 224 rows.
 MAX_STRIPES = 1 << 10
 
 
