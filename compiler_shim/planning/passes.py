@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from heapq import heapify, heappop, heappush
 
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
@@ -38,13 +37,12 @@ PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
 # DS-CNN lost up to 1.9 %, and vit 2.7 %; without the deep machine's optimistic plans, DS-CNN 1.2 %; without
 # those for slow memories, mnist 1.8 %, and MobileNetV2 with 64 KiB 0.4 %.
 MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 3, 60
-# A smaller size of SRAM is tried if it is expected to take at most so many times the least: with 1.005,
-# MobileNetV1 lost 3.7 % on one of 12 machines, with 1.01 KWT-1 0.9 %. Each
-# size counts 1/256 of the cycles: without that, MobileNetV2 lost 0.6 % on a machine.
-LESS_SRAM_RATIO, SIZE_PART = 1.02, 256
-# Smaller sizes are tried until so many in a row gain nothing. With 3, MobileNetV1 lost 0.5 % on one of 12
-# machines.
-PATIENCE = 4
+# A smaller size of SRAM is tried if it is expected to take at most so many times the least: with 1.01,
+# MobileNetV1 lost 3.1 % on one of eight machines.
+LESS_SRAM_RATIO = 1.02
+# Of the kind that is fastest with all SRAM, sizes are tried until so many gain nothing, of others until one
+# does: with one for all, MobileNetV1 lost 0.6 %, with a limit for all together the autoencoder 2.0 %.
+BEST_PATIENCE = 2
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
@@ -98,7 +96,7 @@ def _other_kinds(machine: DlaConfig) -> list[tuple[DlaConfig, CostAssumption]]:
     slower, slow = slower_machine(machine), slow_machine(deep)
     one_memory = machine.replace(memories="", buses="") if machine.memories else None
     worst = worst_machine(machine) if worst_machine(machine) != machine else None
-    others = [each for each in (worst, one_memory, slow, slower) if each is not None]
+    others = [each for each in (slow, worst, one_memory, slower) if each is not None]
     kinds += [(each, CostAssumption.PREFETCHED) for each in others]
     return [*kinds, (machine, CostAssumption.OVERLAP)]
 
@@ -119,26 +117,24 @@ def tile_simply(search: PlanSearch) -> None:
 
 
 def use_less_sram(search: PlanSearch) -> None:
-    """Time plans for less SRAM, until several in a row gain nothing: next the one whose kind was fastest with
-    the size before, where each size that was tried counts as a little time, so that other kinds get a turn.
-    What a kind's first plan took more than estimated, the others are taken to take more, too."""
+    """Time plans of each kind for less and less SRAM, as long as they get faster: a larger tensor that stays,
+    or a larger tile, looked profitable on its own. What a kind's first plan took more than estimated, the
+    others are taken to take more, too."""
     if not search.keeps_tensors:
         return
     first = [timed for timed in search.timed if _is_first(search, timed)]
-    waiting = [(timed.cycles, number, 0, timed) for number, timed in enumerate(first)]
-    heapify(waiting)
-    tries = PATIENCE
-    while tries and waiting:
-        least = search.least_cycles
-        _, number, sizes, timed = heappop(waiting)
-        size = _smaller_size(timed, search.size // MIN_SRAM_PART)
-        if not size or _expected(search, first[number], size) > LESS_SRAM_RATIO * least:
-            continue
-        smaller = search.try_kind(timed.kind, size)
-        if smaller is not None and smaller.plan.tasks <= MAX_TASKS:
-            rank = smaller.cycles + smaller.cycles * (sizes + 1) // SIZE_PART
-            heappush(waiting, (rank, number, sizes + 1, smaller))
-        tries = PATIENCE if search.least_cycles < least else tries - 1
+    for number, whole in enumerate(sorted(first, key=lambda timed: timed.cycles)):
+        timed, least = whole, whole.cycles
+        tries = patience = 1 if number else BEST_PATIENCE
+        while tries:
+            size = _smaller_size(timed, search.size // MIN_SRAM_PART)
+            if not size or _expected(search, whole, size) > LESS_SRAM_RATIO * search.least_cycles:
+                break
+            smaller = search.try_kind(timed.kind, size)
+            if smaller is None or smaller.plan.tasks > MAX_TASKS:
+                break
+            tries = patience if smaller.cycles < least else tries - 1
+            timed, least = smaller, min(least, smaller.cycles)
 
 
 def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
@@ -194,7 +190,7 @@ PASSES = (
         "smaller sizes of SRAM, the same for all machines, as long as plans are expected to take at most 2 %"
         " longer than the fastest",
         "more SRAM must not cost time",
-        f"until {PATIENCE} in a row gain nothing",
+        "of each kind until one gains nothing",
     ),
     Pass(
         cut_at_changes_of_unit,

@@ -144,7 +144,7 @@ def use_known_times(search: PlanSearch) -> None:
         known[plan] = [
             *maker.prefetching(packed, maker.machine, computing, RESERVES),
             replace(plan, prefetches=NO_PREFETCHES),
-            *maker.prefetching(packed, deep_machine(maker.machine)),
+            *maker.prefetching(packed, deep_machine(maker.machine), computing),
         ]
     for other in known[plan]:
         search.time(replace(timed.candidate, plan=other))
