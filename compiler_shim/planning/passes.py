@@ -36,7 +36,7 @@ PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
 # The least number of plans of a pass, and how many layers its plans may have together. Without less SRAM,
 # DS-CNN lost up to 1.9 %, and vit 2.7 %; without the deep machine's optimistic plans, DS-CNN 1.2 %; without
 # those for slow memories, mnist 1.8 %, and MobileNetV2 with 64 KiB 0.4 %.
-MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 3, 60
+MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 4, 60
 # A smaller size of SRAM is tried if it is expected to take at most so many times the least: with 1.01,
 # MobileNetV1 lost 3.1 % on one of eight machines.
 LESS_SRAM_RATIO = 1.02
