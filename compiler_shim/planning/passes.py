@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from dlasim.compiler_shim.lowering.tiles.tile_costs import PRICE_UNIT
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
@@ -33,10 +34,10 @@ ESTIMATES = CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP
 # What follows was measured on 12 random machines for each of 9 built-in networks.
 # A placement gets all kinds of plans if its fastest so far takes at most so many times the least cycles.
 PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
-# The least number of plans of a pass, and how many layers its plans may have together. Without less SRAM,
-# DS-CNN lost up to 1.9 %, and vit 2.7 %; without the deep machine's optimistic plans, DS-CNN 1.2 %; without
-# those for slow memories, mnist 1.8 %, and MobileNetV2 with 64 KiB 0.4 %.
-MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 4, 60
+# The least number of plans of a pass, and how many layers its plans may have together. With 3, KWT-1 lost
+# 1.1 % on one of 12 machines, MobileNetV2 1.4 % from 4 to 15 bytes per cycle for all memories; with 4, vit
+# lost 1.8 % on one of 8.
+MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 5, 60
 # A smaller size of SRAM is tried if it is expected to take at most so many times the least: with 1.01,
 # MobileNetV1 lost 3.1 % on one of eight machines.
 LESS_SRAM_RATIO = 1.02
@@ -82,23 +83,29 @@ def plan_for_worse_machines(search: PlanSearch) -> None:
         return
     kinds, tiling = _other_kinds(search.maker.machine), search.maker.options.tiling
     for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
-        for machine, assumption in kinds[: search.share(MIN_OTHER_KINDS, OTHER_KINDS_LAYERS)]:
-            search.try_kind(PlanKind(network, machine, tiling, assumption))
+        for machine, assumption, byte_price in kinds[: search.share(MIN_OTHER_KINDS, OTHER_KINDS_LAYERS)]:
+            search.try_kind(PlanKind(network, machine, tiling, assumption, byte_price=byte_price))
 
 
-def _other_kinds(machine: DlaConfig) -> list[tuple[DlaConfig, CostAssumption]]:
-    """Machines and estimates, those first that are best most often: a deeper machine, which has larger tiles;
-    the worst, whose prefetches are also right for machines that are better in latency; one memory instead of
-    several; and machines with less bandwidth, which have second buffers for inputs, as smaller tiles need
-    them."""
+def _other_kinds(machine: DlaConfig) -> list[tuple[DlaConfig, CostAssumption, int]]:
+    """Machines, estimates and prices of a byte, those first that are best most often: a deeper machine, which
+    has larger tiles; one with little bandwidth, which has second buffers for inputs, as smaller tiles need
+    them; the worst, whose prefetches are also right for machines that are better in latency; the machine
+    itself where each byte costs a cycle, for chains, in which units work side by side; one memory instead of
+    several; and half the bandwidth."""
     deep = deep_machine(machine)
-    kinds = [(deep, assumption) for assumption in ESTIMATES]
-    slower, slow = slower_machine(machine), slow_machine(deep)
-    one_memory = machine.replace(memories="", buses="") if machine.memories else None
     worst = worst_machine(machine) if worst_machine(machine) != machine else None
-    others = [each for each in (slow, worst, one_memory, slower) if each is not None]
-    kinds += [(each, CostAssumption.PREFETCHED) for each in others]
-    return [*kinds, (machine, CostAssumption.OVERLAP)]
+    one_memory = machine.replace(memories="", buses="") if machine.memories else None
+    kinds = [
+        *[(deep, assumption, 0) for assumption in ESTIMATES],
+        (slow_machine(deep), CostAssumption.PREFETCHED, 0),
+        (worst, CostAssumption.PREFETCHED, 0),
+        (machine, CostAssumption.NO_OVERLAP, PRICE_UNIT),
+        (one_memory, CostAssumption.PREFETCHED, 0),
+        (slower_machine(machine), CostAssumption.PREFETCHED, 0),
+        (machine, CostAssumption.OVERLAP, 0),
+    ]
+    return [(each, assumption, price) for each, assumption, price in kinds if each is not None]
 
 
 def avoid_groups(search: PlanSearch) -> None:
@@ -167,11 +174,12 @@ PASSES = (
     ),
     Pass(
         plan_for_worse_machines,
-        "the best placements for the deep machine by both estimates; for the machine that is worst in every"
-        " way, with one memory, for the deep machine with 2 bytes per cycle, and for half the bandwidth; and"
-        " by estimates in which tiles overlap perfectly",
-        "a better machine must not be slower; plans for slow memories have second buffers for inputs",
-        f"{MIN_OTHER_KINDS} to 7 for each placement, {OTHER_KINDS_LAYERS} layers",
+        "the best placements for the deep machine by both estimates; for it with 2 bytes per cycle; for the"
+        " machine that is worst in every way; for the machine where each byte costs a cycle; with one memory;"
+        " for half the bandwidth; and by estimates in which tiles overlap perfectly",
+        "a better machine must not be slower; plans for slow memories have second buffers for inputs, and"
+        " where bytes are dear, chains, in which both units work side by side",
+        f"{MIN_OTHER_KINDS} to 8 for each placement, {OTHER_KINDS_LAYERS} layers",
     ),
     Pass(
         avoid_groups,
@@ -202,7 +210,7 @@ PASSES = (
     Pass(
         use_known_times,
         "the fastest plan with prefetches by measured times, for the backlog and for twice as much; without"
-        " prefetches; and with those of the deep machine",
+        " prefetches; and with those that the deep machine would get by measured times",
         "estimates of what is computed while loads run are wrong by some percent",
         "4",
     ),

@@ -133,7 +133,7 @@ def _best_parts(
 
 def use_known_times(search: PlanSearch) -> None:
     """Time the fastest plan with prefetches by the times that computations were found to take; without any;
-    and with those by the estimates of the deep machine."""
+    and with those of the deep machine, whose transfers are the same for all machines that are better."""
     maker, known = search.maker, search.maker.memory.known_times
     (timed,) = search.best()
     plan = timed.plan

@@ -119,7 +119,7 @@ class MachineModel:
             1, *(formulas.transfer_beats(memory, 1, 1) for memory in memories)
         )  # in a run of its own
         self.most_cycles_per_byte = ports * dearest_byte * max(1, *(memory.alone for memory in memories))
-        self.most_cycles_per_byte += byte_price
+        self.most_cycles_per_byte += -(-byte_price // tile_costs.PRICE_UNIT)
 
     def costs(self, node: DlaNode) -> MachineCosts:
         """What the routines read of it for nodes like this."""
