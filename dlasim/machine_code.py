@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.addresses.allocation import PLACE
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
@@ -15,7 +16,7 @@ from dlasim.sim.timing.compiled_costs import COSTS
 from dlasim.sim.timing.issue import WALK
 from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
-ROUTINES = (COMPUTE, TENSORS, TILINGS, CHAINS, FITS, CHOOSE, LOADS, EMIT, COSTS, READ, WALK)
+ROUTINES = (COMPUTE, TENSORS, TILINGS, CHAINS, FITS, CHOOSE, LOADS, PLACE, EMIT, COSTS, READ, WALK)
 
 
 def routine_units() -> list[CodeUnit]:

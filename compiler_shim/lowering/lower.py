@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,8 @@ from dlasim.sim.timing.cost import packs_weights
 from dlasim.system.fileio import MAX_FILE_BYTES
 
 MAX_TILES = 1 << 20
-_Footprint = tuple[frozenset[int], frozenset[int]]  # values that are read, and that are written
+_Range = tuple[Region, int, int]
+_Footprint = tuple[list[_Range], list[_Range]]  # what is read, and what is written
 _NO_BYTE = np.zeros(1, np.uint8)  # stands for constants that nobody reads, however many
 
 
@@ -231,42 +233,26 @@ class _Lowering:
 
     def _host(self, step: int, node: HostNode) -> None:
         call = node.call
-        mine = footprints(self._network)[step]
+        mine = self._footprint((step,))
         self._touched += [self._footprint(steps) for steps in self._streams[len(self._touched) :]]
-        after = max(
-            (n + 1 for n, theirs in enumerate(self._touched) if self._conflicts(mine, theirs)), default=0
-        )
+        newest_first = reversed(range(len(self._touched)))
+        after = next((n + 1 for n in newest_first if _conflict(mine, self._touched[n])), 0)
         inputs = tuple(self._tensor(value) for value in call.inputs)
         outputs = tuple(self._tensor(value) for value in call.outputs)
         self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))
         self._steps.append(p.Step(StepKind.HOST, len(self._calls) - 1, after))
 
     def _footprint(self, steps: Sequence[int]) -> _Footprint:
-        """What a stream reads and what it writes of system memory."""
+        """What nodes read and what they write of system memory."""
         touched = [footprints(self._network)[step] for step in steps]
         read, written = (frozenset[int]().union(*[each[part] for each in touched]) for part in (0, 1))
-        return read - self._in_sram.keys(), written - self._in_sram.keys()
+        return self._ranges(read), self._ranges(written)
 
-    def _conflicts(self, mine: _Footprint, theirs: _Footprint) -> bool:
-        """Whether a host call and a stream touch a common byte of system memory that one of them writes."""
-        return (
-            self._overlap(mine[0], theirs[1])
-            or self._overlap(mine[1], theirs[0])
-            or self._overlap(mine[1], theirs[1])
-        )
-
-    def _overlap(self, mine: frozenset[int], theirs: frozenset[int]) -> bool:
-        return any(
-            self._range(one)[0] == self._range(other)[0]
-            and self._range(one)[1] < self._range(other)[2]
-            and self._range(other)[1] < self._range(one)[2]
-            for one in mine
-            for other in theirs
-        )
-
-    def _range(self, value: int) -> tuple[Region, int, int]:
-        region, offset = self._system_location(value)
-        return region, offset, offset + self._network.values[value].size_bytes
+    def _ranges(self, values: frozenset[int]) -> list[_Range]:
+        """Where values are in system memory: region, first byte and end."""
+        outside = values - self._in_sram.keys()
+        places = [(self._system_location(value), self._network.values[value].size_bytes) for value in outside]
+        return [(region, offset, offset + size) for (region, offset), size in places]
 
     def _tensor(self, value: int, role: Role = Role.INTERNAL) -> int:
         """The number of a value's descriptor."""
@@ -318,6 +304,13 @@ class _Lowering:
         if self._sram.kept.addresses:
             return list_kept_work(self._network)
         return list_packed_work(self._network) if packs_weights(self._config) else list_work(self._network)
+
+
+def _conflict(one: _Footprint, other: _Footprint) -> bool:
+    """Whether two footprints have a common byte that one of them writes."""
+    (read, written), (other_read, other_written) = one, other
+    pairs = [*product(read + written, other_written), *product(written, other_read)]
+    return any(a[0] == b[0] and a[1] < b[2] and b[1] < a[2] for a, b in pairs)
 
 
 def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:

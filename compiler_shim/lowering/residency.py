@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
-from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker
+from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker, PackedNodes
 from dlasim.compiler_shim.lowering.addresses.memory import extend_live_ranges
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, SramPlan
 from dlasim.compiler_shim.lowering.path_steps import PathSteps, path_steps
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.segments.chains import Chain
-from dlasim.compiler_shim.lowering.states import CHOOSE, FITS, MAX_PATHS, Path, StateSearch
+from dlasim.compiler_shim.lowering.states import CHOOSE, CYCLE, FITS, MAX_PATHS, Path, StateSearch
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
@@ -24,6 +25,14 @@ from dlasim.errors import InputError
 from dlasim.native.storage import plain
 
 Segment = tuple[int, ...]
+
+
+class _Choice(NamedTuple):
+    """The values that stay in SRAM, the segments, and their cycles by estimates."""
+
+    resident: list[int]
+    segments: list[Segment]
+    cycles: int
 
 
 class SramPlanner:
@@ -43,15 +52,14 @@ class SramPlanner:
             for number, (step, node) in enumerate(self._nodes.items())
         }
         self._search = _PathSearch(self._steps, policy, list(self._problems.values()))
-        self._choices: dict[int, tuple[list[int], list[Segment]]] = {}  # by size of the SRAM
+        self._choices: dict[int, _Choice] = {}  # by size of the SRAM
+        self._packed: PackedNodes = {}
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
         """Plan the SRAM for a size. With `apart`, tensors are written, as far as there is room, to bytes that
         the previous step does not use, so that both steps can run in parallel."""
-        self._limit, self._apart = sram_bytes, apart
-        if sram_bytes not in self._choices:
-            self._choices[sram_bytes] = self._choose()
-        resident, segments = self._choices[sram_bytes]
+        resident, segments, _ = self._choice(sram_bytes)
+        self._apart = apart
         leaving = set[int]()
         while True:
             residents = self._assign_addresses(resident, segments)
@@ -63,7 +71,18 @@ class SramPlanner:
                 assert stuck is not None
                 self._refuse(stuck)
             leaving.add(max(live, key=lambda value: self._live_ranges[value].size_bytes))
-            resident, segments = self._choose(leaving)
+            resident, segments, _ = self._choose(leaving)
+
+    def estimate(self, sram_bytes: int) -> int:
+        """The cycles that the search estimates for a size of SRAM; 0 where it has nothing to search."""
+        return self._choice(sram_bytes).cycles
+
+    def _choice(self, sram_bytes: int) -> _Choice:
+        """What is chosen for a size."""
+        self._limit = sram_bytes
+        if sram_bytes not in self._choices:
+            self._choices[sram_bytes] = self._choose()
+        return self._choices[sram_bytes]
 
     def _alive(self, value: int, step: int) -> bool:
         return self._live_ranges[value].first <= step <= self._live_ranges[value].last
@@ -89,22 +108,23 @@ class SramPlanner:
         )
         return self._problems[step][where]
 
-    def _choose(self, leaving: Collection[int] = ()) -> tuple[list[int], list[Segment]]:
-        """The values that stay in SRAM, none of those that leave it, and the segments, by the cheapest path
-        over states."""
+    def _choose(self, leaving: Collection[int] = ()) -> _Choice:
+        """What stays in SRAM, none of those that leave it, and the segments, by the cheapest path over
+        states."""
         steps, limit = list(self._nodes), self._limit
         alone: list[Segment] = [(step,) for step in steps]
         if not self._policy.keeps_tensors:
-            return [], alone
+            return _Choice([], alone, 0)
         if not leaving and self._search.fits_whole(limit, self._by_groups):
-            return sorted(self._live_ranges), alone
+            return _Choice(sorted(self._live_ranges), alone, 0)
         residents, segments = set[int](), list[Segment]()
         first_steps = {self._live_ranges[value].first for value in leaving}
-        for place, count, is_kept in self._search.choose(limit, self._by_groups, first_steps):
+        found, cycles = self._search.choose(limit, self._by_groups, first_steps)
+        for place, count, is_kept in found:
             segments.append(tuple(steps[place : place + count]))
             if is_kept:
                 residents.add(self._steps.outputs[segments[-1][-1]])
-        return sorted(residents), segments or alone
+        return _Choice(sorted(residents), segments or alone, cycles)
 
     def sufficient_bytes(self) -> int:
         """The SRAM size above which the plan no longer changes.
@@ -138,7 +158,7 @@ class SramPlanner:
 
     def _pack_nodes(self, residents: Residents, segments: Sequence[Segment]) -> SramPlan | int:
         """The plan, or the step whose buffers do not fit next to the resident values."""
-        packer = BufferPacker(self._limit)
+        packer = BufferPacker(self._limit, self._policy, self._packed)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
         for steps in segments:
@@ -151,7 +171,7 @@ class SramPlanner:
                     continue
             for step in steps:
                 problem = self._problem(step, residents)
-                if not packer.pack_node(step, problem, self._policy, residents.during((step,))):
+                if not packer.pack_node(step, problem, residents.during((step,))):
                     return step
         return SramPlan(
             self._limit,
@@ -230,18 +250,21 @@ class _PathSearch:
         self._tables.table.by_groups = int(by_groups)
         return self._tables.run(FITS, self._bind(), self._tables.table, limit) == 1
 
-    def choose(self, limit: int, by_groups: bool, leaving: Container[int]) -> list[tuple[int, int, int]]:
+    def choose(
+        self, limit: int, by_groups: bool, leaving: Container[int]
+    ) -> tuple[list[tuple[int, int, int]], int]:
         """The segments of the cheapest path: first node, nodes, and whether the output stays in SRAM; not
-        that of some steps."""
+        that of some steps. And the cycles of all."""
         self._tables.table.by_groups = int(by_groups)
         search, found = self._bind(), list[tuple[int, int, int]]()
         self._leaves.write(0, [int(step in leaving) for step in self._steps.nodes])
         number = self._tables.run(CHOOSE, search, self._tables.table, limit)
+        cycles = 0 if number == NONE else search.paths[number].cost // CYCLE
         while number >= MAX_PATHS:  # the first place has the empty path
             path = search.paths[number]
             found.append((number // MAX_PATHS - path.nodes, path.nodes, path.is_kept))
             number = path.before
-        return found[::-1]
+        return found[::-1], cycles
 
 
 def _take_turns(taken: Sequence[allocation.Gap]) -> bool:

@@ -46,9 +46,9 @@ class PlanCandidate:
         assert isinstance(node, DlaNode)
         return node.layer
 
-    def commands(self) -> object:
-        """All that decides about the commands. Plans for different machines often have the same, but other
-        estimates. The first stripe of a chain decides about the others."""
+    def layout(self) -> object:
+        """All that decides about the commands but prefetches. Plans for different machines often have the
+        same, but other estimates. The first stripe of a chain decides about the others."""
         plan, chains = self.plan, self.plan.chains.values()
         return (
             self.kind.network,
@@ -56,10 +56,14 @@ class PlanCandidate:
             tuple(plan.buffers.items()),
             tuple([(step, tiling.tile_shape) for step, tiling in plan.tilings.items()]),
             tuple([(each.steps, each.schedule[:1], each.groups, each.inner_addresses) for each in chains]),
-            tuple([(step, tuple(loads)) for step, loads in plan.prefetches.loads.items()]),
-            tuple(plan.prefetches.addresses.items()),
             tuple(plan.kept.addresses.items()),
         )
+
+    def commands(self) -> object:
+        """All that decides about the commands."""
+        prefetches = self.plan.prefetches
+        loads = tuple([(step, tuple(each)) for step, each in prefetches.loads.items()])
+        return self.layout(), loads, tuple(prefetches.addresses.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,8 @@ def cut_at_changes_of_unit(search: PlanSearch) -> None:
 
 def _promising(search: PlanSearch) -> list[PlanCandidate]:
     """Plans that smaller tiles could make the fastest: first the fastest of them, then in turn those for each
-    machine by its estimates, whose order matches that of the times with smaller tiles better. Plans with the
-    same commands get other prefetches when they are cut, each those of its machine."""
+    machine by its estimates, whose order matches that of the times with smaller tiles better. Of those that
+    differ only in their prefetches, one is cut."""
     least, found = search.least_cycles, list[PlanCandidate]()
     for timed in sorted(search.timed, key=lambda timed: timed.cycles):
         hidden = hidden_cycles(timed.plan)
@@ -68,7 +68,10 @@ def _promising(search: PlanSearch) -> list[PlanCandidate]:
         if candidate.kind.network is found[0].kind.network:
             orders[candidate.kind.machine].append(candidate)
     by_turns = [candidate for turn in zip_longest(*orders.values()) for candidate in turn if candidate]
-    return [*found[:1], *by_turns[: search.share(MIN_CUT, CUT_LAYERS) - 1]]
+    different = dict[object, PlanCandidate]()
+    for candidate in [*found[:1], *by_turns][: search.share(MIN_CUT, CUT_LAYERS)]:
+        different.setdefault(candidate.layout(), candidate)
+    return list(different.values())
 
 
 def _in_parts(search: PlanSearch, whole: PlanCandidate, parts: int) -> TimedPlan | None:
@@ -130,7 +133,7 @@ def _best_parts(
 
 def use_known_times(search: PlanSearch) -> None:
     """Time the fastest plan with prefetches by the times that computations were found to take; without any;
-    and with those by the estimates of the deep machine."""
+    and with those of the deep machine, whose transfers are the same for all machines that are better."""
     maker, known = search.maker, search.maker.memory.known_times
     (timed,) = search.best()
     plan = timed.plan
@@ -144,7 +147,7 @@ def use_known_times(search: PlanSearch) -> None:
         known[plan] = [
             *maker.prefetching(packed, maker.machine, computing, RESERVES),
             replace(plan, prefetches=NO_PREFETCHES),
-            *maker.prefetching(packed, deep_machine(maker.machine)),
+            *maker.prefetching(packed, deep_machine(maker.machine), computing),
         ]
     for other in known[plan]:
         search.time(replace(timed.candidate, plan=other))

@@ -8,9 +8,11 @@ import pytest
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.compile import load_model
+from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
+from dlasim.compiler_shim.lowering.segments.stripe_search import MAX_STRIPES
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import (
     CostAssumption,
@@ -106,3 +108,23 @@ def test_what_is_found_fits_by_the_schedule_that_emission_follows(tmp_path: Path
                 found = _best(tables, problems, budget)
                 fitted += 1
     assert fitted > 100
+
+
+def test_a_tall_chain_has_no_more_stripes_than_are_walked(tmp_path: Path) -> None:
+    """A batch of 32,768 images can be one tensor of as many rows."""
+    builder, rows = GraphBuilder("tall"), 1 << 15
+    value = builder.input("images", (1, rows, 4, 8), scale=1.0)
+    for number in range(2):
+        weights = builder.constant(f"weights{number}", np.ones((8, 3, 3, 8), np.int8), scale=1.0)
+        value = builder.operator(
+            "CONV_2D", [value, weights], scale=1.0, padding="SAME", stride_h=1, stride_w=1
+        )
+    network = load_model(builder.save(tmp_path / "tall.dlag", [value]))
+    problems = _problems(
+        [node for item in network.items for node in item.dla], MachineModel(DlaConfig()), True
+    )
+    found = _best(_tables(problems), problems, INFINITE - 1)
+    while found is not None:
+        assert len(found.layout.schedule) <= MAX_STRIPES
+        assert found.size > rows // MAX_STRIPES
+        found = _best(_tables(problems), problems, found.sram_bytes * 3 // 4)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
 from dlasim.dataclass import dataclass
+from dlasim.native.record import Record, Records, layout, pointer, record
+from dlasim.native.routine import Routine, routine
+from dlasim.native.storage import Store
 
 Gap = tuple[int, int]
+NONE = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +23,79 @@ class LiveRange:
     last: int
 
 
+@record
+class PlacedRange(Record):
+    """A live range with its address, and the number of the one with the next higher address."""
+
+    size_bytes: int = 0
+    first: int = 0
+    last: int = 0
+    address: int = 0
+    next: int = 0
+
+
+@record
+class AddressSearch(Record):
+    """Live ranges in the order in which they get addresses, multiples of `alignment`; `lowest` is the number
+    of the one with the lowest address so far."""
+
+    ranges: Records[PlacedRange] = pointer(PlacedRange)
+    count: int = 0
+    alignment: int = 0
+    lowest: int = NONE
+
+
+@routine
+def place_ranges(search: AddressSearch) -> int:
+    """Put each range into the lowest gap between those that are alive at the same time. Returns the end of
+    the highest."""
+    top = 0
+    for number in range(search.count):
+        mine, address, other = search.ranges[number], 0, search.lowest
+        while other != NONE:
+            theirs = search.ranges[other]
+            other = theirs.next
+            if theirs.first <= mine.last and mine.first <= theirs.last:
+                if address + mine.size_bytes <= theirs.address:
+                    other = NONE
+                else:
+                    end = theirs.address + theirs.size_bytes
+                    address = max(address, -(-end // search.alignment) * search.alignment)
+        mine.address, top = address, max(top, address + mine.size_bytes)
+        _insert(search, number, address)
+    return top
+
+
+_ADDRESS = layout(PlacedRange).fields["address"].slot
+PLACE = Routine(place_ranges, "placing")
+
+
+@routine
+def _insert(search: AddressSearch, number: int, address: int) -> None:
+    """Put a range among the others, which are sorted by their addresses."""
+    before, other = NONE, search.lowest
+    while other != NONE and search.ranges[other].address < address:
+        before, other = other, search.ranges[other].next
+    search.ranges[number].next = other
+    if before == NONE:
+        search.lowest = number
+    else:
+        search.ranges[before].next = number
+
+
 def assign_addresses(
     live_ranges: Iterable[LiveRange], alignment: int, limit: int | None = None
 ) -> dict[int, int] | None:
     """An address for each, large ones first, each in the lowest gap; None where `limit` is exceeded."""
-    alive: dict[int, dict[int, Gap]] = defaultdict(dict)  # by step and key
-    addresses: dict[int, int] = {}
-    for live_range in sorted(live_ranges, key=lambda live_range: (-live_range.size_bytes, live_range.first)):
-        steps = range(live_range.first, live_range.last + 1)
-        met: dict[int, Gap] = {}
-        for step in steps:
-            met.update(alive.get(step, {}))
-        address = 0
-        for start, end in sorted(met.values()):
-            if address + live_range.size_bytes <= start:
-                break
-            address = max(address, -(-end // alignment) * alignment)
-        if limit is not None and address + live_range.size_bytes > limit:
-            return None
-        addresses[live_range.key] = address
-        for step in steps:
-            alive[step][live_range.key] = (address, address + live_range.size_bytes)
-    return addresses
+    ordered = sorted(live_ranges, key=lambda live_range: (-live_range.size_bytes, live_range.first))
+    ranges, search = Store(PlacedRange, len(ordered)), AddressSearch()
+    ranges.write(0, [slot for each in ordered for slot in (each.size_bytes, each.first, each.last, 0, NONE)])
+    search.ranges, search.count, search.alignment = ranges.pointer, len(ordered), alignment
+    top = PLACE(search)
+    if limit is not None and top > max(limit, 0):
+        return None
+    placed = ranges.array(len(ordered))[:, _ADDRESS].tolist()
+    return {each.key: address for each, address in zip(ordered, placed, strict=True)}
 
 
 def gaps(taken: Iterable[Gap], limit: int) -> list[Gap]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import fsum
-from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses.allocation import Gap
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.segments.chains import Chain
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import align, packed_bytes
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.isa.instructions import Unit
 
 MAX_SLOTS = 16  # in which the tasks of a segment are looked at
 
@@ -75,12 +72,11 @@ class PackedPlan:
     def __init__(self, plan: SramPlan) -> None:
         self.plan = plan
         chained = plan.chained
-        self._parts = list[_PlanPart]()
-        for step in sorted(plan.tilings):
-            if step in plan.chains:
-                self._parts.append(_PlanPart(plan, plan.chains[step].steps, plan.chains[step]))
-            elif step not in chained:
-                self._parts.append(_PlanPart(plan, (step,)))
+        self._parts = [
+            _PlanPart(plan, plan.chains[step].steps if step in plan.chains else (step,))
+            for step in sorted(plan.tilings)
+            if step in plan.chains or step not in chained
+        ]
 
     def segments(
         self, machine: MachineModel, computing: Mapping[int, float] | None = None
@@ -98,81 +94,45 @@ class PackedPlan:
 class _PlanPart:
     """A node or a chain of a plan, and what does not depend on the machine."""
 
-    def __init__(self, plan: SramPlan, steps: Sequence[int], chain: Chain | None = None) -> None:
-        self._steps, self._chain, self._tiling = steps, chain, plan.tilings[steps[0]]
-        self._tasks = self._tiling.tasks if chain is None else chain.rounds
+    def __init__(self, plan: SramPlan, steps: Sequence[int]) -> None:
+        self._steps, self._chain = steps, plan.chains.get(steps[0])
+        self._tilings = [plan.tilings[step] for step in steps]
+        self._tasks = self._tilings[0].tasks if self._chain is None else self._chain.rounds
         self._problems = [plan.problems[step] for step in steps]
-        self.units = [BY_MNEMONIC[problem.node.mnemonic].unit for problem in self._problems]
+        self.units = [problem.unit for problem in self._problems]
         self._occupied = list(plan.residents.during(steps))
-        if chain is not None:
-            self._occupied += chain.inner_gaps
-        for step in steps:
-            self._occupied += _buffers(plan, step)
-        self._loaded = [loaded for step in steps if (loaded := _LoadedConstants.of(plan, step)) is not None]
+        if self._chain is not None:
+            self._occupied += self._chain.inner_gaps
+        self._gaps = [self._occupy(plan, step) for step in steps]
+
+    def _occupy(self, plan: SramPlan, step: int) -> tuple[Gap, ...]:
+        """Note the buffers of a node; returns those of its constants."""
+        found: tuple[Gap, ...] = ()
+        constants = len(plan.problems[step].in_sram.inputs)
+        buffers = zip(plan.buffers[step], plan.tilings[step].buffers, strict=True)
+        for place, (addresses, (size, _)) in enumerate(buffers):
+            if size:
+                gaps = [(address, address + align(size)) for address in addresses]
+                self._occupied += gaps
+                found = tuple(gaps) if place == constants else found
+        return found
 
     def on(self, machine: MachineModel, computing: Mapping[int, float] | None) -> PackedSegment:
         """The segment on a machine; units of a chain work side by side."""
-        of_unit: dict[Unit | None, float] = defaultdict(float)
-        for step, unit, problem in zip(self._steps, self.units, self._problems, strict=True):
-            compute = (
-                problem.on(machine).compute_cycles(self._tasks) if computing is None else computing[step]
-            )
-            of_unit[unit] += compute
-        constants = [each for loaded in self._loaded if (each := loaded.on(machine)).piece_cycles]
-        if self._chain is None:
-            loads: float = self._problems[0].tensor_cycles(self._tiling.tile_shape, machine)
-            if constants:
-                loads += self._loaded[0].loads_again * constants[0].piece_cycles
-        else:
-            loads = self._chain.tensor_cycles
+        of_unit, constants = dict[Unit, float](), list[Constants]()
+        tensors = 0.0 if self._chain is None else self._chain.tensor_cycles
+        each_node = zip(self._steps, self._problems, self._tilings, self.units, self._gaps, strict=True)
+        for step, problem, tiling, unit, gaps in each_node:
+            facts = problem.facts(tiling, self._tasks, machine)
+            cycles = facts.compute_cycles if computing is None else computing[step]
+            of_unit[unit] = of_unit.get(unit, 0) + cycles
+            if facts.piece_cycles:
+                again = facts.loads_again > 0
+                size = facts.piece_bytes
+                constants.append(Constants(step, facts.pieces, size, facts.piece_cycles, gaps, again))
+            if self._chain is None:
+                tensors = facts.tensor_cycles + facts.loads_again * facts.piece_cycles
+        compute, is_chain = max(of_unit.values()), self._chain is not None
         return PackedSegment(
-            self._steps[0],
-            self._occupied,
-            constants,
-            self._tasks,
-            max(of_unit.values()),
-            loads,
-            is_chain=self._chain is not None,
+            self._steps[0], self._occupied, constants, self._tasks, compute, tensors, is_chain
         )
-
-
-class _LoadedConstants(NamedTuple):
-    """The constants of a node that may be prefetched."""
-
-    step: int
-    pieces: int
-    piece_bytes: int
-    packed_bytes: int  # of memory, from which twice as many of them may be unpacked
-    part: float  # of the cycles of a whole piece that one takes on average: the last piece is smaller
-    gaps: tuple[Gap, ...]
-    loads_again: int  # of pieces that were loaded before
-
-    @classmethod
-    def of(cls, plan: SramPlan, step: int) -> _LoadedConstants | None:
-        """Those of a step of a plan, None where there are none, or only those of a host's tensor."""
-        problem, tiling = plan.problems[step], plan.tilings[step]
-        place = len(problem.in_sram.inputs)
-        size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)
-        if not size or problem.node.matrix is not None:
-            return None
-        loads_again = problem.constant_loads(tiling.tile_shape) - pieces if problem.loads_again(tiling) else 0
-        part = 1.0 if loads_again else min(problem.constant_bytes / (pieces * size), 1.0)
-        gaps = tuple([(address, address + align(size)) for address in plan.buffers[step][place]])
-        packed = packed_bytes(problem.geometry.sizes, tiling.tile_shape.channels, tiling.tile_shape.depth)
-        return cls(step, pieces, size, packed, part, gaps, loads_again)
-
-    def on(self, machine: MachineModel) -> Constants:
-        """The same with the cycles of a load on a machine."""
-        cycles = machine.constants_cycles(self.piece_bytes, self.packed_bytes) * self.part
-        size = align(self.piece_bytes)
-        return Constants(self.step, self.pieces, size, cycles, self.gaps, self.loads_again > 0)
-
-
-def _buffers(plan: SramPlan, step: int) -> list[Gap]:
-    """What the buffers of a node occupy."""
-    return [
-        (address, address + align(size))
-        for addresses, (size, _) in zip(plan.buffers[step], plan.tilings[step].buffers, strict=True)
-        for address in addresses
-        if size
-    ]

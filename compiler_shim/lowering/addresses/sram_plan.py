@@ -30,9 +30,9 @@ class Residents:
 
     def during(self, steps: Sequence[int]) -> list[allocation.Gap]:
         """The address ranges that they occupy while any of these steps runs."""
-        found: dict[int, allocation.Gap] = {}
-        for step in steps:
-            found.update(self._at.get(step, {}))
+        found = self._at.get(steps[0], {})
+        for step in steps[1:]:
+            found = found | self._at.get(step, {})
         return list(found.values())
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, groupby
 from math import fsum
+from operator import itemgetter
 
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan, PackedSegment
@@ -29,7 +30,11 @@ from dlasim.native.record import layout
 from dlasim.native.storage import Store
 
 _Row = tuple[int, ...]
-_START = layout(TimedPiece).fields["start"].slot
+_PIECE = layout(TimedPiece).fields
+_START = _PIECE["start"].slot
+_LOADED_TOGETHER = itemgetter(
+    *[_PIECE[name].slot for name in ("constants", "loading_segment", "loading_slot")]
+)
 _MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
 
@@ -154,16 +159,12 @@ def _list_loads(
     loads, addresses = defaultdict[int, list[Prefetch]](list), defaultdict[int, list[int]](list)
     steps = [each.step for segment in segments for each in segment.constants]
     in_order = memories.pieces.array(schedule.piece_count)[memories.order.take(0, schedule.piece_count)]
-    for constants, _, _, start, _, loading_segment, slot in in_order[in_order[:, _START] != NONE].tolist():
-        step, segment = steps[constants], segments[loading_segment]
+    placed = in_order[in_order[:, _START] != NONE].tolist()
+    for (constants, number, slot), pieces in groupby(placed, _LOADED_TOGETHER):
+        step, segment, starts = steps[constants], segments[number], [piece[_START] for piece in pieces]
         task = min((slot + 1) * segment.tasks_of_slot, segment.tasks) - 1
-        here, found = loads[segment.step], addresses[step]
-        found.append(start)
-        if here and here[-1].step == step and here[-1].task == task:
-            first = here.pop().first
-            here.append(Prefetch(step, task, first, len(found) - first))
-        else:
-            here.append(Prefetch(step, task, len(found) - 1, 1))
+        loads[segment.step].append(Prefetch(step, task, len(addresses[step]), len(starts)))
+        addresses[step] += starts
     places = {step: tuple(found) for step, found in addresses.items()}
     return PrefetchPlan(dict(loads), places, schedule.peak)
 

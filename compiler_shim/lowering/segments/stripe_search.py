@@ -31,6 +31,9 @@ from dlasim.native.routine import routine
 from dlasim.sim.timing.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
 
 CONSTANTS = 2  # place among a node's buffers
+# Of a chain: without a limit, each question about 32,768 images that are rows walks as many stripes. The
+# built-in networks have no more than 224 rows.
+MAX_STRIPES = 1 << 10
 
 
 @record
@@ -99,7 +102,8 @@ def cut_stripes(chain: ChainSearch, budget: int) -> int:
     if not fits(chain, constants, budget):
         return 0
     height = chain.sizes[chain.nodes[chain.count - 1].problem].height
-    low, high = 0, height + 1  # rows that fit, rows that do not
+    least = height // MAX_STRIPES  # rows that are too few
+    low, high = least, height + 1  # rows that fit, rows that do not
     rows = height
     while high - low > 1:
         _describe(chain, rows)
@@ -108,7 +112,7 @@ def cut_stripes(chain: ChainSearch, budget: int) -> int:
         else:
             high = rows
         rows = (low + high) // 2
-    if not low:
+    if low == least:
         return 0
     rows = -(-height // -(-height // low))  # evened out
     _describe(chain, rows)
@@ -121,7 +125,7 @@ def cut_stripes(chain: ChainSearch, budget: int) -> int:
         chain.rows, chain.cycles, chain.moved_bytes, chain.tensor_cycles = rows, cycles, moved, loads
         is_better = 0
         rows = -(-rows // 2)  # less wait for the first loads and the last store
-        if rows > 1:
+        if rows > max(least, 1):
             _describe(chain, rows)
             if fits(chain, chain.sram_bytes, budget):  # it may not, since buffers are double now
                 cycles, moved, loads = _estimate(chain)

@@ -74,8 +74,9 @@ def describe_costs(
 
 @routine
 def priced(machine: MachineCosts, moved_bytes: int) -> int:
-    """What bytes over the bus count beside their time."""
-    return moved_bytes * machine.byte_price // PRICE_UNIT
+    """What bytes over the bus count beside their time. The product of both may have more than 64 bits."""
+    whole, rest = moved_bytes // PRICE_UNIT, moved_bytes % PRICE_UNIT
+    return whole * machine.byte_price + rest * machine.byte_price // PRICE_UNIT
 
 
 @routine

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.tiles import tile_costs
@@ -21,7 +22,13 @@ from dlasim.compiler_shim.lowering.tiles.geometry import (
     TileShape,
     geometries_of,
 )
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import describe_group, load_counts, spatial_tiles
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
+    align,
+    describe_group,
+    load_counts,
+    packed_bytes,
+    spatial_tiles,
+)
 from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, TENSORS
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
@@ -54,6 +61,19 @@ class Tiling:
     cycles: int
     tasks: int
     read_bytes: int
+
+
+class TilingFacts(NamedTuple):
+    """What a node cut in some way computes and loads: cycles of all its computations, and of all loads of its
+    tensors; its pieces of constants that may be prefetched, the bytes of one and the cycles that one takes on
+    average, and how many loads there are of pieces that were loaded before."""
+
+    compute_cycles: int
+    tensor_cycles: int
+    pieces: int
+    piece_bytes: int
+    piece_cycles: float
+    loads_again: int
 
 
 class CostAssumption(IntEnum):
@@ -99,7 +119,7 @@ class MachineModel:
             1, *(formulas.transfer_beats(memory, 1, 1) for memory in memories)
         )  # in a run of its own
         self.most_cycles_per_byte = ports * dearest_byte * max(1, *(memory.alone for memory in memories))
-        self.most_cycles_per_byte += byte_price
+        self.most_cycles_per_byte += -(-byte_price // tile_costs.PRICE_UNIT)
 
     def costs(self, node: DlaNode) -> MachineCosts:
         """What the routines read of it for nodes like this."""
@@ -178,7 +198,8 @@ class TilingProblem:
         self.node, self.machine, self.machine_costs = kind.node, kind.machine, kind.costs
         self.height, self.width, self.channels = kind.node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self._tensor_cycles = dict[tuple[TileShape, MachineModel], int]()
+        self.unit = BY_MNEMONIC[self.node.mnemonic].unit
+        self._facts = dict[tuple[TileShape, int, MachineModel], TilingFacts]()
 
     @cached_property
     def work_cycles(self) -> int:
@@ -213,14 +234,27 @@ class TilingProblem:
         between = passes if tiling.tile_shape.is_channels_outer else groups * passes
         return self.node.table is None and between > 1 and self.tiles(tiling) > groups
 
-    def tensor_cycles(self, tile_shape: TileShape, machine: MachineModel) -> int:
-        """Cycles of all loads of tensors on a machine."""
-        key = tile_shape, machine
-        if key not in self._tensor_cycles:
-            find = TENSORS if self.kind.is_moderate else TENSORS.function
-            costs, tile = machine.costs(self.node), Tile(*tile_shape)
-            self._tensor_cycles[key] = find(self.geometry.sizes, costs, ChannelGroup(), tile)
-        return self._tensor_cycles[key]
+    def facts(self, tiling: Tiling, tasks: int, machine: MachineModel) -> TilingFacts:
+        """What a tiling loads and computes in so many tasks on a machine; found once for nodes alike."""
+        key = tiling.tile_shape, tasks, machine
+        found = self._facts.get(key)
+        if found is None:
+            found = self._facts[key] = self._find_facts(tiling, tasks, machine)
+        return found
+
+    def _find_facts(self, tiling: Tiling, tasks: int, machine: MachineModel) -> TilingFacts:
+        shape, size = tiling.tile_shape, tiling.buffers[len(self.in_sram.inputs)][0]
+        find = TENSORS if self.kind.is_moderate else TENSORS.function
+        tensors = find(self.geometry.sizes, machine.costs(self.node), ChannelGroup(), Tile(*shape))
+        compute = self.on(machine).compute_cycles(tasks)
+        if not size or self.node.matrix is not None:  # none, or only those of a host's tensor
+            return TilingFacts(compute, tensors, 0, 0, 0.0, 0)
+        pieces = self.first_pieces(tiling)
+        again = self.constant_loads(shape) - pieces if self.loads_again(tiling) else 0
+        part = 1.0 if again else min(self.constant_bytes / (pieces * size), 1.0)  # the last may be smaller
+        packed = packed_bytes(self.geometry.sizes, shape.channels, shape.depth)
+        cycles = machine.constants_cycles(size, packed) * part
+        return TilingFacts(compute, tensors, pieces, align(size), cycles, again)
 
     def constant_loads(self, tile_shape: TileShape) -> int:
         """How often pieces of the constants are loaded, if none is prefetched."""
