@@ -52,7 +52,7 @@ MUTATIONS = (
              "depthwise || multiply_s.input_channel + i < operands.in_channels", "1'b1"),
     Mutation("column of a tap", "dla_window.sv", "after(tap_column, window.dilation.width)",
              "after(tap_column, 16'd1)"),
-    Mutation("channel multiplier", "dla_mac.sv", "left == 1) left = each", "left == 1) left = '0"),
+    Mutation("channel multiplier", "dla_mac.sv", "LANES % outputs", "0"),
     Mutation("partial sum", "dla_mac.sv",
              "acc_place + 4 * group", "acc_place + group"),
     Mutation("fill", "dla_mac.sv", "warm_up == FILL - LEAST_FILL && may_step", "warm_up >= '0 && may_step"),
@@ -111,7 +111,7 @@ MUTATIONS = (
 # Mistakes in what limits a machine
 LIMIT_MUTATIONS = (
     Mutation("number of ports", "dla_ports.sv", "p < 32'(OWN_PORTS) + PORTS", "p < 1"),
-    Mutation("conflicts of banks", "dla_ports.sv", " && !used[bank[k][j]]", ""),
+    Mutation("conflicts of banks", "dla_ports.sv", " && (head[k][j] & used) == '0", ""),
     Mutation("turns at the ports", "dla_ports.sv", "next_turn = u + 1'b1", "next_turn = '0"),
     Mutation("rows that cross again", "dla_fitting.sv",
              "fits = window_bytes != TOO_MANY", "fits = 1'b0"),
