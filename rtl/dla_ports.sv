@@ -25,32 +25,19 @@ module dla_ports
   localparam int unsigned SLOT_BITS = $clog2(SLOTS);
   logic [UNIT_BITS-1:0] turn, next_turn, first, u;
   logic [SLOT_BITS-1:0] slot[UNITS], next_slot[UNITS], s;
+  logic [BANKS-1:0] used;
+  logic [BANK_BITS-1:0] bank[UNITS][SLOTS];  // where that lies
   logic [SLOTS-1:0] may[UNITS], chosen[UNITS];
   logic served;
 
   // Words are interleaved, and each row of the banks is shifted against the one before, so that words at a stride
-  // of a power of two lie in different banks, too. In one-hot code
-  function automatic logic [BANKS-1:0] bank_of(input logic [31:0] word);
-    return BANKS'(1) << BANK_BITS'((word + word / BANKS + word / (BANKS * BANKS)) % BANKS);
+  // of a power of two lie in different banks, too.
+  function automatic logic [BANK_BITS-1:0] bank_of(input logic [31:0] word);
+    return BANK_BITS'((word + word / BANKS + word / (BANKS * BANKS)) % BANKS);
   endfunction
 
-  // Where each word of a stream lies is worked out beside the choice, so that only bits go through it.
-  logic [31:0] address[UNITS][SLOTS][PORTS+1];
-  logic [BANKS-1:0] bank[UNITS][SLOTS][PORTS], head[UNITS][SLOTS], used;  // head: of the word that is next
-  logic [PORTS-1:0] wanted[UNITS][SLOTS];
-  logic [PORTS:0] at[UNITS][SLOTS];  // the word that is next, in one-hot code
-  for (genvar k = 0; k < UNITS; k++) begin : of_unit
-    for (genvar j = 0; j < SLOTS; j++) begin : of_slot
-      assign address[k][j][PORTS] = request[k][j].address + PORTS * request[k][j].stride;
-      for (genvar i = 0; i < PORTS; i++) begin : of_word
-        assign address[k][j][i] = request[k][j].address + i * request[k][j].stride;
-        assign bank[k][j][i] = bank_of(address[k][j][i] / BANK_BYTES);
-        assign wanted[k][j][i] = i < request[k][j].words;
-      end
-    end
-  end
-
-  // For each port: find all streams that may have it, then grant it to the first of them in turn.
+  // For each port: find all streams that may have it, then grant it to the first of them in turn. So one bit of each
+  // stream goes through the multiplexers of the choice, and not its address.
   always_comb begin
     used = '0;
     first = '0;
@@ -58,15 +45,18 @@ module dla_ports
     s = '0;
     next_turn = turn;
     next_slot = slot;
-    for (int unsigned k = 0; k < UNITS; k++)
-      for (int unsigned j = 0; j < SLOTS; j++) at[k][j] = (PORTS + 1)'(1);
+    for (int unsigned k = 0; k < UNITS; k++) begin
+      for (int unsigned j = 0; j < SLOTS; j++) begin
+        granted[k][j] = '0;
+        next[k][j] = request[k][j].address;
+      end
+    end
     for (int unsigned p = 0; p < 32'(OWN_PORTS) + PORTS; p++) begin
       for (int unsigned k = 0; k < UNITS; k++) begin
         chosen[k] = '0;
         for (int unsigned j = 0; j < SLOTS; j++) begin
-          head[k][j] = '0;
-          for (int unsigned i = 0; i < PORTS; i++) head[k][j] |= {BANKS{at[k][j][i]}} & bank[k][j][i];
-          may[k][j] = (at[k][j][PORTS-1:0] & wanted[k][j]) != '0 && (head[k][j] & used) == '0
+          bank[k][j] = bank_of(next[k][j] / BANK_BYTES);
+          may[k][j] = granted[k][j] < request[k][j].words && !used[bank[k][j]]
               && (int'(p) < OWN_PORTS ? k == p : int'(k) >= OWN_PORTS);
         end
       end
@@ -84,18 +74,11 @@ module dla_ports
       end
       for (int unsigned k = 0; k < UNITS; k++) begin
         for (int unsigned j = 0; j < SLOTS; j++) begin
-          used |= {BANKS{chosen[k][j]}} & head[k][j];
-          if (chosen[k][j]) at[k][j] = at[k][j] << 1;
-        end
-      end
-    end
-    for (int unsigned k = 0; k < UNITS; k++) begin
-      for (int unsigned j = 0; j < SLOTS; j++) begin
-        granted[k][j] = '0;
-        next[k][j] = '0;
-        for (int unsigned i = 0; i <= PORTS; i++) begin
-          granted[k][j] |= {8{at[k][j][i]}} & 8'(i);
-          next[k][j] |= {32{at[k][j][i]}} & address[k][j][i];
+          if (chosen[k][j]) begin
+            used[bank[k][j]] = 1'b1;
+            granted[k][j] = granted[k][j] + 1'b1;
+            next[k][j] = next[k][j] + request[k][j].stride;
+          end
         end
       end
     end

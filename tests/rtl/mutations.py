@@ -111,7 +111,7 @@ MUTATIONS = (
 # Mistakes in what limits a machine
 LIMIT_MUTATIONS = (
     Mutation("number of ports", "dla_ports.sv", "p < 32'(OWN_PORTS) + PORTS", "p < 1"),
-    Mutation("conflicts of banks", "dla_ports.sv", " && (head[k][j] & used) == '0", ""),
+    Mutation("conflicts of banks", "dla_ports.sv", " && !used[bank[k][j]]", ""),
     Mutation("turns at the ports", "dla_ports.sv", "next_turn = u + 1'b1", "next_turn = '0"),
     Mutation("rows that cross again", "dla_fitting.sv",
              "fits = window_bytes != TOO_MANY", "fits = 1'b0"),
