@@ -147,7 +147,7 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "issue": _constant,
     "checks": _constant,
     "vector": lambda sizes: [1.0, sizes["LANES"], sizes.get("INT16", 0)],
-    "softmax": lambda sizes: [1.0, sizes["LANES"]],
+    "softmax": lambda sizes: [1.0, sizes["LANES"], math.ceil(sizes["LANES"] / 4)],  # sums of four lanes
     "mac_results": _constant,
     "ports": _ports,
     "crossbar": _crossbar,
