@@ -150,6 +150,7 @@ module dla
   dla_issue #(
       .SRAM_BYTES(SRAM_BYTES),
       .INT16(INT16),
+      .BEAT_BYTES(BEAT_BYTES),
       .ISSUE_CYCLES(ISSUE_CYCLES),
       .CHECK_CYCLES(CHECK_CYCLES),
       .QUEUE_DEPTH(QUEUE_DEPTH),

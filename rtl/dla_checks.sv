@@ -11,6 +11,7 @@ module dla_checks
   import dla_words::*;
 #(
     parameter int unsigned SRAM_BYTES = 524288,
+    parameter int unsigned BEAT_BYTES = 8,
     parameter int unsigned CYCLES = 16,  // no choice: what the steps below take
     parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
     parameter bit UNPACKS = 0  // OP_DMA_UNPACK is an instruction
@@ -227,6 +228,8 @@ module dla_checks
   assign last_tap = distance(planes_product);
   assign last_reached = last_window + last_tap - 19'(second.run_bytes);
   assign size_outside = second.address[15:0] - 16'd1;
+  logic is_wide;  // a run is no shorter than a beat, so that a beat lies in two runs at most
+  assign is_wide = dma.run_bytes >= BEAT_BYTES;
   always_ff @(posedge clock) begin
     if (second.number == WINDOW_ROWS) begin
       products.walk.span <= last_tap >= 19'hffff ? '1 : last_tap[15:0] + 16'd1;
@@ -245,9 +248,13 @@ module dla_checks
       default: ;
     endcase
     products.outputs_each <= 32'(dividend) & PLACE;
-    merged.runs_touch <= dma.runs == 1 || dma.run_stride == dma.run_bytes;
+    merged.runs_touch <= dma.runs == 1 || (dma.run_bytes == dma.run_stride
+        && (is_wide || dma.run_sram_stride == dma.run_bytes));
+    merged.burst_runs_touch <= dma.runs == 1 || dma.run_stride == dma.run_bytes;
     if (step == 3) begin
-      merged.planes_touch <= merged.runs_touch && (dma.planes == 1 || 49'(dma.plane_stride) == steps);
+      merged.burst_planes_touch <= merged.burst_runs_touch && (dma.planes == 1 || 49'(dma.plane_stride) == steps);
+      merged.planes_touch <= merged.runs_touch && (dma.planes == 1
+          || (steps == 49'(dma.plane_stride) && (is_wide || 49'(dma.plane_sram_stride) == steps)));
       merged.run_bytes <= merged.runs_touch ? steps[31:0] : dma.run_bytes;
     end
     if (step == 6 && merged.planes_touch) merged.run_bytes <= steps[31:0] - packed_bytes;

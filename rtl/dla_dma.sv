@@ -1,8 +1,8 @@
 // One direction of the DMA: after LATENCY cycles it walks the runs of a transfer in beats of BEAT_BYTES.
 //
-// In system memory, runs that touch are one run, and planes of one run that touch are too; a run begins a new
-// beat. The SRAM's side keeps its own runs, and is walked byte by byte within a beat. Before the bytes of each
-// burst come BURST_OVERHEAD cycles of a request.
+// In system memory, runs that touch are one run, and planes of one run that touch are too, if a beat then lies in two
+// runs of the SRAM at most: those are no shorter than a beat, or touch there as well. A run begins a new beat. Before the
+// bytes of each burst come BURST_OVERHEAD cycles of a request.
 
 module dla_dma
   import dla_isa::*;
@@ -22,8 +22,8 @@ module dla_dma
     // The region has been looked up.
     /* verilator lint_off UNUSEDSIGNAL */
     input dma_operands_t operands,
+    input merged_t merged,  // of which bursts without requests need less
     /* verilator lint_on UNUSEDSIGNAL */
-    input merged_t merged,
     input logic [31:0] packed_bytes,  // at the start of a single run
     input logic [31:0] region_base,
     input logic room,  // for a beat, between the bus and the SRAM's ports
@@ -41,45 +41,91 @@ module dla_dma
     output logic [31:0] sram_address[SPREAD_BYTES]
 );
   // ------------------------------------------------------------------------------------------------ latency
-  logic [31:0] elapsed;
-  logic is_ready, ends, delivered;  // past its latency; the last beat; that one was before
-  assign is_ready = valid && elapsed == LATENCY;
+  localparam int unsigned LATENCY_BITS = $clog2(LATENCY + 2);
+  logic [LATENCY_BITS-1:0] elapsed;
+  logic is_ready, is_fresh, ends, delivered;  // past its latency; in its first cycle; the last beat; that one was before
   assign wants_bus = is_ready && !delivered && room;
+  assign is_ready = valid && elapsed == LATENCY_BITS'(LATENCY);
   always_ff @(posedge clock) begin
-    if (reset || done) elapsed <= '0;
-    else if (valid && !is_ready) elapsed <= elapsed + 1;
+    if (reset || done) begin
+      elapsed <= '0;
+      is_fresh <= 1'b1;
+    end else if (valid) begin
+      if (!is_ready) elapsed <= elapsed + 1'b1;
+      is_fresh <= 1'b0;
+    end
   end
 
-  // ------------------------------------------------------------- the transfer as system memory sees it: merged
-  logic [31:0] runs, planes;
+  // Of runs there are less than 2^24.
+  localparam logic [31:0] COUNT = 32'h00ffffff;
+  localparam int unsigned BYTES_BITS = $clog2(BEAT_BYTES + 1);
+  localparam bit AT_ONCE = LATENCY == 0;  // the first beat may come in the first cycle, else not before the second
+
+  // ------------------------------------------------------------------------------- the walk in system memory
+  logic [31:0] runs, planes, next_run, address, left, planes_left;  // bytes to do in the run, planes after the one at hand
+  logic [31:0] kept_address, kept_left, kept_planes_left, first_address;
+  logic starts, ends_run, ends_plane, needs_request;
+  assign starts = valid && is_fresh;
   assign runs = merged.runs_touch ? 1 : operands.runs;
   assign planes = merged.planes_touch ? 1 : operands.planes;
-
-  // --------------------------------------------------------------------------- requests, at the head of bursts
-  logic [31:0] offset, left, most;  // in the merged run: bytes done, and to do; at most in this beat
-  logic needs_request, ends_run, ends_plane;
-  assign left = merged.run_bytes - offset;
-  assign beat_bytes = left < most ? left : most;
-
+  assign first_address = region_base + operands.offset;
+  assign {address, left, planes_left} = AT_ONCE && starts ? {first_address, merged.run_bytes, planes - 1}
+      : {kept_address, kept_left, kept_planes_left};
   // A beat is packed or not; packed bytes may be fewer in a cycle than others.
+  logic [31:0] most;
   if (PACKED_BYTES == 0) begin : copies
     assign is_packed = 1'b0;
     assign most = BEAT_BYTES;
-    logic unused;
-    assign unused = &{1'b0, packed_bytes};
   end else begin : unpacks
-    logic [31:0] packed_left;
-    assign packed_left = packed_bytes - offset;
-    assign is_packed = offset < packed_bytes;
+    logic [31:0] packed_left, kept_packed_left;
+    assign packed_left = AT_ONCE && starts ? packed_bytes : kept_packed_left;
+    assign is_packed = packed_left != 0;
     assign most = !is_packed ? BEAT_BYTES : packed_left < PACKED_BYTES ? packed_left : PACKED_BYTES;
+    always_ff @(posedge clock) begin
+      if (beat && is_packed) kept_packed_left <= packed_left - beat_bytes;
+      else if (!beat && starts) kept_packed_left <= packed_bytes;
+    end
   end
+  assign ends_run = left <= most;
+  assign beat_bytes = 32'(BYTES_BITS'(ends_run ? left : most));  // few bits, for small adders
   assign sram_bytes = is_packed ? beat_bytes << 1 : beat_bytes;
+  assign beat = delivers && !needs_request;
+  assign system_address = address;
+  dla_runs #(.AT_ONCE(AT_ONCE)) system_runs (
+      .clock, .starts, .first(first_address), .runs, .run_stride(operands.run_stride),
+      .plane_stride(operands.plane_stride), .step(beat && ends_run), .next(next_run), .ends_plane
+  );
+  always_ff @(posedge clock) begin
+    if (beat && ends_run) begin
+      kept_address <= next_run;
+      kept_left <= merged.run_bytes;
+      kept_planes_left <= ends_plane ? (planes_left - 1) & COUNT : planes_left;
+    end else if (beat) begin
+      kept_address <= address + beat_bytes;
+      kept_left <= left - beat_bytes;
+      kept_planes_left <= planes_left;
+    end else if (starts) begin
+      kept_address <= first_address;
+      kept_left <= merged.run_bytes;
+      kept_planes_left <= (planes - 1) & COUNT;
+    end
+  end
+  assign ends = beat && ends_run && ends_plane && planes_left == 0;
+  assign flush = ends || delivered;
+  assign done = flush && crossed;
+  always_ff @(posedge clock) begin
+    if (reset || done) delivered <= 1'b0;
+    else if (ends) delivered <= 1'b1;
+  end
 
+  // --------------------------------------------------------------------------- requests, at the head of bursts
   if (BURST_OVERHEAD == 0) begin : without_requests
     assign needs_request = 1'b0;
   end else begin : with_requests
-    logic [31:0] requested, spent;  // bytes of the run that have been asked for; cycles of this request
-    assign needs_request = requested < offset + beat_bytes;
+    logic [31:0] requested, spent;  // bytes of the run that have been asked for, and are to come; cycles of this request
+    logic goes_on;  // in a burst, which may hold several runs
+    assign goes_on = !ends_run || (ends_plane ? merged.burst_planes_touch : merged.burst_runs_touch);
+    assign needs_request = requested < beat_bytes;
     always_ff @(posedge clock) begin
       if (reset || done) begin
         requested <= '0;
@@ -87,75 +133,34 @@ module dla_dma
       end else if (delivers && needs_request) begin
         spent <= spent == BURST_OVERHEAD - 1 ? '0 : spent + 1;
         if (spent == BURST_OVERHEAD - 1) requested <= requested + BURST_BYTES;
-      end else if (beat && ends_run) requested <= '0;
-    end
-  end
-
-  // ------------------------------------------------------------------------------- the walk in system memory
-  logic [31:0] run, plane, run_offset, plane_offset;
-  assign beat = delivers && !needs_request;
-  assign ends_run = left <= most;
-  assign ends_plane = run + 1 >= runs;
-  assign ends = beat && ends_run && ends_plane && plane + 1 >= planes;
-  assign flush = ends || delivered;
-  assign done = flush && crossed;
-  always_ff @(posedge clock) begin
-    if (reset || done) delivered <= 1'b0;
-    else if (ends) delivered <= 1'b1;
-  end
-  assign system_address = region_base + operands.offset + plane_offset + run_offset + offset;
-  always_ff @(posedge clock) begin
-    if (reset || done) begin
-      {offset, run, plane, run_offset, plane_offset} <= '0;
-    end else if (beat && !ends_run) offset <= offset + beat_bytes;
-    else if (beat) begin
-      offset <= '0;
-      run <= ends_plane ? '0 : run + 1;
-      run_offset <= ends_plane ? '0 : run_offset + operands.run_stride;
-      if (ends_plane) begin
-        plane <= plane + 1;
-        plane_offset <= plane_offset + operands.plane_stride;
-      end
+      end else if (beat) requested <= goes_on ? requested - beat_bytes : '0;
     end
   end
 
   // -------------------------------------------------------------------------------------- the walk in the SRAM
-  typedef struct packed {
-    logic [31:0] column;
-    logic [31:0] run;
-    logic [31:0] run_offset;
-    logic [31:0] plane_offset;
-  } place_t;
-  // Of runs there are less than 2^24; a run lies in the SRAM.
-  localparam logic [31:0] COUNT = 32'h00ffffff;
-  place_t place, next;
-
-  function automatic place_t next_place(input place_t at);
-    place_t after;
-    after = at;
-    after.column = (at.column + 1) & PLACE;
-    if (after.column == (operands.run_bytes & PLACE)) begin
-      after.column = '0;
-      after.run = (at.run + 1) & COUNT;
-      after.run_offset = (at.run_offset + operands.run_sram_stride) & PLACE;
-      if (after.run == (operands.runs & COUNT)) begin
-        after.run = '0;
-        after.run_offset = '0;
-        after.plane_offset = (at.plane_offset + operands.plane_sram_stride) & PLACE;
-      end
-    end
-    return after;
-  endfunction
-
-  always_comb begin
-    next = place;
-    for (int unsigned i = 0; i < SPREAD_BYTES; i++) begin
-      sram_address[i] = (operands.sram_addr + next.plane_offset + next.run_offset + next.column) & PLACE;
-      if (beat && i < sram_bytes) next = next_place(next);
-    end
-  end
+  // Runs shorter than a beat are taken as they are in system memory: what touches there touches here.
+  logic [31:0] piece, pieces, place, next_place, piece_left, kept_place, kept_piece_left, beyond;
+  logic is_wide, ends_piece, unused_end, unused;
+  assign unused = &{1'b0, unused_end};
+  assign is_wide = operands.run_bytes >= BEAT_BYTES;
+  assign piece = (is_wide || packed_bytes != 0 ? operands.run_bytes : merged.run_bytes) & PLACE;
+  assign pieces = is_wide ? operands.runs : runs;
+  assign {place, piece_left} = AT_ONCE && starts ? {operands.sram_addr & PLACE, piece} : {kept_place, kept_piece_left};
+  assign ends_piece = piece_left <= sram_bytes;
+  assign beyond = next_place - piece_left;  // of a byte that lies in the next piece: from there on
+  dla_runs #(.PLACE(PLACE), .AT_ONCE(AT_ONCE)) sram_runs (
+      .clock, .starts, .first(operands.sram_addr), .runs(pieces), .run_stride(operands.run_sram_stride),
+      .plane_stride(operands.plane_sram_stride), .step(beat && ends_piece), .next(next_place),
+      .ends_plane(unused_end)
+  );
+  always_comb for (int unsigned i = 0; i < SPREAD_BYTES; i++) sram_address[i] = ((i < piece_left ? place : beyond) + i) & PLACE;
   always_ff @(posedge clock) begin
-    if (reset || done) place <= '0;
-    else place <= next;
+    if (beat) begin
+      kept_place <= ((ends_piece ? beyond : place) + sram_bytes) & PLACE;
+      kept_piece_left <= (piece_left - sram_bytes + (ends_piece ? piece : '0)) & PLACE;
+    end else if (starts) begin
+      kept_place <= operands.sram_addr & PLACE;
+      kept_piece_left <= piece;
+    end
   end
 endmodule

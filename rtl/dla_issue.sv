@@ -10,6 +10,7 @@ module dla_issue
 #(
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned INT16 = 0,
+    parameter int unsigned BEAT_BYTES = 8,
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
     parameter int unsigned QUEUE_DEPTH = 4,
@@ -93,6 +94,7 @@ module dla_issue
   dla_checks #(
       .SRAM_BYTES(SRAM_BYTES),
       .INT16(INT16),
+      .BEAT_BYTES(BEAT_BYTES),
       .CYCLES(LEAST_CHECKS),
       .UNPACKS(UNPACKS)
   ) checks (

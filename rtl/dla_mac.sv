@@ -257,34 +257,42 @@ module dla_mac
   assign weight_group = (operands.weight_addr + groups_weights) & PLACE;
 
   // Depthwise: which input channel each lane works on. The first lane's is kept, with how many outputs of that
-  // channel came before; the others count on from there, no further than there are lanes.
-  logic [31:0] group_before, channel_left;
-  logic [OFFSET_BITS-1:0] fed_offset[LANES], lane_offset[LANES], each, left, next_offset;
-  function automatic logic [OFFSET_BITS-1:0] few(input logic [31:0] outputs);
-    return outputs > LANES ? '0 : OFFSET_BITS'(outputs);  // 0: more than there are lanes
-  endfunction
-  assign channel_left = products.outputs_each - group_before;
-  assign each = few(products.outputs_each);
+  // channel came before. A group has so many whole channels, and outputs of one more:
+  logic [31:0] each_channels, each_before, group_before, next_before, channel_left;
+  logic goes_on;  // into the channel after those
+  logic [LANES-1:0] begins, begins_s;  // lanes in which another channel begins; the same in read
+  logic [LANES-1:0] whole_begins;  // where the first lane begins one, too
   always_comb begin
-    next_offset = '0;
-    left = few(channel_left);
-    for (int unsigned l = 0; l < LANES; l++) begin
-      fed_offset[l] = next_offset;
-      if (left == 1) next_offset = next_offset + 1'b1;
-      if (left == 1) left = each;
-      else if (left != 0) left = left - 1'b1;
+    each_channels = '0;
+    each_before = '0;
+    whole_begins = LANES'(1);
+    for (int unsigned outputs = 1; outputs <= LANES; outputs++) begin
+      each_channels |= products.outputs_each == outputs ? LANES / outputs : '0;
+      each_before |= products.outputs_each == outputs ? LANES % outputs : '0;
+      for (int unsigned l = outputs; l < LANES; l += outputs) whole_begins[l] |= products.outputs_each == outputs;
     end
+    if (products.outputs_each > LANES) each_before = LANES;
   end
-  for (genvar l = 0; l < LANES; l++) begin : lane_offsets
-    always_ff @(posedge clock) if (steps) lane_offset[l] <= fed_offset[l];
-  end
+  assign channel_left = (products.outputs_each - group_before) & PLACE;
+  assign begins = channel_left < LANES ? whole_begins << channel_left[OFFSET_BITS-1:0] : '0;
+  assign next_before = (group_before + each_before) & PLACE;
+  assign goes_on = next_before >= products.outputs_each;
   always_ff @(posedge clock) begin
+    if (steps) begins_s <= begins;
     if (reset || done) {group_channel, group_before} <= '0;
     else if (steps && is_last && ends_column && ends_row) begin
-      group_channel <= (group_channel + 32'(next_offset)) & PLACE;
-      group_before <= left != 0 ? (products.outputs_each - 32'(left)) & PLACE
-          : next_offset == 0 ? (group_before + LANES) & PLACE : 32'(LANES) - (channel_left & PLACE);
+      group_channel <= (group_channel + each_channels + 32'(goes_on)) & PLACE;
+      group_before <= goes_on ? (next_before - products.outputs_each) & PLACE : next_before;
     end
+  end
+
+  // A lane's channel counts on from the first one's: sums over pairs of lanes, fours, ...
+  logic [OFFSET_BITS-1:0] begun[LANES];
+  always_comb begin
+    for (int unsigned l = 0; l < LANES; l++) begun[l] = OFFSET_BITS'(begins_s[l]);
+    for (int level = 0; level < $clog2(LANES); level++)
+      for (int unsigned l = 0; l < LANES; l++)
+        if (((l >> level) & 1) != 0) begun[l] = begun[l] + begun[((l>>level)<<level)-1];
   end
 
   // ------------------------------------------------------------------------------------------- the stages' steps
@@ -317,7 +325,7 @@ module dla_mac
   assign read = read_s.valid;
   assign input_address = read_s.pixel;
   for (genvar i = 0; i < INPUTS; i++) begin : input_ports
-    if (i < LANES) assign input_offset[i] = (depthwise ? lane_offset[i] : OFFSET_BITS'(i)) << is_int16;
+    if (i < LANES) assign input_offset[i] = (depthwise ? begun[i] : OFFSET_BITS'(i)) << is_int16;
     else assign input_offset[i] = OFFSET_BITS'(i) << is_int16;
   end
   assign weight_address = read_s.weight;
@@ -527,6 +535,8 @@ module dla_mac
           .products,
           .group_step(out_step),
           .group_bytes,
+          .each_channels,
+          .each_before,
           .block_row(rows_before + block_row),
           .step_row(rows_before + row),
           .step_out_row(row),

@@ -31,6 +31,9 @@ module dla_mac_traffic
     /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] group_step,
     input logic [31:0] group_bytes,  // of weights
+    // Depthwise: whole input channels of a group's outputs, and outputs of one more
+    input logic [31:0] each_channels,
+    input logic [31:0] each_before,
     // The array's next step; rows count on from group to group
     input logic [31:0] block_row,
     input logic [31:0] step_row,
@@ -105,18 +108,8 @@ module dla_mac_traffic
   // Depthwise: the input channels that a group of outputs reads. Of the first one `fed_before` outputs are in groups
   // before, and each group adds to that as many whole channels as have all of their outputs in it, and the rest.
   logic input_ends, goes_on;
-  logic [31:0] input_group, input_left, fed_first, fed_before, fed_last, next_before, each_before, each_channels;
+  logic [31:0] input_group, input_left, fed_first, fed_before, fed_last, next_before;
   assign input_left = operands.out_channels - input_group;
-  always_comb begin
-    each_channels = '0;
-    each_before = LANES;
-    for (int unsigned outputs = 1; outputs <= LANES; outputs++) begin
-      if (products.outputs_each == outputs) begin
-        each_channels = LANES / outputs;
-        each_before = LANES % outputs;
-      end
-    end
-  end
   assign next_before = (fed_before + each_before) & PLACE;
   assign goes_on = next_before >= products.outputs_each;  // into the channel after those
   always_comb begin

@@ -49,7 +49,8 @@ module dla_softmax
   // --------------------------------------------------------------------------------------------------------- the sum
   logic adds, starts, ends, adds_row, starts_row, ends_row, is_summed;
   logic [LANES-1:0] used_s;
-  logic [31:0] sum, step_sum, lanes_sum;
+  localparam int unsigned FOURS = (LANES + 3) / 4;  // lanes add up by fours, these with the sum
+  logic [31:0] sum, next_sum, fours_sum[FOURS], step_sum[FOURS];
   always_ff @(posedge clock) begin
     adds <= !reset && compute && pass == SUM;
     starts <= first;
@@ -61,14 +62,19 @@ module dla_softmax
     is_summed <= !reset && adds_row && ends_row;
   end
   always_comb begin
-    lanes_sum = '0;
-    for (int unsigned l = 0; l < LANES; l++)
-      if (used_s[l]) lanes_sum = lanes_sum + $unsigned(rounding_shift($signed(looked_up[l]), SUM_SHIFT));
+    next_sum = starts_row ? '0 : sum;
+    for (int unsigned four = 0; four < FOURS; four++) begin
+      next_sum = next_sum + step_sum[four];
+      fours_sum[four] = '0;
+      for (int unsigned l = 4 * four; l < LANES && l < 4 * four + 4; l++)
+        fours_sum[four] = fours_sum[four]
+            + (used_s[l] ? $unsigned(rounding_shift($signed(looked_up[l]), SUM_SHIFT)) : '0);
+    end
   end
-  always_ff @(posedge clock) begin
-    step_sum <= lanes_sum;
-    if (adds_row) sum <= (starts_row ? '0 : sum) + step_sum;
+  for (genvar four = 0; four < FOURS; four++) begin : fours
+    always_ff @(posedge clock) step_sum[four] <= fours_sum[four];
   end
+  always_ff @(posedge clock) if (adds_row) sum <= next_sum;
 
   // -------------------------------------------------------------------------------------------------- the reciprocal
   // Products after that with the slope: alternately of the divisor, which shows the error, and of the error.

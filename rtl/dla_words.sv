@@ -37,11 +37,14 @@ package dla_words;
     logic [31:0] outputs_each;  // of an input channel, in a depthwise convolution
   } products_t;
 
-  // A transfer as system memory sees it: runs that touch are one run, and so are planes of one run that touch.
+  // A transfer as its beats see it, where runs that touch are one run, and so are planes of one run that touch; and which
+  // touch as its bursts see them.
   typedef struct packed {
     logic [31:0] run_bytes;
     logic runs_touch;
     logic planes_touch;
+    logic burst_runs_touch;
+    logic burst_planes_touch;
   } merged_t;
 
   // The way of a window over a picture

@@ -26,6 +26,7 @@ from generators import (
     report_schema,
     report_types_module,
     sv_package,
+    timing_table,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,6 +49,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/figures.md": figures_page.page,
     "docs/parameters.md": parameters_page.page,
     "docs/sram-ports.md": port_page.page,
+    "docs/rtl.md": timing_table.page,
 }
 
 

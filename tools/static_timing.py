@@ -1,5 +1,6 @@
 """Times the blocks of the RTL at a clock, and keeps the points in sim/physical/timing_points.csv: for each
-block the longest path between two edges, and the area that it takes to be that fast.
+block of the default machine the longest path between two edges, the area that it takes to be that fast, and a
+digest of the sources that it was measured with.
 
 `yosys` maps a block to the cells of a library with 2 ns as goal, and `sta` (OpenSTA) finds the longest path.
 The library is a Liberty file, as Nangate's 45 nm Open Cell Library, named by --liberty or DLASIM_LIBERTY; it
@@ -9,6 +10,7 @@ is not part of this package. Wires take no time, so a chip needs a margin.
 import argparse
 import csv
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -17,15 +19,16 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import synthesis
-from synthesis import BLOCKS, Parameters, RtlBlock, SynthesisError, parameters_text
+from synthesis import Parameters, RtlBlock, SynthesisError, parameters_text
 
 POINTS = synthesis.POINTS.with_name("timing_points.csv")
-COLUMNS = ("block", "parameters", "ns", "kge", "flip_flops", "tools")
+COLUMNS = ("block", "parameters", "ns", "kge", "flip_flops", "sources", "tools")
 PERIOD_PS = 2000
 NAND2_UM2 = 0.798
 MAPPING = (
@@ -35,6 +38,69 @@ MAPPING = (
 MOST_LOADS = 16  # of a net that a flip-flop or an input drives; ABC buffers only those between gates
 BUFFER = "BUF_X4"
 Json = dict[str, Any]
+
+# As on the default machine
+_PORTS: Parameters = {"PORTS": 4, "BANKS": 8, "BANK_BYTES": 16}
+_UNIT: Parameters = {"PORTS": 4, "BANK_BYTES": 16}
+_ARRAY: Parameters = {"INPUT_LANES": 1, "OUTPUT_LANES": 64, "RESULT_CYCLES": 16384}
+_STAGE: Parameters = {"REQUANTIZATION_CYCLES": 16384, "DIVISION_CYCLES": 65536}
+_MAC_PARTS = (
+    "dla_mac_lane", "dla_mac_result", "dla_mac_pe", "dla_accumulators", "dla_mac_traffic", "dla_mac_results",
+)  # fmt: skip
+_VECTOR_PARTS = ("dla_vector_lane", "dla_softmax", "dla_vector_traffic")
+_ALIKE = (
+    "pe", "mac_lane", "mac_result", "vector_lane", "requantizer", "square", "divider", "host", "issue",
+    "checks", "mac_results", "dma_bus",
+)  # fmt: skip
+_SMALL_TOP: Parameters = {"DMA_BANDWIDTH": 8, "SRAM_BYTES": 256, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
+BLOCKS = {
+    **{name: synthesis.BLOCKS[name] for name in _ALIKE},
+    "accumulators": RtlBlock("dla_accumulators", [{"LANES": 1, "PLACES": 64, "PLACE_BITS": 6}]),
+    "queue": RtlBlock("dla_queue", [{"WIDTH": 64, "DEPTH": 4}]),
+    "softmax": RtlBlock("dla_softmax", [{"LANES": 16}]),
+    "dma": RtlBlock("dla_dma", [{"BEAT_BYTES": 8}]),
+    "dma_words": RtlBlock("dla_dma_words", [_UNIT | {"BEAT_BYTES": 8}], watched=("crossed_bytes",)),
+    "ports": RtlBlock("dla_ports", [_PORTS]),
+    "crossbar": RtlBlock("crossbar", [_PORTS]),
+    "mac": RtlBlock("dla_mac", [_UNIT | _ARRAY], _MAC_PARTS, ("crossed_bytes",)),
+    "mac_words": RtlBlock("dla_mac_traffic", [_UNIT], watched=("crossed_bytes",)),
+    "vector": RtlBlock("dla_vector", [_UNIT | _STAGE | {"LANES": 16}], _VECTOR_PARTS, ("crossed_bytes",)),
+    "vector_words": RtlBlock("dla_vector_traffic", [_UNIT], watched=("crossed_bytes",)),
+    "top": RtlBlock("dla", [_SMALL_TOP], synthesis.UNITS),
+}
+_INSTANCE = re.compile(r"^\s*(dla_\w+|crossbar|requantizer)\s*(?:#\(|\w+ \()", re.MULTILINE)
+_IMPORT = re.compile(r"import (dla_\w+)::")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+@cache
+def sources(name: str) -> str:
+    """A digest of what a block is made of: the text of its modules, without comments and blanks."""
+    texts = ["".join(_text(module).split()) for module in sorted(parts(BLOCKS[name]))]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+
+
+def parts(block: RtlBlock) -> set[str]:
+    """The modules and packages that a block is made of, without those apart."""
+    found, waiting = set(block.apart), [block.top]
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting += [*_INSTANCE.findall(_text(module)), *_IMPORT.findall(_text(module))]
+    return found - set(block.apart)
+
+
+@cache
+def _text(module: str) -> str:
+    folders = synthesis.RTL, synthesis.GATES.parent
+    path = next(path for folder in folders if (path := folder / f"{module}.sv").exists())
+    return without_comments(path.read_text())
+
+
+def without_comments(text: str) -> str:
+    """A module's text as tools read it."""
+    return _COMMENT.sub("", text)
 
 
 @dataclass(frozen=True)
@@ -54,7 +120,7 @@ def measure(block: RtlBlock, parameters: Parameters, liberty: Path) -> Timed:
         copy_library(liberty, folder / "cells.lib")
         synthesis.run("yosys", [
             *synthesis.read_block(block, parameters, folder),
-            "expose -evert t:dla_*" if block.apart else "",
+            f"expose -evert {' '.join(f't:{name}$*' for name in block.apart)}" if block.apart else "",
             f"synth -flatten -noabc -top {block.top}",
             "opt -purge",
             "dfflibmap -liberty cells.lib",
@@ -142,11 +208,19 @@ def longest_path(folder: Path, top: str) -> tuple[float, tuple[str, ...]]:
     found = re.findall(r"([\d.]+)\s+data arrival time", done.stdout)
     if not found:
         raise SynthesisError(f"sta found no path:\n{done.stdout}{done.stderr}")
-    return float(found[0]), tuple(re.findall(r"(?:Startpoint|Endpoint): (\S+)", done.stdout))
+    ends = re.findall(r"(?:Startpoint|Endpoint): (\S+)", done.stdout)
+    return float(found[0]), tuple(_register(folder, name) for name in ends)
+
+
+def _register(folder: Path, name: str) -> str:
+    """What a flip-flop of the mapped block holds; a port's own name."""
+    text = (folder / "mapped.v").read_text()
+    cell = re.search(rf" {re.escape(name)} \(.*?\.QN?\(([^)]*)\)", text, re.DOTALL)
+    return cell[1].strip() if cell else name
 
 
 def main() -> int:
-    """Time what the file lacks, or blocks that are named."""
+    """Time what the file lacks or has of other sources, or blocks that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("blocks", nargs="*", help=f"of {', '.join(BLOCKS)}; all without")
     parser.add_argument("--again", action="store_true", help="also what the file has")
@@ -165,14 +239,15 @@ def main() -> int:
     for name in arguments.blocks or BLOCKS:
         for parameters in BLOCKS[name].points:
             key = name, parameters_text(parameters)
-            if key in rows and not arguments.again:
+            if key in rows and rows[key]["sources"] == sources(name) and not arguments.again:
                 continue
             try:
                 timed = measure(BLOCKS[name], parameters, arguments.liberty)
             except SynthesisError as error:
                 print(f"static timing: {error}", file=sys.stderr)
                 return 1
-            values = (*key, f"{timed.ns:.2f}", f"{timed.kge:.3f}", timed.flip_flops, synthesis.versions())
+            measured = f"{timed.ns:.2f}", f"{timed.kge:.3f}", timed.flip_flops
+            values = (*key, *measured, sources(name), synthesis.versions())
             rows[key] = dict(zip(COLUMNS, values, strict=True))
             print(*rows[key].values(), *timed.path, flush=True)
             with arguments.points.open("w", newline="") as file:

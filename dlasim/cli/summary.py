@@ -120,6 +120,15 @@ def function_rows(report: Mapping[str, Any]) -> list[list[str]]:
     return rows
 
 
+def _clock_line(report: Mapping[str, Any]) -> str:
+    """The clock, and the one that the RTL reaches."""
+    config = report["config"]
+    reached = (
+        f"the RTL reaches {report['max_clock_hz'] / 1e6:.0f} MHz in {config['technology']}, without wires"
+    )
+    return f"clock      {config['clock_mhz']:g} MHz; {reached}"
+
+
 def _energy_line(report: Mapping[str, Any]) -> str:
     """The energy and its largest parts."""
     parts = dict(report["energy_nj"])
@@ -205,6 +214,7 @@ def _totals(report: Mapping[str, Any]) -> str:
         f"DMA        read {size(moved['read'])}, written {size(moved['write'])}",
         *_memory_lines(report),
         f"memory     SRAM {sram}, arena {arena}, constants {constants}",
+        _clock_line(report),
         _energy_line(report),
         _area_line(report),
     ]

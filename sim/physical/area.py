@@ -40,10 +40,10 @@ _BYTE_BITS, _SUM_BITS = 8, 32
 _INT16_BITS, _INT16_SUM_BITS = 16, 48  # of elements and sums of a machine with int16
 _BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
 # What a queue keeps besides registers: values with the bits of an address, and bits. Of a transfer the merged
-# run and two flags; of an operation opcode and fields, how far its windows lie apart, and of MAC three
+# run and four flags; of an operation opcode and fields, how far its windows lie apart, and of MAC three
 # products more.
 _MULTIPLIED = {
-    Unit.DMA_IN: (0, 34), Unit.DMA_OUT: (0, 34), Unit.MAC: (8, 12 + 33), Unit.VECTOR: (5, 12 + 33),
+    Unit.DMA_IN: (0, 36), Unit.DMA_OUT: (0, 36), Unit.MAC: (8, 12 + 33), Unit.VECTOR: (5, 12 + 33),
 }  # fmt: skip
 
 Parameters = Mapping[str, int]
@@ -147,7 +147,7 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "issue": _constant,
     "checks": _constant,
     "vector": lambda sizes: [1.0, sizes["LANES"], sizes.get("INT16", 0)],
-    "softmax": lambda sizes: [1.0, sizes["LANES"]],
+    "softmax": lambda sizes: [1.0, sizes["LANES"], math.ceil(sizes["LANES"] / 4)],  # sums of four lanes
     "mac_results": _constant,
     "ports": _ports,
     "crossbar": _crossbar,

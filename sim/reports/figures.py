@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
 from dlasim.sim.physical.area import COMPONENTS, areas
+from dlasim.sim.physical.clock import max_clock_hz
 from dlasim.sim.physical.memory_macros import MEMORIES, memory_kib
 from dlasim.sim.reports.figure_parts import ENERGY_COMPONENTS, KINDS
 
@@ -300,6 +301,10 @@ RUN_FIGURES: tuple[Figure, ...] = (
     Figure(
         "supply_v", "V", "supply at which the technology reaches the clock",
         lambda run: round(run.supply_volts, 3), "supply_v", page="cost-model",
+    ),
+    Figure(
+        "max_clock_hz", "Hz", "what the slowest block of the RTL allows, without wires",
+        lambda run: max_clock_hz(run.config), "max_clock_hz", page="rtl", more_is_better=True,
     ),
     Figure(
         "area_kge.total", "kGE", "the logic of the DLA, in thousands of NAND2 gates",

@@ -321,6 +321,8 @@ class Report(TypedDict):
     energy_nj: ReportEnergyNj
     supply_v: float
     """Supply at which the technology reaches the clock."""
+    max_clock_hz: int
+    """What the slowest block of the RTL allows, without wires."""
     area_kge: ReportAreaKge
     area_mm2: ReportAreaMm2
     sram_kib: ReportSramKib
@@ -442,6 +444,7 @@ class SweepRow(TypedDict, total=False):
     energy_logic_leakage_nj: float
     energy_cpu_nj: float
     supply_v: float
+    max_clock_hz: int
     area_kge: float
     area_mac_kge: float
     area_vector_kge: float

@@ -16,7 +16,7 @@ from dlasim.isa.instructions import Unit
 from dlasim.native.record import Record, Records, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import filled_memory, pointer_to
-from dlasim.sim.timing.formulas import BusCosts, UnitCosts, merge_runs, transfer_beats, unpack_beats
+from dlasim.sim.timing.formulas import BusCosts, UnitCosts, placed_beats, transfer_beats, unpack_beats
 from dlasim.sim.timing.operation_costs import (
     OperationKind,
     OperationSizes,
@@ -35,10 +35,12 @@ COLUMNS = ("work", "output_stall", "sram_stall", "macs", "moved_bytes", "memory"
 _FIRST = {Unit.DMA_IN: "DMA_IN", Unit.DMA_OUT: "DMA_OUT"}
 _COLUMN = {register.name: number for number, register in enumerate(registers.OPERANDS)}
 # The registers of a transfer, counted from that of its region.
-_RUN_BYTES, _RUNS, _RUN_STRIDE, _PLANES, _PLANE_STRIDE = (
+_RUN_BYTES, _RUNS, _PLANES, _RUN_STRIDE, _PLANE_STRIDE, _RUN_SRAM_STRIDE, _PLANE_SRAM_STRIDE = (
     _COLUMN[f"DMA_IN_{name}"] - _COLUMN["DMA_IN_REGION"]
-    for name in ("RUN_BYTES", "RUNS", "RUN_STRIDE", "PLANES", "PLANE_STRIDE")
-)
+    for name in (
+        "RUN_BYTES", "RUNS", "PLANES", "RUN_STRIDE", "PLANE_STRIDE", "RUN_SRAM_STRIDE", "PLANE_SRAM_STRIDE",
+    )
+)  # fmt: skip
 _MAC = int(Unit.MAC)
 _MAX_LINES = 1 << 17  # of an input, under a window
 
@@ -129,13 +131,13 @@ def _cost_transfer(stream: StreamCosts, word: WordCosts, number: int) -> bool:
         return False
     memory = stream.memory_of[file[first]]
     stream.memory[number], stream.moved_bytes[number] = memory, runs * planes * run_bytes
-    run_bytes, runs = merge_runs(
-        run_bytes, runs, file[first + _RUN_STRIDE], planes, file[first + _PLANE_STRIDE]
-    )
     if word.packed:
         stream.work[number] = unpack_beats(stream.buses[memory], run_bytes - word.packed, word.packed)
     else:
-        stream.work[number] = transfer_beats(stream.buses[memory], run_bytes, runs)
+        stream.work[number] = placed_beats(
+            stream.buses[memory], run_bytes, runs, planes, file[first + _RUN_STRIDE],
+            file[first + _PLANE_STRIDE], file[first + _RUN_SRAM_STRIDE], file[first + _PLANE_SRAM_STRIDE],
+        )  # fmt: skip
     return True
 
 

@@ -14,7 +14,7 @@ from dlasim.isa.instructions import BY_MNEMONIC, SOFTMAX_PASSES, UNITS, UNPACKED
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.memory_tables import RATE_SCALE
-from dlasim.sim.programs.footprint import Box, Count, dma_prefix, packed_bytes, system_box
+from dlasim.sim.programs.footprint import all_footprints, dma_prefix, packed_bytes, system_box
 from dlasim.sim.programs.stream import Batches, DecodedStream
 from dlasim.sim.timing import formulas
 from dlasim.sim.timing.batch_costs import BATCH_COLUMNS, batch_costs
@@ -179,11 +179,6 @@ def _share(config: DlaConfig, mine: MemoryTiming, other: MemoryTiming) -> tuple[
     return twice // common, 2 * rate // common
 
 
-def merged_runs(box: Box) -> tuple[Count, Count]:
-    """Bytes and number of the runs that are contiguous in memory."""
-    return formulas.merge_runs(box.run_bytes, box.runs, box.run_stride, box.planes, box.plane_stride)
-
-
 @dataclass(frozen=True, slots=True)
 class Costs:
     """The terms of each operation of a stream, in cycles; `total` is how long it holds its unit alone.
@@ -289,12 +284,16 @@ def _by_batches(
             found["moved_bytes"][chosen] = box.total_bytes + packed
             region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
             numbers = found["memory"][chosen] = np.array(memory_numbers(config))[region]
-            run_bytes, runs = merged_runs(box)
+            placed = all_footprints(batch)[0].box
+            shape = np.stack([
+                box.run_bytes, box.runs, box.planes, box.run_stride, box.plane_stride, placed.run_stride,
+                placed.plane_stride,
+            ])  # fmt: skip
             for number, bus in enumerate(memories):
                 here = numbers == number if len(memories) > 1 else slice(None)
-                beats = evaluate(formulas.transfer_beats, bus, run_bytes[here], runs[here])
+                beats = evaluate(formulas.placed_beats, bus, *shape[:, here])
                 if batch.instruction is _UNPACK:
-                    beats = evaluate(formulas.unpack_beats, bus, run_bytes[here], packed[here])
+                    beats = evaluate(formulas.unpack_beats, bus, box.run_bytes[here], packed[here])
                 found["work"][chosen[here]] = beats
             continue
         unit = unit_costs(config, batch.instruction.mnemonic)

@@ -137,12 +137,48 @@ def merge_runs(run_bytes: int, runs: int, run_stride: int, planes: int, plane_st
 
 
 @routine
+def placed_beats(
+    bus: BusCosts,
+    run_bytes: int,
+    runs: int,
+    planes: int,
+    run_stride: int,
+    plane_stride: int,
+    run_sram_stride: int,
+    plane_sram_stride: int,
+) -> int:
+    """Cycles on the bus for a transfer. A beat lies in two runs of the SRAM at most: runs shorter than a beat
+    share it only where they touch there, too."""
+    wide = run_bytes * bus.rate_cycles >= bus.rate
+    merged, count = merge_runs(
+        run_bytes,
+        runs,
+        select(wide | (run_sram_stride == run_bytes), run_stride, -1),
+        planes,
+        select(wide | (plane_sram_stride == run_bytes * runs), plane_stride, -1),
+    )
+    burst, bursts = merge_runs(run_bytes, runs, run_stride, planes, plane_stride)
+    return beat_cycles(bus, merged, count) + request_cycles(bus, burst, bursts)
+
+
+@routine
 def transfer_beats(bus: BusCosts, run_bytes: int, runs: int) -> int:
     """Cycles on the bus for `runs` separate runs, when nothing else is on it; latency apart."""
-    cycles = runs * ceil_div(run_bytes * bus.rate_cycles, bus.rate) if bus.rate else 0 * runs
-    if bus.burst_overhead:
-        cycles += runs * ceil_div(run_bytes, bus.burst_bytes) * bus.burst_overhead
-    return cycles
+    return beat_cycles(bus, run_bytes, runs) + request_cycles(bus, run_bytes, runs)
+
+
+@routine
+def beat_cycles(bus: BusCosts, run_bytes: int, runs: int) -> int:
+    """Cycles in which their bytes cross the bus."""
+    return runs * ceil_div(run_bytes * bus.rate_cycles, bus.rate) if bus.rate else 0 * runs
+
+
+@routine
+def request_cycles(bus: BusCosts, run_bytes: int, runs: int) -> int:
+    """Cycles of the requests in front of their bursts."""
+    if not bus.burst_overhead:
+        return 0 * runs
+    return runs * ceil_div(run_bytes, bus.burst_bytes) * bus.burst_overhead
 
 
 @routine

@@ -175,7 +175,8 @@ def _figures(rows: Rows, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 # Where a figure stands in the menus of axes: the first of these whose pattern its column has.
 _GROUPS = (
-    (r"(cycles_total|milliseconds|energy_nj|supply_v|area_mm2|area_kge|sram_kib|utilization)$", "the run"),
+    (r"(cycles_total|milliseconds|energy_nj|supply_v|max_clock_hz|area_mm2|area_kge|sram_kib|utilization)$",
+     "the run"),
     (r"unit_(dma_in|dma_out|mac|vector)_", "cycles of the unit"),
     (r"cycles_|bound_", "cycles"), (r"energy_", "energy"),
     (r"area_\w+_mm2", "area"), (r"area_", "logic"),

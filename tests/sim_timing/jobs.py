@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 from dlasim.isa import registers
 
@@ -414,8 +415,9 @@ class Transfer:
         """So many cycles of its latency have passed already; so many bytes at its start are packed."""
         self.memory = memory_of(at_issue, prefix, config)
         self._latency = self.memory.latency - waited
-        runs = list(_runs(at_issue, prefix))
-        self.beats = sum(_bus_cycles(run, self.memory) for run in runs)
+        runs = list(_runs(at_issue, prefix, self.memory.rate))
+        self.beats = sum(_beats(run, self.memory) for run in runs)
+        self.beats += sum(_requests(run, self.memory) for run in _runs(at_issue, prefix, 0))
         if packed:
             self.beats = _packed_cycles(runs[0] - packed, packed, self.memory, config)
         self._left: Exact = self.beats  # a fraction once the bus is shared
@@ -486,26 +488,32 @@ class Ports:
         return granted
 
 
-def _runs(at_issue: Settings, prefix: str) -> Iterator[int]:
-    """Lengths of the stretches of system memory that are contiguous, in the order of the transfer."""
+def _runs(at_issue: Settings, prefix: str, beat: Fraction | int) -> Iterator[int]:
+    """Lengths of the stretches across which beats go on, in order: of system memory that is contiguous;
+    a run that is shorter than a beat goes on only where the SRAM's side is contiguous, too."""
     number = at_issue.number
-    address, length = number(f"{prefix}_OFFSET"), 0
-    for plane in range(number(f"{prefix}_PLANES")):
-        for run in range(number(f"{prefix}_RUNS")):
-            start = number(f"{prefix}_OFFSET")
-            start += plane * number(f"{prefix}_PLANE_STRIDE") + run * number(f"{prefix}_RUN_STRIDE")
-            if start != address and length:
-                yield length
-                length = 0
-            length += number(f"{prefix}_RUN_BYTES")
-            address = start + number(f"{prefix}_RUN_BYTES")
+    run_bytes, planes = number(f"{prefix}_RUN_BYTES"), range(number(f"{prefix}_PLANES"))
+    ends, length = (0, 0), 0
+    for plane, run in product(planes, range(number(f"{prefix}_RUNS"))):
+        starts = tuple(
+            plane * number(f"{prefix}_PLANE_{stride}") + run * number(f"{prefix}_RUN_{stride}")
+            for stride in ("STRIDE", "SRAM_STRIDE")
+        )
+        goes_on = starts[0] == ends[0] and (run_bytes >= beat or starts[1] == ends[1])
+        if length and not goes_on:
+            yield length
+            length = 0
+        length += run_bytes
+        ends = starts[0] + run_bytes, starts[1] + run_bytes
     yield length
 
 
-def _bus_cycles(run_bytes: int, memory: "RegionMemory") -> int:
+def _requests(run_bytes: int, memory: "RegionMemory") -> int:
+    return memory.burst_overhead * len(range(0, run_bytes, memory.burst_bytes))
+
+
+def _beats(run_bytes: int, memory: "RegionMemory") -> int:
     cycles, moved = 0, Fraction(0)
-    for _ in range(0, run_bytes, memory.burst_bytes):
-        cycles += memory.burst_overhead
     while memory.rate and moved < run_bytes:
         moved += memory.rate
         cycles += 1

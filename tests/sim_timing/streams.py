@@ -199,8 +199,9 @@ def _transfer(writer: StreamWriter, rng: random.Random, prefix: str, sizes: Size
     writer.set(f"{prefix}_PLANES", planes)
     writer.set(f"{prefix}_RUN_STRIDE", run_stride)
     writer.set(f"{prefix}_PLANE_STRIDE", plane_stride)
-    writer.set(f"{prefix}_RUN_SRAM_STRIDE", run)
-    writer.set(f"{prefix}_PLANE_SRAM_STRIDE", run * runs)
+    run_sram_stride = run + (13 if plane_stride % 3 == 0 else 0)
+    writer.set(f"{prefix}_RUN_SRAM_STRIDE", run_sram_stride)
+    writer.set(f"{prefix}_PLANE_SRAM_STRIDE", runs * run_sram_stride + (17 if run % 3 == 0 else 0))
     return run
 
 

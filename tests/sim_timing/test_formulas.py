@@ -281,3 +281,24 @@ def test_input_pixels_that_no_window_meets_do_not_cross_the_ports():
         assert int(plan.costs.work[0] + plan.costs.sram_stall[0]) == crossed
         skipped += any(len(axis) < max(axis) + 1 for axis in met)
     assert skipped > 50
+
+
+@pytest.mark.parametrize(
+    ("run_bytes", "sram_gap", "cycles"),
+    [
+        (4, 0, 20 + 3 * 2),  # 160 bytes: 20 beats, 3 bursts of 64
+        (4, 1, 40 + 3 * 2),  # a beat for each of 40 runs
+        (8, 1, 40 + 5 * 2),  # a beat lies in two runs at most
+        (12, 1, 60 + 8 * 2),  # 480 bytes
+    ],
+)
+def test_touching_runs_share_beats_that_lie_in_two_of_them_at_most(run_bytes, sram_gap, cycles):
+    """Two planes of 20 runs that touch in system memory; requests take no notice of the SRAM."""
+    sizes = {"BYTES": run_bytes, "STRIDE": run_bytes, "SRAM_STRIDE": run_bytes + sram_gap}
+    values = {f"DMA_IN_RUN_{name}": value for name, value in sizes.items()}
+    values |= {"DMA_IN_RUNS": 20, "DMA_IN_PLANES": 2, "DMA_IN_PLANE_STRIDE": 20 * run_bytes}
+    values |= {"DMA_IN_PLANE_SRAM_STRIDE": 20 * (run_bytes + sram_gap)}
+    words = [codec.encode_cfg(name, value) for name, value in values.items()]
+    words += [codec.encode("OP_DMA_READ"), codec.encode("HALT")]
+    config = DlaConfig(dma_bandwidth=8, dma_burst_bytes=64, dma_burst_overhead=2)
+    assert plan_stream(config, np.array(words, np.uint64), reset_file()).costs.work.tolist() == [cycles]

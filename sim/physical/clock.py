@@ -1,0 +1,34 @@
+"""The fastest clock of the RTL, from static timing of its blocks.
+
+`tools/static_timing.py` measures the blocks of the default machine in 45 nm cells, without wires. Another
+technology is as much faster as its constant `clock_mhz` says. Other sizes of machines are not measured.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.physical.technology import technology
+
+_POINTS = Path(__file__).parent / "timing_points.csv"
+_LIMITED = frozenset({"ports", "crossbar", "dma_words"})  # blocks that only machines with limited ports have
+_MEASURED = "45nm"
+
+
+def max_clock_hz(config: DlaConfig) -> int:
+    """What the machine's slowest block allows, at the nominal supply of its technology."""
+    slowest = max(
+        ns for block, ns in block_delays().items() if config.sram_bandwidth or block not in _LIMITED
+    )
+    measured, own = (technology(name).value("clock_mhz") for name in (_MEASURED, config.technology))
+    return round(1e9 / slowest * own / measured)
+
+
+@cache
+def block_delays() -> dict[str, float]:
+    """The longest path of each block, in nanoseconds."""
+    with _POINTS.open(newline="") as file:
+        return {row["block"]: float(row["ns"]) for row in csv.DictReader(file)}

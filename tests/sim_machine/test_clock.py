@@ -1,0 +1,58 @@
+"""The fastest clock: the slowest block of those that a machine has, by its technology."""
+
+import csv
+
+import pytest
+
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.physical.clock import block_delays, max_clock_hz
+from tests.tool_module import tool_module
+
+
+def test_the_slowest_block_of_the_machine_counts() -> None:
+    delays = block_delays()
+    assert max_clock_hz(DlaConfig()) == round(1e9 / max(delays.values()))
+    free = [ns for name, ns in delays.items() if name not in ("ports", "crossbar", "dma_words")]
+    assert max_clock_hz(DlaConfig(sram_bandwidth=0)) == round(1e9 / max(free))
+
+
+def test_another_technology_is_as_much_faster_as_its_logic() -> None:
+    """28 nm: 570 MHz where 45 nm reach 500."""
+    ratio = max_clock_hz(DlaConfig(technology="28nm")) / max_clock_hz(DlaConfig())
+    assert ratio == pytest.approx(570 / 500)
+
+
+def test_every_module_is_in_a_block_that_is_timed() -> None:
+    """But the one that is no hardware yet: an array of bytes."""
+    timing = tool_module("static_timing")
+    timed = set().union(*(timing.parts(block) for block in timing.BLOCKS.values()))
+    assert {path.stem for path in timing.synthesis.RTL.glob("*.sv")} - timed == {"dla_sram"}
+
+
+def test_points_and_titles_are_of_blocks() -> None:
+    timing = tool_module("static_timing")
+    with timing.POINTS.open(newline="") as file:
+        points = [(row["block"], row["parameters"]) for row in csv.DictReader(file)]
+    wanted = [
+        (name, timing.parameters_text(parameters))
+        for name, block in timing.BLOCKS.items()
+        for parameters in block.points
+    ]
+    assert set(points) <= set(wanted)
+    assert len(points) == len(set(points))
+    assert set(tool_module("generators.timing_table").TITLES) == set(timing.BLOCKS)
+
+
+def test_a_digest_of_sources_takes_no_notice_of_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    timing = tool_module("static_timing")
+    texts = {"dla_a": "module dla_a; dla_b #(.W(1)) part (); endmodule", "dla_b": "module dla_b; endmodule"}
+    monkeypatch.setitem(timing.BLOCKS, "a", timing.RtlBlock("dla_a"))
+    digests = []
+    for end in ("", " // a comment", " logic wire_;"):
+        monkeypatch.setattr(
+            timing, "_text", lambda module, end=end: timing.without_comments(texts[module] + end)
+        )
+        timing.sources.cache_clear()
+        digests.append(timing.sources("a"))
+    timing.sources.cache_clear()
+    assert digests[0] == digests[1] != digests[2]
