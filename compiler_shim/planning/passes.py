@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dlasim.compiler_shim.lowering.tiles.tile_costs import PRICE_UNIT
-from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
@@ -36,9 +35,9 @@ ESTIMATES = CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP
 # A placement gets all kinds of plans if its fastest so far takes at most so many times the least cycles.
 PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
 # The least number of plans of a pass, and how many layers its plans may have together. With 3, KWT-1 lost
-# 1.1 % on one of 12 machines, MobileNetV2 1.4 % from 4 to 15 bytes per cycle for all memories; with 5, vit
-# gained 0.3 %, and took a tenth more time.
-MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 4, 60
+# 1.1 % on one of 12 machines, MobileNetV2 1.4 % from 4 to 15 bytes per cycle for all memories; with 4, vit
+# lost 1.8 % on one of 8.
+MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 5, 60
 # A smaller size of SRAM is tried if it is expected to take at most so many times the least: with 1.01,
 # MobileNetV1 lost 3.1 % on one of eight machines.
 LESS_SRAM_RATIO = 1.02
@@ -148,10 +147,8 @@ def use_less_sram(search: PlanSearch) -> None:
 def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
     """The cycles that the plan of a kind for a size is expected to take; 0 where nothing can be said."""
     planner = search.maker.planner(first.kind)
-    estimate = planner.estimate(size)
-    if not estimate and first.kind.assumption is not CostAssumption.PREFETCHED:
-        return INFINITE  # all fits as before, and tilings do not depend on the exact size
-    return first.cycles * estimate / (planner.estimate(search.size) or first.plan.estimated_cycles)
+    estimate = planner.estimate(search.size) or first.plan.estimated_cycles
+    return first.cycles * planner.estimate(size) / estimate
 
 
 def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:
