@@ -34,7 +34,7 @@ MAX_REMEMBERED = 4  # machines, or plans; points that share plans follow each ot
 _PHYSICAL = ("clock_mhz", "technology")
 _ENERGY_OBJECTIVES = ("energy", "edp")
 # The figures that depend on these and on the SRAM's size even where the program does not.
-_OF_PHYSICS = ("energy_nj", "area_", "sram_kib", "supply_v")
+_OF_PHYSICS = ("energy_nj", "area_", "sram_kib", "supply_v", "max_clock_hz")
 
 
 @dataclass(frozen=True, slots=True)
