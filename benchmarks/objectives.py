@@ -56,7 +56,7 @@ def compare(
         (own[name] / max(other[name], 1), f"{name}: the plan for {of}")
         for name, own in found.items()
         for of, other in others.items()
-        if other[name] < own[name] and not (name == "sram" and "cpu" in of)
+        if other[name] < own[name] and not (name == "sram" and not other[name])  # all on the CPU
     ]
     return found, losses
 

@@ -11,7 +11,7 @@ SRAM and bandwidth are unlimited, so no SRAM of any size makes these losses less
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -132,11 +132,12 @@ class Resident(SramPlanner):
 
     chain: tuple[int, ...] = ()
 
-    def _choose(self) -> tuple[list[int], list[Segment]]:
+    def _choose(self, leaving: Container[int] = ()) -> tuple[list[int], list[Segment], int]:
         inner = {self._nodes[step].output for step in self.chain[:-1]}
         single = [(step,) for step in self._nodes if step not in self.chain]
         segments = sorted([*single, *([self.chain] if self.chain else [])])
-        return sorted(self._live_ranges.keys() - inner), segments
+        kept = self._live_ranges.keys() - inner
+        return sorted(value for value in kept if value not in leaving), segments, 0
 
 
 def losses(part: NetworkSlice, placed: PlacedNetwork, config: DlaConfig) -> Iterator[int]:

@@ -350,7 +350,8 @@ _SIGMOID = """\
 where only the low 16 bits of in (signed) and of IN_MULT (unsigned) count, and the sum wraps at 32 bits. From
 k = 255 on, t is 65534 << n (logistic) or 65535 << n (tanh). Entry k of the table holds value[k] in its low 16
 bits, difference[k] in the 10 bits above. This is how TensorFlow Lite computes LOGISTIC and TANH of int16, and
-both functions in an LSTM, where value[k] is 65536 / (1 + exp(-k / 24)); out has 15 fractional bits."""
+both functions in an LSTM, where value[k] is 65536 / (1 + exp(-k / 24)); out has 15 fractional bits,
+and an element of int16 keeps its low 16 bits."""
 
 _DMA_FIELDS = (
     "{0}_RUN_BYTES contiguous bytes, {0}_RUNS times at the run strides, {0}_PLANES times at the plane strides"

@@ -18,6 +18,7 @@ from dlasim.errors import InputError
 _SCALE, _POINT = "assumed scale", "assumed zero point"
 _ASSUMED_SCALE = 1 / 16  # of everything: a range of -8 to 8
 _WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+_ARITHMETIC = ("Add", "Div", "Mul", "Sub")  # whose constants onnxruntime's quantizer converts, too
 _FUSED = ("Clip", "Relu")  # an operator behind whose results are limited
 _INTEGERS = frozenset(
     ("And", "ArgMax", "ArgMin", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual",
@@ -61,9 +62,12 @@ class _Assumption:
         return replace(self._model, nodes=tuple(nodes), outputs=outputs)
 
     def _node(self, node: OnnxNode) -> Iterator[OnnxNode]:
-        weights = node.inputs[1] if node.kind in _WEIGHTED and len(node.inputs) > 1 else ""
-        if weights in self._fixed and weights not in self._renamed:
-            yield from self._converted(weights)
+        weights = (
+            node.inputs if node.kind in _ARITHMETIC else node.inputs[1:2] if node.kind in _WEIGHTED else ()
+        )
+        for name in dict.fromkeys(weights):
+            if name in self._fixed & self._real and name not in self._renamed:
+                yield from self._converted(name)
         yield replace(node, inputs=tuple(self._renamed.get(name, name) for name in node.inputs))
         is_fixed, is_real = all(name in self._fixed for name in node.inputs if name), self._is_real(node)
         for name in node.outputs:

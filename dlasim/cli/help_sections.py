@@ -31,13 +31,13 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Most used": _MOST_USED,
     "Inputs and results": (
         "--normalize", "--seed", "--steps", "--carry", "--dequantize", "--top", "--labels", "--trace",
-        "--overlay",        "--json", "--list",
+        "--overlay", "--json", "--list",
     ),
     "Machine": ("--config", *_of_part("Machine"), "--set"),
     **{part: _of_part(part) for part in ("MAC and VECTOR", "SRAM", "DMA", "Issue of instructions")},
     "Compiling": (
-        "--objective", "--weights", "--fusion", "--tiling", "--place", "--io", "--depthwise", "--requant",
-        "--dla-ops", "--assume-int8",
+        "--numerics", "--objective", "--weights", "--fusion", "--tiling", "--place", "--io", "--depthwise",
+        "--requant", "--dla-ops", "--assume-int8",
     ),
     "CPU, with --host riscv": (
         "--cpu", "--completion", "--submission", "--max-instructions", "--stuck-after", "--device", "--dla",

@@ -120,7 +120,7 @@ def one_call(name, inputs, output, **attributes):
 @pytest.fixture
 def program_of_a_later_version(monkeypatch):
     """A program that calls a host operator for which this firmware has no kernel."""
-    row = HostOperator("LATER", 63, "", BY_NAME["UNARY"].inputs, BY_NAME["UNARY"].outputs)
+    row = HostOperator("LATER", max(BY_CODE) + 1, "", BY_NAME["UNARY"].inputs, BY_NAME["UNARY"].outputs)
     monkeypatch.setitem(BY_NAME, row.name, row)
     monkeypatch.setitem(BY_CODE, row.code, row)
     monkeypatch.setitem(RULES, row.name, ())

@@ -19,8 +19,9 @@ TERM = {
         "    packed_rate: int = 0\n    turnaround: int = 0\n\n\n@record\nclass UnitCosts",
     ),
     "sim/timing/formulas.py, the formula": (
-        "    if bus.burst_overhead:\n",
-        "    cycles += runs * bus.turnaround\n    if bus.burst_overhead:\n",
+        "    return runs * ceil_div(run_bytes * bus.rate_cycles, bus.rate) if bus.rate else 0 * runs\n",
+        "    beats = runs * ceil_div(run_bytes * bus.rate_cycles, bus.rate) if bus.rate else 0 * runs\n"
+        "    return beats + runs * bus.turnaround\n",
     ),
     "sim/timing/cost.py": (
         "        memory.burst_overhead, alone, shared, packed_rate // common,\n",

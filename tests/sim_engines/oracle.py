@@ -316,8 +316,10 @@ def _sigmoid16(m: Memory, y: int, x: int, c: int) -> int:
     else:
         total = (65535 if is_tanh else 65534) * size
     if is_tanh:
-        return (total - (1 << 23) + 128 if place >= 0 else (1 << 23) - total + 127) // 256
-    return (total + 512 if place >= 0 else (1 << 25) - total + 511) // 1024
+        result = (total - (1 << 23) + 128 if place >= 0 else (1 << 23) - total + 127) // 256
+    else:
+        result = (total + 512 if place >= 0 else (1 << 25) - total + 511) // 1024
+    return _low16(result) if m.is_int16 else result
 
 
 _ELEMENTS: dict[str, Callable[[Memory, int, int, int], int]] = {
