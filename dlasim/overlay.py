@@ -8,25 +8,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlasim.compiler_shim.calls.nodes import DlaNode
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
 from dlasim.errors import InputError
 from dlasim.sim.reports.figures import LAYER_FIGURES
 from dlasim.system.fileio import atomic_write
 
 if TYPE_CHECKING:
-    from dlasim.compiler_shim.calls.nodes import PlacedNetwork
     from dlasim.compiler_shim.lowering.lower import Lowered
 
 # White to a dark orange: a legend is not needed, and texts stay black.
 _GRADIENT = [{"stop": 0, "bgColor": "#ffffff"}, {"stop": 1, "bgColor": "#e69f00"}]
 _COLORS = {"dla": "#9ad0f5", "cpu": "#e69f00"}
-_FIGURES = [figure for figure in LAYER_FIGURES if figure.unit != "text" or figure.name == "unit"]
+_NAMES = [
+    figure.column or figure.name for figure in LAYER_FIGURES if figure.unit != "text" or figure.name == "unit"
+]
 
 
 def overlay_files(folder: str | Path) -> dict[str, Path]:
     """The files by figure."""
-    return {figure.column or figure.name: Path(folder) / f"{figure.column or figure.name}.json"
-            for figure in _FIGURES}  # fmt: skip
+    return {name: Path(folder) / f"{name}.json" for name in _NAMES}
 
 
 def write_overlay(

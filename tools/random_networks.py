@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from seed_journal import Row, list_problems, seed_arguments, try_seeds
+from seed_journal import Row, failure_of, list_problems, seed_arguments, try_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
@@ -30,7 +30,7 @@ KINDS = (striped_case, mixed_case, mixed_case, random_case, random_case)
 def main() -> int:
     """Try the seeds that the journal lacks, then sum up."""
     arguments = seed_arguments(__doc__, "networks", 20_000, 1_000_000, "random_networks")
-    rows = try_seeds(arguments, _try_batch, BATCH, _problem)
+    rows = try_seeds(arguments, _try_batch, BATCH, failure_of)
     wrong = sum(bool(row["failure"]) for row in rows)
     elements = sum(int(row["elements"]) for row in rows)
     kinds = Counter(_kind(int(row["seed"])) for row in rows)
@@ -39,7 +39,7 @@ def main() -> int:
         f"{elements:,} elements"
     )
     print(", ".join(f"{kind} {count:,}" for kind, count in kinds.items()))
-    return list_problems(rows, _problem)
+    return list_problems(rows, failure_of)
 
 
 def _kind(seed: int) -> str:
@@ -48,10 +48,6 @@ def _kind(seed: int) -> str:
 
 def _case(seed: int) -> Case:
     return KINDS[seed % len(KINDS)](seed)
-
-
-def _problem(row: Row) -> str:
-    return f"seed {row['seed']}: {row['failure']}" if row["failure"] else ""
 
 
 def _try_batch(seeds: list[int]) -> list[Row]:

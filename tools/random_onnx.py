@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from seed_journal import Row, list_problems, seed_arguments, try_seeds
+from seed_journal import Row, failure_of, list_problems, seed_arguments, try_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
@@ -25,7 +25,7 @@ BATCH = 40  # seeds of one task of a worker
 def main() -> int:
     """Try the seeds that the journal lacks, then sum up."""
     arguments = seed_arguments(__doc__, "networks", 20_000, 0, "random_onnx")
-    rows = try_seeds(arguments, _try_batch, BATCH, _problem)
+    rows = try_seeds(arguments, _try_batch, BATCH, failure_of)
     wrong = sum(bool(row["failure"]) for row in rows)
     differing, elements = (sum(int(row[name]) for row in rows) for name in ("differing", "elements"))
     taken = sum(bool(row["elements"]) for row in rows)
@@ -33,11 +33,7 @@ def main() -> int:
         f"{taken:,} of {len(rows):,} networks were taken, {wrong:,} are wrong; {differing:,} of {elements:,} "
         "elements differ, averages and SOFTMAX aside"
     )
-    return list_problems(rows, _problem)
-
-
-def _problem(row: Row) -> str:
-    return f"seed {row['seed']}: {row['failure']}" if row["failure"] else ""
+    return list_problems(rows, failure_of)
 
 
 def _try_batch(seeds: list[int]) -> list[Row]:

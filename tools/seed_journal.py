@@ -60,6 +60,11 @@ def try_seeds(
     return [done[seed] for seed in seeds if seed in done]
 
 
+def failure_of(row: Row) -> str:
+    """What is wrong with a result that says its failure."""
+    return f"seed {row['seed']}: {row['failure']}" if row["failure"] else ""
+
+
 def list_problems(rows: Sequence[Row], problem: Callable[[Row], str]) -> int:
     """Print what is wrong; the exit code."""
     found = [problem(row) for row in rows if problem(row)]

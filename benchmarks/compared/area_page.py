@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compared.common import first_line, table
+from compared.common import table
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB
 from dlasim.sim.physical.area import COMPONENTS, areas, block_area, measured_points, slot_bits
@@ -58,9 +58,9 @@ BLOCKS = {
 }
 
 
-def tables() -> dict[str, str]:
-    """Each table of the page by its first line."""
-    return dict((_square_millimetres(), _blocks(), _gates()))
+def tables() -> tuple[str, ...]:
+    """The tables of the page."""
+    return _square_millimetres(), _blocks(), _gates()
 
 
 def figures() -> Iterator[tuple[str, str]]:
@@ -94,7 +94,7 @@ def figures() -> Iterator[tuple[str, str]]:
     yield "words_area", f"{mac_words + vector_words + 2 * dma_words:.0f}"
 
 
-def _square_millimetres() -> tuple[str, str]:
+def _square_millimetres() -> str:
     memories = ("accumulators", "sram", "line_buffers", "weight_buffer")
     known = technology(PROCESSES[0])
     rows = []
@@ -106,20 +106,12 @@ def _square_millimetres() -> tuple[str, str]:
         off = area_uncertainty_mm2(machine, known)
         rows.append((name, *columns, f"{total:.2f} ± {off:.2f}", *(f"{value:.2f}" for value in others)))
     head = (
-        "machine",
-        "logic",
-        "accumulators",
-        "SRAM",
-        "line buffers",
-        "weight buffer",
-        "45 nm",
-        "28 nm",
-        "22 nm",
-    )
-    return first_line(head), table(head, rows)
+        "machine", "logic", "accumulators", "SRAM", "line buffers", "weight buffer", "45 nm", "28 nm", "22 nm"
+    )  # fmt: skip
+    return table(head, rows)
 
 
-def _blocks() -> tuple[str, str]:
+def _blocks() -> str:
     """Each point, with those parameters in which the points of its block differ."""
     assert {point.block for point in measured_points()} == BLOCKS.keys(), "each block needs a title"
     rows = []
@@ -132,14 +124,14 @@ def _blocks() -> tuple[str, str]:
             shown = ", ".join(f"{name} {size:,}" for name, size in differing)
             rows.append((title, shown, f"{point.area.kge:#.3g}", f"{point.area.flip_flops:,.0f}"))
     head = ("block", "where they differ", "kGE", "flip-flops")
-    return first_line(head), table(head, rows, texts=2)
+    return table(head, rows, texts=2)
 
 
-def _gates() -> tuple[str, str]:
+def _gates() -> str:
     rows = []
     for name, machine in MACHINES.items():
         parts = [areas(machine)[part].kge for part in COMPONENTS]
         kib = sum(memory_kib(machine).values())
         rows.append((name, *(f"{value:,.0f}" for value in (*parts, sum(parts), kib))))
     head = ("machine", *COMPONENTS, "kGE", "KiB")
-    return first_line(head), table(head, rows)
+    return table(head, rows)

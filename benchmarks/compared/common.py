@@ -39,13 +39,8 @@ def cycles_of(model: Path, config: DlaConfig, **options: str) -> Report:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> str:
     """A Markdown table; all but the first columns, which are texts, to the right."""
-    lines = [first_line(head), "|" + " --- |" * texts + " ---: |" * (len(head) - texts)]
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * texts + " ---: |" * (len(head) - texts)]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
-
-
-def first_line(head: Sequence[str]) -> str:
-    """The line of a table that names its columns."""
-    return f"| {' | '.join(head)} |"
 
 
 def percent(value: float, reference: float) -> str:

@@ -164,17 +164,18 @@ def update(page: str, text: str) -> str:
     """The page's text with today's figures and tables."""
     found = figures()
     if page == "docs/area.md":
-        for head, table in area_page.tables().items():
-            text = with_table(text, head, table)
+        for table in area_page.tables():
+            text = with_table(text, table)
     for own, sentence in STATEMENTS:
         if own == page:
             text = _filled(text, sentence, found, page)
     return text
 
 
-def with_table(text: str, head: str, table: str) -> str:
-    """The text with another table in the place of the one that begins with this line."""
-    before, found, rest = text.partition(f"{head}\n")
+def with_table(text: str, table: str) -> str:
+    """The text with a table in the place of the one that has the same columns."""
+    head = table[: table.index("\n") + 1]
+    before, found, rest = text.partition(head)
     assert found, f"no table begins with {head}"
     return before + table.rstrip("\n") + rest[rest.index("\n\n") :]
 

@@ -45,6 +45,7 @@ class Figure:
     dla_only: bool = False  # of a layer on the CPU it says nothing
     macs_only: bool = False  # of a layer without MACs it says nothing
     more_is_better: bool = False
+    is_physical: bool = False  # depends on SRAM size, clock or technology even where the program does not
 
     def cell(self, report: Report) -> Any:
         """The figure's cell in a row of a table."""
@@ -219,7 +220,8 @@ RUN_FIGURES: tuple[Figure, ...] = (
         "cycles.total", "cycles", "from the first step to the end of the last: DLA + CPU - overlap",
         lambda run: run.inference.total_cycles, "cycles_total", "total",
     ),
-    Figure("", "ms", "cycles.total at the machine's clock", column="milliseconds", derive=_milliseconds),
+    Figure("", "ms", "cycles.total at the machine's clock", column="milliseconds", derive=_milliseconds,
+           is_physical=True),
     Figure(
         "bound_cycles", "cycles",
         "what the most loaded unit needs for compulsory work and traffic; null without section WORK",
@@ -288,51 +290,61 @@ RUN_FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         "energy_nj.total", "nJ", "of the inference, by the constants of the machine's technology",
-        _part("total"), "energy_nj", "energy", page="cost-model",
+        _part("total"), "energy_nj", "energy", page="cost-model", is_physical=True,
     ),
     Figure(
         "energy_nj.uncertainty", "nJ", "uncertainty of the total, from the uncertainties of the constants",
-        _part("uncertainty"), "energy_uncertainty_nj", page="cost-model",
+        _part("uncertainty"), "energy_uncertainty_nj", page="cost-model", is_physical=True,
     ),
     *(
-        Figure(f"energy_nj.{name}", "nJ", text, _part(name), f"energy_{name}_nj", page="cost-model")
+        Figure(
+            f"energy_nj.{name}", "nJ", text, _part(name), f"energy_{name}_nj",
+            page="cost-model", is_physical=True,
+        )
         for name, text in ENERGY_COMPONENTS.items()
     ),
     Figure(
         "supply_v", "V", "supply at which the technology reaches the clock",
-        lambda run: round(run.supply_volts, 3), "supply_v", page="cost-model",
+        lambda run: round(run.supply_volts, 3), "supply_v", page="cost-model", is_physical=True,
     ),
     Figure(
         "max_clock_hz", "Hz", "what the slowest block of the RTL allows, without wires",
-        lambda run: max_clock_hz(run.config), "max_clock_hz", page="rtl", more_is_better=True,
+        lambda run: max_clock_hz(run.config), "max_clock_hz",
+        page="rtl", more_is_better=True, is_physical=True,
     ),
     Figure(
         "area_kge.total", "kGE", "the logic of the DLA, in thousands of NAND2 gates",
-        _area(*COMPONENTS), "area_kge", "area", page="area",
+        _area(*COMPONENTS), "area_kge", "area", page="area", is_physical=True,
     ),
     *(
-        Figure(f"area_kge.{name}", "kGE", text, _area(name), f"area_{name}_kge", page="area")
+        Figure(
+            f"area_kge.{name}", "kGE", text, _area(name), f"area_{name}_kge", page="area", is_physical=True
+        )
         for name, text in COMPONENTS.items()
     ),
     Figure(
         "area_mm2.total", "mm2", "the DLA with its memories, by the constants of the machine's technology",
-        _area_mm2("total"), "area_mm2", page="area",
+        _area_mm2("total"), "area_mm2", page="area", is_physical=True,
     ),
     Figure(
         "area_mm2.uncertainty", "mm2", "uncertainty of the total, from the uncertainties of the constants",
-        _area_mm2("uncertainty"), "area_uncertainty_mm2", page="area",
+        _area_mm2("uncertainty"), "area_uncertainty_mm2", page="area", is_physical=True,
     ),
     *(
-        Figure(f"area_mm2.{name}", "mm2", text, _area_mm2(name), f"area_{name}_mm2", page="area")
+        Figure(
+            f"area_mm2.{name}", "mm2", text, _area_mm2(name), f"area_{name}_mm2",
+            page="area", is_physical=True,
+        )
         for name, text in AREA_PARTS.items()
     ),
     Figure(
-        "sram_kib.total", "KiB", "all memories of the DLA", _memory(*MEMORIES), "sram_kib", page="area",
+        "sram_kib.total", "KiB", "all memories of the DLA", _memory(*MEMORIES), "sram_kib",
+        page="area", is_physical=True,
     ),
     *(
         Figure(
             f"sram_kib.{name}", "KiB", text, _memory(name), f"sram_{name}_kib" if name != "sram" else "",
-            page="area",
+            page="area", is_physical=True,
         )
         for name, text in MEMORIES.items()
     ),

@@ -21,7 +21,7 @@ from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point
 from dlasim.sweeps.charts.layers import distinct_names
 from dlasim.sweeps.charts.report_table import ReportTable
 from dlasim.sweeps.definition.axes import catalogue, resolve
-from dlasim.sweeps.definition.models import Source, blueprint
+from dlasim.sweeps.definition.models import Source
 from dlasim.sweeps.definition.study import WORKLOAD
 from dlasim.sweeps.results.result_files import ABOUT
 from dlasim.system.fileio import read_file
@@ -105,7 +105,7 @@ def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
         raise InputError(f"{about} does not describe model {row['model']}; run the sweep again") from None
     if source.path and not Path(source.path).exists():
         raise InputError(f"{source.path} no longer exists; a timeline needs it to simulate the model again")
-    if blueprint(source).content != content:
+    if source.content() != content:
         raise InputError(f"{source.file()} has changed since the sweep; run the sweep again")
     values = {name: row[name] for name in catalogue() if name != "preset"}
     if row["host"] == "riscv":

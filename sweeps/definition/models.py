@@ -68,6 +68,10 @@ class Source:
 
         return load_model(self.file(), self.assumes_int8, numerics)
 
+    def content(self) -> str:
+        """What tells the model's file from others."""
+        return hashlib.sha256(read_file(self.file())).hexdigest()
+
     def file(self) -> Path:
         """The model as a file; a built-in network is written to the cache on first use."""
         return Path(self.path) if self.path else topology_file(self.topology, dict(self.arguments))
@@ -143,8 +147,7 @@ def read_blueprints(
 
 def blueprint(found: Source, whole: bool = False, numerics: str = "tflm") -> Blueprint:
     """Load and partition the network; without its weights unless it is `whole`."""
-    path, network = found.file(), found.load(numerics)
-    content = hashlib.sha256(read_file(path)).hexdigest()
+    network, content = found.load(numerics), found.content()
     if whole:
         return Blueprint(content, network, (), whole)
     constants = tuple(

@@ -33,8 +33,6 @@ MAX_REMEMBERED = 4  # machines, or plans; points that share plans follow each ot
 # Parameters on which neither plans nor cycles depend, unless energies decide about plans.
 _PHYSICAL = ("clock_mhz", "technology")
 _ENERGY_OBJECTIVES = ("energy", "edp")
-# The figures that depend on these and on the SRAM's size even where the program does not.
-_OF_PHYSICS = ("energy_nj", "area_", "sram_kib", "supply_v", "max_clock_hz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +191,7 @@ def on_machine(entry: Entry, measured: Measured, config: DlaConfig) -> Entry:
     shown = [figure for figure in RUN_FIGURES if figure.column]
     times = {"cycles": {"total": other.inference.total_cycles}, "config": {"clock_mhz": config.clock_mhz}}
     figures = [
-        figure.get(other) if figure.get and figure.name.startswith(_OF_PHYSICS)
-        else figure.cell(times) if figure.column == "milliseconds" else cell
+        cell if not figure.is_physical else figure.get(other) if figure.get else figure.cell(times)
         for figure, cell in zip(shown, entry.figures, strict=True)
     ]  # fmt: skip
     if entry.layers is None:
