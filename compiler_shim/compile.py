@@ -28,9 +28,10 @@ def load_model(given: AnyInput, assumes_int8: bool = False, numerics: str = Nume
 def load_graph(given: AnyInput, assumes_int8: bool = False, numerics: str = Numerics.TFLM) -> Graph:
     """The network in a model file, checked, with shapes resolved and constants folded; whose integers it
     computes is said by `numerics`, if not by the file."""
-    found = read_network(given, assumes_int8)
+    file = open_input(given)
+    found = read_network(file, assumes_int8)
     if numerics == Numerics.LITERT:
-        if open_input(given).kind in (InputKind.ONNX, InputKind.TOSA) or found.graph.rounds_once:
+        if file.kind in (InputKind.ONNX, InputKind.TOSA) or found.graph.rounds_once:
             raise InputError(
                 f"{given}: numerics litert is for TensorFlow Lite networks; this one rounds otherwise"
             )

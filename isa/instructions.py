@@ -18,7 +18,7 @@ TABLE_BYTES = 256
 INT8_BYTES = 1
 INT16_BYTES = 2
 INT32_BYTES = 4
-UNPACKED_BYTES = 4  # that OP_DMA_UNPACK writes for each 1 in its field `packed`, from half as many
+PACKED_BYTES = 2  # that OP_DMA_UNPACK reads for each 1 in its field `packed`, and writes twice as many of
 EXPONENTIALS_BYTES = 256 * INT32_BYTES
 SEGMENTS_BYTES = 256 * INT32_BYTES
 SOFTMAX_PASSES = 3  # over a row: its greatest element, the sum, the results
@@ -149,6 +149,12 @@ class Operand:
     int32_when: When | None = None  # int32 elements where this holds
     int16_when: When | None = None  # int16 elements where this does
     present_when: tuple[When, ...] = ()  # any of these; empty: always
+
+    @property
+    def other_widths(self) -> tuple[tuple[int, When], ...]:
+        """Bytes of elements that are wider, and where they are."""
+        widths = (INT32_BYTES, self.int32_when), (INT16_BYTES, self.int16_when)
+        return tuple((size, when) for size, when in widths if when)
 
     @property
     def address_register(self) -> str:
@@ -783,8 +789,7 @@ def _check_table() -> None:
         )
         fields = {field.name for field in instruction.fields}
         for operand in instruction.operands:
-            widths = (when for when in (operand.int32_when, operand.int16_when) if when)
-            conditions = (*operand.present_when, *widths)
+            conditions = (*operand.present_when, *(when for _, when in operand.other_widths))
             assert {c.field for c in conditions} <= fields, f"{instruction.mnemonic}: condition on no field"
         _check_traits(instruction)
 

@@ -75,16 +75,15 @@ class _CopyElimination:
         if root in self._fixed or self._values[root].data is not None:
             return False
         view, whole = whole_view(self._values, value), self._values[root]
-        if not all(self._touches_elements(number, root) for number in self._touching[root]):
+        if view is None or not is_whole(view, prod(whole.shape)):
             return False
-        return view is not None and is_whole(view, prod(whole.shape))
+        return all(self._touches_elements(number, root) for number in self._touching[root])
 
     def _touches_elements(self, number: int, root: int) -> bool:
         """Whether a node takes a tensor's elements as what they are; some take the bytes of wider ones."""
         node, size = self._nodes[number], np.dtype(self._values[root].dtype).itemsize
         assert isinstance(node, DlaNode)
-        written = self._root(node.output) != root or node.out_element_bytes == size
-        return written and (self._root(node.output) == root or node.in_element_bytes == size)
+        return size == (node.out_element_bytes if self._root(node.output) == root else node.in_element_bytes)
 
     def _coalesce(self, step: int, value: int, host: int) -> bool:
         """Let a tensor be the part that `host` is, without the copy; False if some node has no view of it, or

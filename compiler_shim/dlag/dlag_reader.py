@@ -31,7 +31,6 @@ from dlasim.compiler_shim.files.input_file import AnyInput, open_input
 from dlasim.compiler_shim.network.graph import (
     MAX_DIMENSIONS,
     Graph,
-    Numerics,
     Operator,
     Quantization,
     Tensor,
@@ -105,8 +104,8 @@ class _GraphReader:
             self._fail(f"it must have at most {MAX_TENSORS} tensors (got {len(rows)})")
         tensors = tuple(self._tensor(row, f"tensor {number}") for number, row in enumerate(rows))
         count = len(tensors)
-        rounding = text.get("rounding", ROUNDINGS[0])
-        if rounding not in ROUNDINGS:
+        rounding = text.get("rounding", "twice")
+        if rounding not in tuple(ROUNDINGS):
             self._fail(f"rounding must be {one_of(ROUNDINGS)} (got {str(rounding)[:40]!r})")
         rows = self._list(text, "operators", "the file")
         self._check_kinds(rows)
@@ -116,7 +115,7 @@ class _GraphReader:
             tuple(self._operator(row, count, f"operator {number}") for number, row in enumerate(rows)),
             self._integers(text, "inputs", "the file", 0, count),
             self._integers(text, "outputs", "the file", 0, count),
-            numerics=Numerics.ONCE if rounding == "once" else Numerics.TFLM,
+            numerics=ROUNDINGS[rounding],
         )
 
     def _check_kinds(self, rows: list[Any]) -> None:

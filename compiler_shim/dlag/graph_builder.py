@@ -16,7 +16,6 @@ from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
 from dlasim.compiler_shim.network.graph import (
     MAX_DIMENSIONS,
     Graph,
-    Numerics,
     Operator,
     Quantization,
     Tensor,
@@ -173,7 +172,7 @@ class GraphBuilder:
             tuple(self._operators),
             tuple(self._inputs),
             tuple(outputs),
-            numerics=Numerics.ONCE if self._rounding == "once" else Numerics.TFLM,
+            numerics=ROUNDINGS[self._rounding],
         )
 
     def save(self, path: str | Path, outputs: Sequence[int]) -> Path:

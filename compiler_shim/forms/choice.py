@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.forms.rules import Candidate
@@ -44,7 +46,7 @@ class _SelectNodes:
         condition, choice = self._candidate.inputs[0].data, self._candidate.inputs[position].data
         if condition is None or choice is None:
             return False
-        return bool((np.where(condition == (position == 1), choice, INT8_MIN) == INT8_MIN).all())
+        return bool((self._masked_data(position, choice) == INT8_MIN).all())
 
     def _shape(self, position: int) -> tuple[int, ...]:
         inputs = self._candidate.inputs
@@ -62,6 +64,9 @@ class _SelectNodes:
         choice = self._candidate.input_numbers[position], self._candidate.inputs[position]
         return self._elementwise("OP_C_MIN", choice, self._masked(position, greatest), output)
 
+    def _masked_data(self, position: int, numbers: NDArray[Any]) -> NDArray[np.int8]:
+        return np.where(self._candidate.inputs[0].data == (position == 1), numbers, INT8_MIN).astype(np.int8)
+
     def _masked(self, position: int, constant: Value) -> _Part:
         """A constant where the condition takes this choice, else the least number.
 
@@ -70,7 +75,7 @@ class _SelectNodes:
         condition, is_first = self._candidate.inputs[0], position == 1
         assert constant.data is not None
         if condition.data is not None:
-            data = np.where(condition.data == is_first, constant.data, INT8_MIN).astype(np.int8)
+            data = self._masked_data(position, constant.data)
             value = Value(
                 f"{self._candidate.outputs[0].name}/limit_{position}", data.shape, "int8", data=data
             )
@@ -85,8 +90,8 @@ class _SelectNodes:
         )
         return output
 
-    def _new(self, name: str, shape: tuple[int, ...]) -> _Part:
-        value = Value(f"{self._candidate.outputs[0].name}/{name}", shape, "int8")
+    def _new(self, name: str, shape: tuple[int, ...], data: NDArray[np.int8] | None = None) -> _Part:
+        value = Value(f"{self._candidate.outputs[0].name}/{name}", shape, "int8", data=data)
         return self._candidate.add(value), value
 
     def _elementwise(self, mnemonic: str, first: _Part, second: _Part, output: _Part) -> _Part:

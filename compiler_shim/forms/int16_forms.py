@@ -23,7 +23,6 @@ from dlasim.sim.arithmetic.numerics import narrow_multiplier
 
 Nodes = list[DlaNode]
 _BYTE_BITS, _BYTE_ONES = 8, 0xFF
-_LEAST, _GREATEST = -(1 << 15), (1 << 15) - 1
 _SUM_BITS = 47  # of a sum's magnitude
 _PRODUCT_BITS = 22  # of the greatest product's magnitude
 _ZERO_POINTS = dict.fromkeys(
@@ -33,8 +32,7 @@ _ZERO_POINTS = dict.fromkeys(
 
 def rule_limits(candidate: Candidate) -> str | None:
     """The limits of an activation of int16 are multiples of 256 below, and one less than that above."""
-    at = vars(candidate.attributes)
-    low, high = at.get("clamp_min", _LEAST), at.get("clamp_max", _GREATEST)
+    low, high = candidate.attributes.clamp_min, candidate.attributes.clamp_max
     if low & _BYTE_ONES == 0 and high & _BYTE_ONES == _BYTE_ONES:
         return None
     return f"limits {low} to {high} of int16"
@@ -125,15 +123,11 @@ def leaky(candidate: Candidate) -> Nodes:
 
 
 def sigmoid(candidate: Candidate) -> Nodes:
-    """SIGMOID_16."""
-    at, shape = candidate.attributes, translate.flat_image(candidate.outputs[0].shape)
-    is_tanh = at.function == SigmoidFunction.TANH
-    node = DlaNode(
-        "OP_E16_SIGMOID", candidate.layer, candidate.input_numbers[:1], candidate.output_number, shape, shape,
-        fields={"mode": SigmoidMode.TANH if is_tanh else SigmoidMode.LOGISTIC},
-        registers={"IN_MULT": at.factor, "SHIFT_AMOUNT": at.shift}, table=candidate.input_numbers[1],
-    )  # fmt: skip
-    return _as_int16([node])
+    """SIGMOID_16: a table whose entries are interpolated."""
+    at, (node,) = candidate.attributes, translate.table(candidate)
+    mode = SigmoidMode.TANH if at.function == SigmoidFunction.TANH else SigmoidMode.LOGISTIC
+    node = replace(node, mnemonic="OP_E16_SIGMOID", fields={"mode": mode})
+    return _as_int16([node], IN_MULT=at.factor, SHIFT_AMOUNT=at.shift)
 
 
 def _narrow(candidate: Candidate, **more: object) -> Candidate:
@@ -148,9 +142,8 @@ def _with_records(candidate: Candidate) -> Candidate:
     records = candidate.inputs[2].data
     assert records is not None
     made = np.zeros((len(records), 3), np.int32)
-    bias = _biases(records)
-    made[:, 0] = bias.astype(np.int32)
-    made[:, 1] = (bias >> 32 << 16).astype(np.int32) | narrow_multiplier(records[:, 2]).astype(np.int32)
+    made[:, 0] = records[:, 0]
+    made[:, 1] = records[:, 1] << 16 | narrow_multiplier(records[:, 2]).astype(np.int32)
     made[:, 2] = records[:, 3]
     return with_constant(_narrow(candidate), 2, made)
 

@@ -15,9 +15,9 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Shape, Value
 from dlasim.compiler_shim.calls.views import View, dense
 from dlasim.compiler_shim.forms.products import INT8_RANGE
 from dlasim.compiler_shim.forms.rules import Candidate
-from dlasim.isa.instructions import Quant, ShiftMode
+from dlasim.isa.instructions import INT16_BYTES, INT32_BYTES, Quant, ShiftMode
 
-_INT16_BYTES, INT32_BYTES, INT16_BITS = 2, 4, 16
+INT16_BITS = 16
 NO_LIMIT = 1 << (INT16_BITS - 1)
 
 
@@ -95,13 +95,11 @@ def rescale(candidate: Candidate) -> list[DlaNode] | None:
     """RESCALE between int16 and int32, to int32 without a change of scale, and from either to int8."""
     wide, at, count = WideArithmetic(candidate), candidate.attributes, prod(candidate.inputs[0].shape)
     source, target = candidate.input_numbers[0], candidate.output_number
-    short, long = dense((count, _INT16_BYTES)), View(0, (count, _INT16_BYTES), (INT32_BYTES, 1))
+    short, long = dense((count, INT16_BYTES)), View(0, (count, INT16_BYTES), (INT32_BYTES, 1))
     scale = at.output_multiplier, at.output_shift
     if candidate.inputs[0].dtype == "int16":
         raised, is_last = wide.tensor(count), candidate.outputs[0].dtype == "int32"
-        halves = [
-            wide.copy(source, short, raised, replace(long, offset=place)) for place in (0, _INT16_BYTES)
-        ]
+        halves = [wide.copy(source, short, raised, replace(long, offset=place)) for place in (0, INT16_BYTES)]
         if not all(halves):
             return None
         source = wide.shift_right(raised, INT16_BITS, target if is_last else wide.tensor(count), (1, count))

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
-from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.isa.instructions import Unit
 
 MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut
 
@@ -60,7 +60,7 @@ def _at_changes(plan: SramPlan) -> Sequence[int]:
 
 
 def _is_mac(plan: SramPlan, step: int) -> bool:
-    return BY_MNEMONIC[plan.problems[step].node.mnemonic].unit is Unit.MAC
+    return plan.problems[step].unit is Unit.MAC
 
 
 def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> Tiling | None:

@@ -81,7 +81,7 @@ def _of_channels(converter: Converter, node: OnnxNode, first: Known, second: Kno
     value = converter.exact(node, 0 if is_first else 1)
     with np.errstate(all="ignore"):
         line = _line(node.kind, constant.real.astype(np.float64).ravel(), is_first)
-    if line is None or (node.kind == "Div" and not is_first) or not np.isfinite(line).all():
+    if line is None or not np.isfinite(line).all():
         return False
     rank, axis = len(shape), axes[0]
     order = [0, axis, *(other for other in range(1, rank) if other != axis)]
@@ -98,7 +98,7 @@ def _line(kind: str, numbers: Array, is_first: bool) -> tuple[Array, Array] | No
         "Add": (ones, numbers),
         "Sub": (ones, -numbers) if is_first else (-ones, numbers),
         "Mul": (numbers, zeros),
-        "Div": (1 / numbers, zeros),
+        "Div": (1 / numbers, zeros) if is_first else None,
     }
     return lines.get(kind)
 

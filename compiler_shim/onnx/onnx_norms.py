@@ -22,6 +22,7 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 from dlasim.compiler_shim.operators.reduction import no_integer_normalization
 
 _EPSILON = 1e-5
+_OF_ROWS = ("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization")
 
 
 def layers_in_integers(converter: Converter, node: OnnxNode) -> None:
@@ -72,14 +73,12 @@ def _in_integers(
     if target is None:
         raise NoIntegerFormError("no QuantizeLinear reads its result")
     scales = value.quantization.scale, target.scale
-    real = [numbers.astype(np.float64).ravel() for numbers in parameters]
+    real = [numbers.astype(np.float64) for numbers in parameters]
     if reason := no_integer_normalization(rows[1], epsilon, scales, real):
         raise NoIntegerFormError(reason)
     order, shape = plain(len(value.shape)), value.shape
     flat = converter.reshape(converter.ordered(value, order, name), rows, name)
-    constants = [
-        converter.builder.constant(f"{name[:60]}/constant", numbers.ravel()) for numbers in parameters
-    ]
+    constants = [converter.builder.constant(f"{name[:60]}/constant", numbers) for numbers in parameters]
     number = converter.emit(
         "NORMALIZATION", [flat, *constants], target, name,
         epsilon=float(epsilon), is_centred=is_centred, repeat=repeat,
@@ -161,15 +160,11 @@ def _column(value: Real, shape: Sequence[int]) -> Real:
 
 
 IN_INTEGERS = {
-    **dict.fromkeys(
-        ("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"), layers_in_integers
-    ),
+    **dict.fromkeys(_OF_ROWS, layers_in_integers),
     **dict.fromkeys(("GroupNormalization", "InstanceNormalization"), channels_in_integers),
 }
 NORMALIZATIONS = {
-    **dict.fromkeys(
-        ("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"), layer_normalization
-    ),
+    **dict.fromkeys(_OF_ROWS, layer_normalization),
     "BatchNormalization": batch_normalization,
     "GroupNormalization": group_normalization,
     "InstanceNormalization": instance_normalization,

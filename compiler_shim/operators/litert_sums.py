@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from dlasim.compiler_shim.network.graph import Tensor
@@ -75,20 +73,15 @@ def _expected(factor: float, bounds: Bounds, zero_point: int) -> tuple[Integers,
 
 def _pair(factor: float, bounds: Bounds, zero_point: int) -> tuple[int, int] | None:
     points, expected = _expected(factor, bounds, zero_point)
-    candidates = near_pairs(single_rounding_multiplier(factor)), near_pairs(quantize_multiplier(factor))
-    return _first(
-        pair for near in candidates for pair in near if hits_all(pair, points, expected, zero_point)
-    )
+    starts = dict.fromkeys((single_rounding_multiplier(factor), quantize_multiplier(factor)))
+    found = (pair for start in starts for pair in near_pairs(start))
+    return next((pair for pair in found if hits_all(pair, points, expected, zero_point)), None)
 
 
 def _pair_once(factor: float, bounds: Bounds, zero_point: int) -> tuple[int, int] | None:
     points, expected = _expected(factor, bounds, zero_point)
-    return _first(
-        pair
-        for pair in near_pairs(quantize_multiplier(factor))
-        if -31 <= pair[1] <= 0 and np.array_equal(as_bytes(scaled_once(points, *pair), zero_point), expected)
+    found = (pair for pair in near_pairs(quantize_multiplier(factor)) if -31 <= pair[1] <= 0)
+    hits = (
+        pair for pair in found if np.array_equal(as_bytes(scaled_once(points, *pair), zero_point), expected)
     )
-
-
-def _first(found: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
-    return next(iter(found), None)
+    return next(hits, None)

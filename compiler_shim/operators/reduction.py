@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_ops import SUM_LEFT_SHIFT, ReduceFunction
+from dlasim.sim.arithmetic.numerics import wrap32
 
 _MAX_PRODUCT_SHIFT = 7  # of the fixed point in which TFLite multiplies int64
 _FUNCTIONS = {
@@ -178,7 +179,7 @@ def normalization(op: BoundOperator) -> list[KernelCall]:
             input_zero_point=op.zero_point(values),
             output_zero_point=op.zero_point(op.output()),
             is_centred=int(op.option("is_centred")),
-            epsilon_low=(epsilon + (1 << 31)) % (1 << 32) - (1 << 31),
+            epsilon_low=int(wrap32(epsilon)),
             epsilon_high=epsilon >> 32,
             repeat=op.option("repeat"),
             shift=shift,

@@ -96,8 +96,8 @@ def elements(instruction: Instruction, operand: Operand) -> str:
     if operand.extent.name in ("TRANSFER", "TABLE"):
         return "bytes"
     usual = "int32" if operand.element_bytes == INT32_BYTES else "int8"
-    others = (("int32", operand.int32_when), ("int16", operand.int16_when))
-    return "; ".join([usual, *(f"{name} if {condition(instruction, when)}" for name, when in others if when)])
+    others = (f"int{8 * size} if {condition(instruction, when)}" for size, when in operand.other_widths)
+    return "; ".join([usual, *others])
 
 
 def operand_name(operand: Operand) -> str:

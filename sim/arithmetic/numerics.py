@@ -94,11 +94,12 @@ def requant(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integ
 
 
 def scaled_once(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integers:
-    """values * multiplier / 2^31 * 2^shift for shifts from -31 to 0, rounded once, halves away from zero."""
+    """values * multiplier / 2^31 * 2^shift, rounded once, halves away from zero.
+
+    A shift counts as at least -31 and at most 0.
+    """
     product = np.asarray(values, np.int64) * np.asarray(multiplier, np.int64)
-    bits = 31 - np.asarray(shift, np.int64)
-    found: Integers = (product + (np.int64(1) << (bits - 1)) - (product < 0)) >> bits
-    return found
+    return rounding_divide(product, 31 - np.clip(np.asarray(shift, np.int64), -31, 0))
 
 
 def requant_int64(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integers:
@@ -207,11 +208,10 @@ def inverse_square_root(value: int) -> tuple[int, int]:
 
 
 def wide_inverse_square_root(value: int) -> tuple[int, int]:
-    """The same of a number of any size, of which 28 or 29 bits count; the multiplier has 31 bits."""
-    halves = max(value.bit_length() - 28, 0) // 2
-    multiplier, shift = inverse_square_root(value >> 2 * halves)
+    """The same of a number of any size, of which 28 or 29 bits count, with a multiplier of 31 bits."""
+    multiplier, shift = inverse_square_root(value)
     unused = 31 - multiplier.bit_length()
-    return multiplier << unused, shift - halves - unused
+    return multiplier << unused, shift - unused
 
 
 def _saturated(values: Integers) -> Integers:

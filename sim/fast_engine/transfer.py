@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dlasim.isa.instructions import UNPACKED_BYTES
+from dlasim.isa.instructions import PACKED_BYTES
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.fast_engine.memory_access import copy_bytes, get8, pointer_at, put8
 from dlasim.sim.fast_engine.operation_rows import OperationRow
 
-_HALF = UNPACKED_BYTES // 2
 _SHORT = 16  # bytes that are quicker to move one by one than to call memcpy for
 
 
@@ -59,7 +58,7 @@ def dma_read(row: OperationRow, sram: Pointer, regions: Pointer) -> Number:
 def dma_unpack(row: OperationRow, sram: Pointer, regions: Pointer) -> Number:
     """OP_DMA_UNPACK."""
     memory, here, there = pointer_at(regions[row.dma_in_region]), row.dma_in_offset, row.dma_in_sram_addr
-    packed = row.packed * _HALF
+    packed = row.packed * PACKED_BYTES
     for i in range(packed):
         numbers = get8(memory, here + i)
         put8(sram, there + 2 * i, (numbers & 15 ^ 8) - 8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -207,15 +208,8 @@ def batch_matmul(call: Call) -> list[Array]:
 def requant_channels(call: Call) -> list[Array]:
     """REQUANT: sums that have their bias already."""
     sums, records = call.inputs
-    if call.attributes.rounds_once:
-        return [_rounded_once(call, sums.reshape(-1, len(records)), records).reshape(call.shape)]
-    return [_requantized(call, sums, records).reshape(call.shape)]
-
-
-def _rounded_once(call: Call, sums: Array, records: Array) -> Array:
-    at, (_, multiplier, shift) = call.attributes, records.astype(np.int64).T
-    steps = scaled_once(sums, multiplier, np.clip(shift, -31, 0))
-    return limit(steps, at.output_zero_point, at.clamp_min, at.clamp_max)
+    rescale = scaled_once if call.attributes.rounds_once else requant
+    return [_requantized(call, sums, records, rescale=rescale).reshape(call.shape)]
 
 
 def _finished(call: Call, sums: Array, records: Array) -> Array:
@@ -223,7 +217,13 @@ def _finished(call: Call, sums: Array, records: Array) -> Array:
     return _requantized(call, sums, records, records[:, 0].astype(np.int64))
 
 
-def _requantized(call: Call, sums: Array, records: Array, bias: Array | int = 0) -> Array:
+def _requantized(
+    call: Call,
+    sums: Array,
+    records: Array,
+    bias: Array | int = 0,
+    rescale: Callable[[Array, Array, Array], Array] = requant,
+) -> Array:
     """Sums in the last dimension's channels to int8."""
     _, multiplier, shift = records.astype(np.int64).T
     attributes = call.attributes
@@ -231,7 +231,7 @@ def _requantized(call: Call, sums: Array, records: Array, bias: Array | int = 0)
     result = np.empty(flat.shape, np.int8)
     block = max(1, _BLOCK_ELEMENTS // len(multiplier))
     for start in range(0, len(flat), block):
-        part = requant(wrap32(flat[start : start + block] + bias), multiplier, shift)
+        part = rescale(wrap32(flat[start : start + block] + bias), multiplier, shift)
         result[start : start + block] = limit(
             part, attributes.output_zero_point, attributes.clamp_min, attributes.clamp_max
         )

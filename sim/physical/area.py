@@ -176,8 +176,7 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
     beat = min(beat, config.dma_shared_bandwidth or beat)
     dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
-    widths = [_kept_bits(unit, config.sram_bytes) + _field_bits(unit, config) for unit in UNITS]
-    widths[Unit.DMA_IN] += config.dma_unpacking > 0  # whether a transfer unpacks
+    widths = [_kept_bits(unit, config.sram_bytes) + _choice_bits(unit, config) for unit in UNITS]
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
     return {
         "mac": _mac_area(config),
@@ -325,8 +324,10 @@ def _shared(rate: float, most: int) -> int:
     return min(math.ceil(rate), most) if rate else most
 
 
-def _field_bits(unit: Unit, config: DlaConfig) -> int:
-    """Bits of an operation that say what its elements are, where a machine has a choice."""
+def _choice_bits(unit: Unit, config: DlaConfig) -> int:
+    """Bits of an operation that say what its elements are, or whether it unpacks, where that is a choice."""
+    if unit is Unit.DMA_IN:
+        return int(config.dma_unpacking > 0)
     return config.int16 if unit in (Unit.MAC, Unit.VECTOR) else 0
 
 

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import (
-    INT16_BYTES,
-    INT32_BYTES,
+    PACKED_BYTES,
     RECORD_BYTES,
-    UNPACKED_BYTES,
     Extent,
     Instruction,
     Operand,
@@ -93,7 +91,7 @@ def system_box(operation: Operation | Batch) -> Box:
 
 def packed_bytes(operation: Operation | Batch) -> Count:
     """The bytes of system memory from which a transfer unpacks twice as many."""
-    return operation.fields.get("packed", 0) * (UNPACKED_BYTES // 2)
+    return operation.fields.get("packed", 0) * PACKED_BYTES
 
 
 def dma_prefix(instruction: Instruction) -> str:
@@ -134,9 +132,8 @@ def is_present(fields: Mapping[str, Count], operand: Operand) -> Truth:
 def element_bytes(fields: Mapping[str, Count], operand: Operand) -> Count:
     """The bytes of an operand's elements with these values of the instruction's fields."""
     size: Count = operand.element_bytes
-    for condition, other in ((operand.int32_when, INT32_BYTES), (operand.int16_when, INT16_BYTES)):
-        if condition is not None:
-            size = size + (fields[condition.field] == condition.values[0]) * (other - size)
+    for other, condition in operand.other_widths:
+        size = size + (fields[condition.field] == condition.values[0]) * (other - size)
     return size
 
 

@@ -78,9 +78,9 @@ def pool(context: Context) -> Integers:
         case PoolMode.MAX:
             return _clamped(context, _largest(context))
         case PoolMode.AVERAGE:
-            return _clamped(context, rounded_average(_wrapped_sum(context), _window_pixels(context)))
+            return _clamped(context, rounded_average(_window_sum(context), _window_pixels(context)))
         case PoolMode.AVERAGE_UP:
-            return _clamped(context, average_up(_wrapped_sum(context), _window_pixels(context)))
+            return _clamped(context, average_up(_window_sum(context), _window_pixels(context)))
         case PoolMode.MEAN:
             zero_points = _window_pixels(context) * context.value("IN_ZP")
             return _rescaled(context, wrap32(_window_sum(context) - zero_points))
@@ -184,11 +184,7 @@ def _window_sum(context: Context) -> Integers:
     total = np.zeros((*context.pair("OUT_SIZE"), image.shape[2]), np.int64)
     for tap in inside_taps(context.operation):
         total += tap.read(image, 0)
-    return total
-
-
-def _wrapped_sum(context: Context) -> Integers:
-    return wrap32(_window_sum(context))
+    return wrap32(total)
 
 
 def _window_pixels(context: Context) -> Integers:

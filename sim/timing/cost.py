@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, SOFTMAX_PASSES, UNITS, UNPACKED_BYTES, Unit
+from dlasim.isa.instructions import BY_MNEMONIC, PACKED_BYTES, SOFTMAX_PASSES, UNITS, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.memory_tables import RATE_SCALE
@@ -236,7 +236,7 @@ def stream_costs(config: DlaConfig, stream: DecodedStream, operations: int, batc
 def _saved_bytes(stream: DecodedStream, operations: int) -> NDArray[np.int64]:
     """By how many bytes an operation unpacks more than it reads."""
     positions = stream.positions[:operations]
-    packed = codec.extract(stream.words[positions], _UNPACK.field("packed")) * (UNPACKED_BYTES // 2)
+    packed = codec.extract(stream.words[positions], _UNPACK.field("packed")) * PACKED_BYTES
     return np.where(stream.opcodes[positions] == _UNPACK.opcode, packed, 0)
 
 
@@ -265,7 +265,7 @@ def word_costs(config: DlaConfig, word: int) -> WordCosts:
     assert instruction is not None, "only legal words are operations"
     number = int(instruction.unit)
     if instruction.is_transfer:
-        packed = decoded.values.get("packed", 0) * (UNPACKED_BYTES // 2)
+        packed = decoded.values.get("packed", 0) * PACKED_BYTES
         return WordCosts(number, region_register(instruction.unit), packed)
     cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
     costs = WordCosts(number, 0, 0, unit_costs(config, instruction.mnemonic))
@@ -291,9 +291,10 @@ def _by_batches(
             ])  # fmt: skip
             for number, bus in enumerate(memories):
                 here = numbers == number if len(memories) > 1 else slice(None)
-                beats = evaluate(formulas.placed_beats, bus, *shape[:, here])
                 if batch.instruction is _UNPACK:
                     beats = evaluate(formulas.unpack_beats, bus, box.run_bytes[here], packed[here])
+                else:
+                    beats = evaluate(formulas.placed_beats, bus, *shape[:, here])
                 found["work"][chosen[here]] = beats
             continue
         unit = unit_costs(config, batch.instruction.mnemonic)

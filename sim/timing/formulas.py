@@ -184,11 +184,7 @@ def request_cycles(bus: BusCosts, run_bytes: int, runs: int) -> int:
 @routine
 def unpack_beats(bus: BusCosts, size: int, packed: int) -> int:
     """Cycles on the bus for a run of `size` bytes of memory, the first `packed` of which are unpacked."""
-    cycles = transfer_beats(bus, size, 1)
-    if bus.rate:
-        cycles += ceil_div((size - packed) * bus.rate_cycles, bus.rate) - ceil_div(
-            size * bus.rate_cycles, bus.rate
-        )
+    cycles = request_cycles(bus, size, 1) + beat_cycles(bus, size - packed, 1)
     return cycles + ceil_div(packed * bus.rate_cycles, bus.packed_rate)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 
 from dlasim.isa.instructions import (
     INSTRUCTIONS,
-    INT16_BYTES,
-    INT32_BYTES,
     Extent,
     Instruction,
     Operand,
@@ -77,9 +75,8 @@ def _uses() -> Iterator[str]:
 def _use(instruction: Instruction, operand: Operand) -> str:
     present = " || ".join(_holds(instruction, when) for when in operand.present_when) or "1'b1"
     size = f"2'd{operand.element_bytes.bit_length() - 1}"
-    for bytes_, when in ((INT32_BYTES, operand.int32_when), (INT16_BYTES, operand.int16_when)):
-        if when:
-            size = f"{_holds(instruction, when)} ? 2'd{bytes_.bit_length() - 1} : {size}"
+    for bytes_, when in operand.other_widths:
+        size = f"{_holds(instruction, when)} ? 2'd{bytes_.bit_length() - 1} : {size}"
     disjoint = "1'b1" if operand.writes or operand.extent is Extent.INPUT else "1'b0"
     extent = f"EXTENT_{operand.extent.name}"
     return f"uses.{_MEMBERS[operand.register]} = {{{present}, {size}, {disjoint}, {extent}}};"

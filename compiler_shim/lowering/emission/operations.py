@@ -18,7 +18,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorLocation,
 )
 from dlasim.compiler_shim.lowering.tiles.transfers import transfer_shape
-from dlasim.isa.instructions import UNPACKED_BYTES, Unit
+from dlasim.isa.instructions import PACKED_BYTES, Unit
 from dlasim.native.routine import routine
 
 _DMA_IN, _DMA_OUT, _VECTOR = int(Unit.DMA_IN), int(Unit.DMA_OUT), int(Unit.VECTOR)
@@ -154,7 +154,7 @@ def transfer_bytes(
     as many."""
     _begin_transfer(operation, 1, layer, space, offset, address)
     if packed:
-        operation.word = UNPACK_WORD + (2 * packed // UNPACKED_BYTES << UNPACK_PACKED)
+        operation.word = UNPACK_WORD + (packed // PACKED_BYTES << UNPACK_PACKED)
     _shape(operation, 1, size, 1, 0, 1, 0)
     add_access(operation, SRAM, address, address + size, 1)
     add_access(operation, space, offset, offset + size - packed, 0)
