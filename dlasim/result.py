@@ -80,6 +80,8 @@ class RunResult:
     def plot(self, kind: str = "utilization", **settings: Any) -> Chart:
         """A chart: utilization, roofline, timeline or stacked. A notebook shows it; `.save(path)` writes it.
 
+        `width`, such as 84mm, and `style`, rcParams or a style sheet of matplotlib, fit it into a paper.
+
         >>> import dlasim
         >>> dlasim.run("mnist", timing_only=True).plot("timeline", end=20_000)
         <Chart timeline; save(path) writes it as .png, .svg or .pdf>

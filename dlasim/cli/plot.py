@@ -22,6 +22,7 @@ Examples:
   dlasim plot report.json --kind roofline -o layers.svg
   dlasim plot results.csv --kind stacked --where "pes == 64 and parallel == 'output'"
   dlasim plot DIR --kind timeline --point 3 --set begin=0 --set end=100000
+  dlasim plot DIR -o figure.pdf --set width=84mm --set style=paper.mplstyle
 """
 
 
@@ -50,9 +51,7 @@ Examples:
     help="The point to draw, for charts of one point.  [default: fewest cycles]",
 )
 @limit_option
-@click.option(
-    "--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind of chart."
-)
+@click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of the chart.")
 @click.option("--json", "as_json", is_flag=True, help="Print the chart's file, kind and settings as JSON.")
 def command(results: str, kind: str | None, output: str | None, as_json: bool, **given: Any) -> None:
     """Draw the table of a sweep, or the report of a run, as a chart for print and screen.
@@ -60,7 +59,8 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
     A front has the limits and objectives of the study as lines and figures; --limit adds others.
     Settings (--set): heatmap x, y, value, panel; pareto figures, x, y, value, color (a parameter), limit
     (such as milliseconds=10); timeline begin, end; stacked segments, top, panel, pair. A figure is a column,
-    or cycles, sram or dma for short.
+    or cycles, sram or dma for short. Every kind has width (such as 84mm, the column of a paper) and style (a
+    style sheet of matplotlib, FILE.mplstyle, or the name of one of its styles).
     """
     settings: dict[str, Any] = {
         name: given[name] for name in ("where", "title", "point", "limits") if given[name] not in (None, ())

@@ -1,13 +1,11 @@
-"""The only file that knows matplotlib: figures in one style, and labels that keep clear of each other."""
+"""Figures, axes and legends of matplotlib, and labels that keep clear of each other."""
 
 from __future__ import annotations
 
 import io
 import math
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from itertools import pairwise, product
 from pathlib import Path
 from textwrap import wrap
@@ -25,6 +23,7 @@ from matplotlib.transforms import Bbox, ScaledTranslation
 from dlasim.errors import InputError, one_of
 from dlasim.sweeps.charts.measures import BINARY, DECIMAL, Write
 from dlasim.sweeps.charts.palette import GREY, KINDS, OTHER, text_color
+from dlasim.sweeps.charts.style import inches, letters, scale
 from dlasim.sweeps.definition.study import FORMATS
 from dlasim.system.fileio import atomic_write
 
@@ -34,23 +33,6 @@ _NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # as names of models
 _KIB = 1024
 _NARROW = 12.0  # from end to end: a logarithmic axis this short needs more ticks than 1, 2 and 5
 MAP, SEQUENCE = "cividis", "viridis"
-_STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 9, "axes.labelsize": 8,
-    "xtick.labelsize": 7, "ytick.labelsize": 7, "legend.fontsize": 7, "legend.frameon": False,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True, "axes.grid": True,
-    "grid.color": "#DDDDDD", "grid.linewidth": 0.5, "axes.linewidth": 0.6, "hatch.linewidth": 0.4,
-    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 200, "figure.dpi": 100,
-    "svg.hashsalt": "dlasim", "pdf.fonttype": 42, "figure.constrained_layout.use": True,
-    "text.parse_math": False,
-}  # fmt: skip
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """Everything is drawn within this."""
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph ")  # names in letters that the font lacks show as boxes
-        yield
 
 
 def look(kind: str) -> dict[str, Any]:
@@ -69,8 +51,8 @@ def grid(
     width: float, height: float, rows: int = 1, columns: int = 1, *,
     sharex: bool | str = False, sharey: bool | str = False, heights: Sequence[float] | None = None,
 ) -> tuple[Any, list[list[Any]]]:  # fmt: skip
-    """A figure of that many inches, with rows of axes."""
-    figure = Figure(figsize=(width, height))
+    """A figure with rows of axes: of that many inches, or as wide as is asked for."""
+    figure = Figure(figsize=(inches(width), height))
     FigureCanvasAgg(figure)
     share: Any = {"sharex": sharex, "sharey": sharey}
     axes = figure.subplots(
@@ -87,21 +69,21 @@ def new(width: float, height: float) -> tuple[Any, Any]:
 
 def head(figure: Any, title: str, note: str = "") -> None:
     """The title above everything, and below it in small letters what a reader must know."""
-    width = int(figure.get_figwidth() * 17)
+    width = int(figure.get_figwidth() * 17 / scale())
     lines = [*wrap(title, int(width * 0.85)), *wrap(note, width)]
     if lines:
-        figure.suptitle("\n".join(lines), fontsize=8 if note else 9, linespacing=1.4)
+        figure.suptitle("\n".join(lines), fontsize=letters(8 if note else 9), linespacing=1.4)
 
 
 def add_to_title(figure: Any, text: str) -> None:
     """A further line of the title."""
     lines = [line for line in (figure.get_suptitle(), text) if line]
-    figure.suptitle("\n".join(lines), fontsize=8, linespacing=1.4)
+    figure.suptitle("\n".join(lines), fontsize=letters(8), linespacing=1.4)
 
 
-def title(axes: Any, text: str, inches: float) -> None:
-    """The title of a panel that is so wide, on several lines if it is long."""
-    axes.set_title("\n".join(wrap(text, max(int(inches * 13), 8))))
+def title(axes: Any, text: str, width: float) -> None:
+    """The title of a panel of so many inches, on several lines if it is long."""
+    axes.set_title("\n".join(wrap(text, max(int(width * 13 / scale()), 8))))
 
 
 def draw_axis_break(axes: Any, x: float, y: float, height: float) -> None:
@@ -225,11 +207,11 @@ def legend(figure: Any, handles: Sequence[Any]) -> None:
         figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, handlelength=1.4)
 
 
-def _columns(lengths: Sequence[int], inches: float) -> int:
+def _columns(lengths: Sequence[int], width: float) -> int:
     """The most columns in which labels of so many letters fit; each is as wide as its longest."""
     for columns in range(len(lengths), 1, -1):
         parts = np.array_split(np.array(lengths), columns)  # as matplotlib fills them
-        if sum(0.42 + 0.056 * float(part.max()) for part in parts) <= inches:
+        if sum(0.42 + 0.056 * float(part.max()) for part in parts) * scale() <= width:
             return columns
     return 1
 
@@ -299,7 +281,7 @@ def place_labels(
         for form, (dx, dy, across, up) in product(forms, sides or AROUND):
             leader = {"arrowstyle": "-", "color": GREY, "linewidth": 0.4} if abs(dx) + abs(dy) > 18 else None
             text = axes.annotate(form, (x, y), (dx, dy), textcoords="offset points", ha=across, va=up,
-                                 fontsize=6.5, arrowprops=leader)  # fmt: skip
+                                 fontsize=letters(6.5), arrowprops=leader)  # fmt: skip
             box = _box(figure, text)
             apart = not any(_overlap(box, other) for other in (*taken, *(() if sides is ON else dots)))
             if apart and inside.contains(box.x0, box.y0) and inside.contains(box.x1, box.y1):
@@ -315,7 +297,7 @@ def write_within(
     """Write a text on a bar of that colour, if it has room there. The figure must be laid out."""
     left, right = axes.transData.transform([(across[0], y), (across[1], y)])[:, 0]
     shade = text_color(color)
-    text = axes.text(sum(across) / 2, y, words, ha="center", va="center", fontsize=6, color=shade)
+    text = axes.text(sum(across) / 2, y, words, ha="center", va="center", fontsize=letters(6), color=shade)
     box = _box(figure, text)
     fits = bool(box.x1 - box.x0 < right - left - 4)
     if fits:

@@ -21,10 +21,12 @@ from dlasim.sweeps.charts.data import (
     varying,
 )  # fmt: skip
 from dlasim.sweeps.charts.measures import Measure, measure
+from dlasim.sweeps.charts.style import inches, letters, scale
 from dlasim.sweeps.definition.axes import find, is_parameter
 
 MAX_ACROSS, MAX_DOWN = 4, 8  # panels
 MAX_WRITTEN_CELLS = 160
+_CELL = 0.35  # inches: narrower cells have no room for their number
 _FIRST = ("sram_bytes", "pes")  # what the axes are where they vary; grids instead of PEs
 Cells = dict[tuple[Any, Any], float]
 
@@ -91,10 +93,11 @@ def _draw(
 ) -> Any:  # fmt: skip
     across, up = (_values(rows, name) for name in (x, y))
     modes = list(dict.fromkeys(mode for part in grid.values() for mode in part))
-    wide = min(max(0.38 * len(across), 2.0), 6)
+    natural = 1.6 + len(modes) * min(max(0.38 * len(across), 2.0), 6)
+    wide = (inches(natural) - 1.6) / len(modes)
     high = min(max(0.8 + 0.24 * len(up), 1.5), 7)
     figure, axes = canvas.grid(
-        max(1.6 + wide * len(modes), 4.6),
+        max(natural, 4.6),
         0.6 + (high + 0.3) * len(grid),
         len(grid),
         len(modes),
@@ -103,10 +106,11 @@ def _draw(
     )  # fmt: skip
     for (model, part), line in zip(grid.items(), axes, strict=True):
         cells = {mode: _cells(part.get(mode, []), x, y, value) for mode in modes}
-        _draw_line(figure, line, cells, across, up, value)
+        is_roomy = wide > _CELL * scale() * len(across)
+        _draw_line(figure, line, cells, across, up, value, is_roomy)
         for mode, one in zip(modes, line, strict=True):
             text = ", ".join((str(model), *([long_text(panel, mode)] if len(modes) > 1 else [])))
-            canvas.title(one, text, wide if len(modes) > 1 else 4)
+            canvas.title(one, text, wide if len(modes) > 1 else min(inches(4.0), 4.0))
         line[0].set_yticks(range(len(up)), [value_text(y, item) for item in up])
         line[0].set_ylabel(_axis_text(y, rows))
     for one in axes[-1]:
@@ -148,8 +152,9 @@ def _cells(rows: list[Row], x: str, y: str, value: Measure) -> Cells:
 
 
 def _draw_line(
-    figure: Any, line: list[Any], cells: dict[Any, Cells], across: list[Any], up: list[Any], value: Measure
-) -> None:
+    figure: Any, line: list[Any], cells: dict[Any, Cells], across: list[Any], up: list[Any], value: Measure,
+    is_roomy: bool,
+) -> None:  # fmt: skip
     """The panels of one model, which share their colours: models differ too much to share them."""
     values = [number for part in cells.values() for number in part.values()]
     norm = canvas.log_norm(min(values), max(values))
@@ -159,7 +164,7 @@ def _draw_line(
         grid = [[part.get((column, row), float("nan")) for column in across] for row in up]
         picture = axes.imshow(grid, origin="lower", aspect="auto", cmap=canvas.MAP, norm=norm)
         axes.grid(False)
-        if len(across) * len(up) <= MAX_WRITTEN_CELLS and len(across) <= 16:
+        if len(across) * len(up) <= MAX_WRITTEN_CELLS and is_roomy:
             _write(axes, grid, norm, write)
     if min(values) == max(values):
         return  # one colour needs no scale
@@ -178,5 +183,5 @@ def _write(axes: Any, grid: list[list[float]], norm: Any, write: Any) -> None:
         for column, number in enumerate(line):
             known = number == number
             dark = known and norm(number) < 0.5
-            axes.text(column, row, write(number) if known else "–", ha="center", va="center", fontsize=5,
-                      color="white" if dark else "black")  # fmt: skip
+            axes.text(column, row, write(number) if known else "–", ha="center", va="center",
+                      fontsize=letters(5), color="white" if dark else "black")  # fmt: skip

@@ -23,6 +23,7 @@ from dlasim.sweeps.charts.data import (
     varying,
 )
 from dlasim.sweeps.charts.measures import SHORT, Measure, describe, measure
+from dlasim.sweeps.charts.style import inches, ink
 from dlasim.sweeps.definition.axes import is_parameter
 from dlasim.sweeps.definition.goals import Limit, joined, read_goals
 from dlasim.sweeps.definition.study import WORKLOAD
@@ -144,15 +145,14 @@ def _limits(text: str | None, figures: list[Measure], columns: list[str]) -> dic
 
 def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], title: str, marks: _Marks) -> Any:
     high = 2.5 if len(parts) > 1 or len(costs) > 1 else 3.4
-    figure, grid = canvas.grid(
-        3.7 * max(len(costs), 1.6), 0.9 + high * len(parts), len(parts), len(costs), sharey="row"
-    )
+    wide = inches(3.7 * max(len(costs), 1.6))
+    figure, grid = canvas.grid(wide, 0.9 + high * len(parts), len(parts), len(costs), sharey="row")
     fronts = []
     for (model, rows), line in zip(parts.items(), grid, strict=True):
         overall = {id(row) for row in _front(rows, goal, *costs)}
         for axes, cost in zip(line, costs, strict=True):
             fronts.append((axes, cost, _panel(axes, rows, cost, goal, overall, len(costs) > 1, marks), rows))
-            canvas.title(axes, f"{model}: {goal.text} against {cost.text}", 3.4)
+            canvas.title(axes, f"{model}: {goal.text} against {cost.text}", min(3.4, wide / len(costs) - 0.3))
         line[0].set_ylabel(goal.axis)
         _scale(line[0].yaxis, [goal.shown(row[goal.name]) for row in rows], goal, 10)
     named = list({id(row): row for *_, best, _ in fronts for row in best}.values())
@@ -253,7 +253,7 @@ def _front(rows: list[Row], *objectives: Measure) -> list[Row]:
 
 def _draw_limits(axes: Any, cost: Measure, goal: Measure, edges: Mapping[str, float]) -> None:
     """A line at the value that a figure should keep to."""
-    style = {"color": palette.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 2.5}
+    style = {"color": ink(), "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 2.5}
     for figure, axis, draw_line in ((goal, axes.yaxis, axes.axhline), (cost, axes.xaxis, axes.axvline)):
         if figure.name in edges:
             value = edges[figure.name]

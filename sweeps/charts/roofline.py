@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from dlasim.errors import InputError
-from dlasim.sweeps.charts import canvas, palette
+from dlasim.sweeps.charts import canvas
 from dlasim.sweeps.charts.data import Table
 from dlasim.sweeps.charts.layers import chosen_point
 from dlasim.sweeps.charts.measures import count_text
 from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_point
+from dlasim.sweeps.charts.style import ink, letters
 
 _WIDEST_NAME = 30
 MAX_NAMED = 14
@@ -58,7 +59,7 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
     roof = _draw_roofs(figure, axes, pes, rate, (left, right))
     named = _together([(x or still, y, name) for x, y, _, name in costly[:MAX_NAMED]])
     others = [(x or still, y) for x, y, *_ in costly[MAX_NAMED:]]
-    canvas.lay_out(figure)
+    canvas.thin_ticks(figure, [axes.xaxis, axes.yaxis])
     canvas.place_labels(figure, axes, named, canvas.FAR, avoid=[*roof, *others])
     return figure
 
@@ -80,8 +81,8 @@ def _draw_roofs(figure: Any, axes: Any, pes: int, rate: int, view: tuple[float, 
     """The roofs, each with its name along it; points on them, which other names keep clear of."""
     left, right = view
     ridge = pes / rate if rate else left
-    axes.plot([left, ridge, right], [left * rate if rate else pes, pes, pes], color=palette.DARK, linewidth=1)
-    style = {"textcoords": "offset points", "fontsize": 7, "color": palette.DARK, "va": "bottom"}
+    axes.plot([left, ridge, right], [left * rate if rate else pes, pes, pes], color=ink(), linewidth=1)
+    style = {"textcoords": "offset points", "fontsize": letters(7), "color": ink(), "va": "bottom"}
     axes.annotate(f"computing: {pes} MACs per cycle", (right, pes), (-2, 3), ha="right", **style)
     across = np.geomspace(left, right, 150)
     roof = [(float(x), float(min(x * rate, pes) if rate else pes)) for x in across]

@@ -22,6 +22,7 @@ from dlasim.sweeps.charts.data import (
     varying,
 )
 from dlasim.sweeps.charts.measures import writer
+from dlasim.sweeps.charts.style import letters, scale
 from dlasim.sweeps.definition.conditions import Condition
 
 SEGMENTS = {
@@ -171,7 +172,7 @@ def _draw(
     parts: list[_Panel], shown: list[str], titles: tuple[str, str], top: float | None, one_scale: bool
 ) -> Any:
     bars = sum(part.height for part in parts)
-    height = 1.15 + _ROW_INCHES * bars + 0.42 * len(parts)
+    height = 1.15 + scale() * (_ROW_INCHES * bars + 0.42 * len(parts))
     figure, grid = canvas.grid(
         7, height, len(parts), 1, sharex=one_scale, heights=[part.height + 0.5 for part in parts]
     )
@@ -179,18 +180,18 @@ def _draw(
     together = [length for some in lengths for length in some]
     cut = False
     for (axes,), part, mine in zip(grid, parts, lengths, strict=True):
-        scale = together if one_scale else mine
-        end = top * 1e6 if top else _end(scale)
+        shared = together if one_scale else mine
+        end = top * 1e6 if top else _end(shared)
         cut |= any(length > end for length in mine)
-        _draw_panel(axes, part, shown, mine, end, writer(scale))
+        _draw_panel(axes, part, shown, mine, end, writer(shared))
         if len(parts) > 1:
             axes.set_title(part.title, loc="left")
         canvas.format_axis(axes.xaxis, most=7)
-    title, shared = titles
-    notes = [shared] if title else []
+    title, common = titles
+    notes = [common] if title else []
     notes += ["broken bars are longer than the axis; the number next to each gives its length"] if cut else []
     grid[-1][0].set_xlabel("cycles")
-    canvas.head(figure, title or shared, "; ".join(filter(None, notes)))
+    canvas.head(figure, title or common, "; ".join(filter(None, notes)))
     canvas.legend(figure, _legend(grid, shown))
     return figure
 
@@ -211,7 +212,7 @@ def _draw_panel(
     for place, length, name in zip(part.places, lengths, part.names, strict=True):
         if length > end:
             canvas.draw_axis_break(axes, end, place, 0.5)
-        style = {"ha": "left", "va": "center", "fontsize": 6}
+        style = {"ha": "left", "va": "center", "fontsize": letters(6)}
         text = f"{write(length)}  {name}".strip()
         axes.annotate(text, (min(length, end), place), (2.5, 0), textcoords="offset points", **style)
     axes.set_yticks([place for place, _ in part.ticks], [label for _, label in part.ticks])

@@ -10,9 +10,11 @@ from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import Row, Table
 from dlasim.sweeps.charts.layers import ChosenPoint, chosen_point
 from dlasim.sweeps.charts.measures import writer
+from dlasim.sweeps.charts.style import inches, letters, scale
 
 MAX_ROWS = 40
 _WIDEST_NAME = 64
+_LETTERS = 7  # of a name for each inch of a figure whose width is asked for: as many again are left for bars
 _PALE = 0.35
 
 
@@ -22,11 +24,13 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
     all busy ones."""
     every = chosen_point(result, where, point)
     chosen = every.costly()
-    layers, names = chosen.layers[:MAX_ROWS], chosen.names(_WIDEST_NAME)[:MAX_ROWS]
+    widest = min(_WIDEST_NAME, int(_LETTERS * inches(_WIDEST_NAME) / scale()))
+    layers, names = chosen.layers[:MAX_ROWS], chosen.names(widest)[:MAX_ROWS]
     if not layers:
         raise InputError(f"point {chosen.row['point']} has no layer")
     room = 0.055 * max(map(len, names))
-    figure, ((left, right),) = canvas.grid(4.6 + room, 1.3 + 0.155 * len(layers), 1, 2, sharey=True)
+    high = 1.3 + 0.155 * len(layers) * scale()
+    figure, ((left, right),) = canvas.grid(4.6 + room, high, 1, 2, sharey=True)
     for kind in dict.fromkeys(map(_kind, layers)):
         mine = [(y, layer) for y, layer in enumerate(layers) if _kind(layer) == kind]
         places = [y for y, _ in mine]
@@ -36,7 +40,7 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
         right.barh(places, busy, 0.75, **canvas.look(kind) | {"alpha": _PALE})
         right.barh(places, [layer["cycles"] for _, layer in mine], 0.75, **canvas.look(kind))
     _write(left, right, layers)
-    left.set_yticks(range(len(layers)), names, fontsize=6)
+    left.set_yticks(range(len(layers)), names, fontsize=letters(6))
     left.set_ylim(len(layers) - 0.4, -0.6)
     left.set_xlim(0, 115)
     left.set_xticks(range(0, 101, 25))
@@ -50,6 +54,7 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
         axes.tick_params(axis="y", length=0)
     canvas.head(figure, title or chosen.title, _note(every, chosen))
     canvas.legend(figure, left.get_legend_handles_labels()[0])
+    canvas.thin_ticks(figure, [left.xaxis, right.xaxis])
     return figure
 
 
@@ -71,7 +76,7 @@ def _note(every: ChosenPoint, chosen: ChosenPoint) -> str:
 def _write(left: Any, right: Any, layers: list[Row]) -> None:
     """Figures next to the bars."""
     cycles = writer([layer["cycles"] for layer in layers])
-    style = {"textcoords": "offset points", "ha": "left", "va": "center", "fontsize": 5}
+    style = {"textcoords": "offset points", "ha": "left", "va": "center", "fontsize": letters(5)}
     for y, layer in enumerate(layers):
         text, x = (f"{100 * layer['utilization']:.1f}", 100 * layer["utilization"]) if _uses_pes(layer) else (
             "on the CPU" if layer["unit"] != "dla" else "no MACs", 0)  # fmt: skip

@@ -16,6 +16,7 @@ KINDS = {
     "utilization": ("utilization", "use of the PEs, layer by layer (needs --layers)"),
     "timeline": ("timeline", "what every unit does when"),
 }
+LOOKS = ("width", "style")  # settings of every kind
 _LISTS = ("segments", "figures")
 _NUMBERS: dict[str, Callable[[str], float]] = {"begin": int, "end": int, "point": int, "top": float}
 

@@ -35,7 +35,13 @@ def write_outputs(study: Study, result: SweepResult, missing: dict[str, str] | N
 
 
 def output_names(study: Study) -> list[str]:
-    """The names of the files that `write_outputs` writes."""
+    """The names of the files that `write_outputs` writes; settings that charts do not have are refused, so
+    that nothing runs in vain."""
+    if study.charts:
+        from dlasim.sweeps.charts import check_settings  # matplotlib takes its time to load
+
+        for order in study.charts:
+            check_settings(order.kind, order.settings)
     return [*(order.file for order in study.charts), *([_page(study).NAME] if study.page else [])]
 
 

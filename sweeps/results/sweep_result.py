@@ -118,7 +118,10 @@ class SweepResult:
 
     @checked()
     def plot(self, kind: str | None = None, **settings: Any) -> Chart:
-        """A chart, by default of the kind that suits the table; `dlasim plot --help` lists the kinds."""
+        """A chart, by default of the kind that suits the table; `dlasim plot --help` lists the kinds.
+
+        `width`, such as 84mm, and `style`, rcParams or a style sheet of matplotlib, fit it into a paper.
+        """
         from dlasim.sweeps.charts import Chart, fitting_kind
 
         return Chart(self, kind or fitting_kind(self, settings.get("where")), settings)

@@ -17,6 +17,7 @@ from dlasim.isa.file_records import LayerKind
 from dlasim.result import RunResult
 from dlasim.sweeps.charts import KINDS, canvas, make, palette
 from dlasim.sweeps.charts.report_table import report_table
+from dlasim.sweeps.charts.style import style
 from dlasim.sweeps.page.sweep import sweep_page
 from dlasim.sweeps.results.sweep_result import SweepResult
 
@@ -66,7 +67,7 @@ def test_every_chart_of_a_run(network: str) -> None:
     table = report_table(result.report, Path(network))
     table.ran = (result.loaded.program, result.inference)
     for kind in OF_A_RUN:
-        with canvas.style():
+        with style():
             figure = make(table, kind, {})
             check(figure)
             names = [text.get_text() for axes in figure.axes for text in axes.texts if kind == "timeline"]
@@ -79,7 +80,7 @@ def test_every_chart_and_the_page_of_a_sweep(
 ) -> None:
     result = swept(network)
     for kind in OF_A_SWEEP:
-        with canvas.style():
+        with style():
             check(make(result, kind, {}))
     page = show(sweep_page(result))
     assert page.locator("canvas.scatter").count() == 1

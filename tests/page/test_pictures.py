@@ -15,6 +15,7 @@ import pytest
 from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.charts import KINDS, canvas, draw, make
+from dlasim.sweeps.charts.style import style
 from dlasim.sweeps.results.sweep_result import SweepResult
 from tests.page.conftest import Open
 
@@ -93,7 +94,7 @@ def test_a_chart_is_readable_or_refused_with_advice(
         assert REFUSED[name, kind] in str(error.value)
         assert "\n" not in str(error.value)
         return
-    with canvas.style():
+    with style():
         figure = make(result, kind, {})
         assert canvas.overlaps(figure) == []
         box = figure.bbox

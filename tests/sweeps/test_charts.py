@@ -18,6 +18,7 @@ from dlasim.sweeps.charts.data import labels
 from dlasim.sweeps.charts.measures import describe, writer
 from dlasim.sweeps.charts.pareto import front
 from dlasim.sweeps.charts.stacked import _by_length
+from dlasim.sweeps.charts.style import read_style, style
 from dlasim.sweeps.definition.axes import catalogue
 from dlasim.sweeps.evaluation.evaluate import FIGURES
 from dlasim.sweeps.results.csv_table import write_csv
@@ -36,17 +37,75 @@ def result(model: Path, tmp_path_factory: pytest.TempPathFactory) -> SweepResult
     )  # fmt: skip
 
 
+def check_labels(figure: Any) -> None:
+    assert canvas.overlaps(figure) == []
+    box = figure.bbox
+    for text in canvas.visible_texts(figure):
+        inner = text.get_window_extent(figure.canvas.get_renderer())
+        assert inner.x0 >= box.x0 - 1
+        assert inner.x1 <= box.x1 + 1, text.get_text()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("where", [None, "pes == 64 and parallel == 'output'", "sram == 16KiB"])
 def test_labels_never_meet(result: SweepResult, kind: str, where: str | None) -> None:
-    with canvas.style():
+    with style():
         figure = make(result, kind, {"where": where, "title": "a title that is neither short nor very long"})
-        assert canvas.overlaps(figure) == []
-        box = figure.bbox
-        for text in canvas.visible_texts(figure):
-            inner = text.get_window_extent(figure.canvas.get_renderer())
-            assert inner.x0 >= box.x0 - 1
-            assert inner.x1 <= box.x1 + 1, text.get_text()
+        check_labels(figure)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("asked", [{"width": "3in"}, {"width": "84mm", "style": {"font.size": 9}}])
+def test_a_column_has_room_for_a_chart(result: SweepResult, kind: str, asked: dict[str, Any]) -> None:
+    with style(read_style(**asked)):
+        figure = make(result, kind, {"where": "pes == 64" if kind == "stacked" else None})
+        assert figure.get_figwidth() == pytest.approx(3 if asked["width"] == "3in" else 84 / 25.4)
+        check_labels(figure)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_style_sheet_is_followed(result: SweepResult, tmp_path: Path, kind: str) -> None:
+    sheet = tmp_path / "paper.mplstyle"
+    sheet.write_text('font.size: 6  # small\nfont.family: serif\naxes.labelcolor: "#123456"\n\n# end\n')
+    with style(read_style(style=sheet)):
+        figure = make(result, kind, {"where": "pes < 100"})
+        check_labels(figure)
+        labels = [axes.xaxis.label for axes in figure.axes if axes.get_xlabel()]
+        assert {(label.get_size(), label.get_color(), label.get_family()[0]) for label in labels} == {
+            (6, "#123456", "serif")
+        }
+        assert all(text.get_size() < 7 for text in canvas.visible_texts(figure))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"width": "84"}, "width must be 3in to 40in, in mm, cm, in or pt (got '84')"),
+        ({"width": "2in"}, "width must be 3in"),
+        ({"width": "9" * 400 + "mm"}, "width must be 3in"),
+        ({"style": "papre"}, "style must be FILE.mplstyle or a name: unknown style 'papre'"),
+        ({"style": "none.mplstyle"}, "none.mplstyle"),
+        ({"style": {"font.sise": 7}}, "unknown rcParam 'font.sise'; did you mean font.size?"),
+        ({"style": {"font.size": "large-ish"}}, "style: font.size: "),
+        ({"style": {"font.size": 1e9}}, "style: font.size must be from 4 to 24 (got 1e+09)"),
+        ({"style": {"savefig.dpi": 20000}}, "style: savefig.dpi must be from 30 to 1200 (got 20000)"),
+        ({"style": {"legend.fontsize": 3000}}, "matplotlib cannot draw this chart in this style: "),
+        ({"style": {"text.usetex": True}}, "style: text.usetex cannot be true"),
+        (
+            {"style": {"font.family": "No Such Face"}},
+            "none of the fonts of font.family is installed: No",
+        ),
+        ({"style": {"figure.figsize": (1, 1)}}, "width must be 3in to 40in"),
+    ],
+)
+def test_a_style_that_cannot_be_followed(
+    result: SweepResult, tmp_path: Path, asked: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        draw(result, "timeline", tmp_path / "chart.png", **asked)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -78,7 +137,7 @@ def test_models_of_any_name_are_drawn(oddly_named: SweepResult, tmp_path: Path, 
 
 
 def test_overlap_is_noticed() -> None:
-    with canvas.style():
+    with style():
         figure, axes = canvas.new(3, 3)
         axes.text(0.5, 0.5, "one text")
         axes.text(0.52, 0.5, "another")
@@ -169,7 +228,7 @@ def several(model: Path, tmp_path_factory: pytest.TempPathFactory) -> SweepResul
 
 
 def texts_of(result: Any, kind: str, **settings: Any) -> list[str]:
-    with canvas.style():
+    with style():
         figure = make(result, kind, settings)
         figure.canvas.draw()
         return [text.get_text() for text in canvas.visible_texts(figure)]
@@ -177,7 +236,7 @@ def texts_of(result: Any, kind: str, **settings: Any) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["stacked", "heatmap", "pareto"])
 def test_each_model_has_a_panel_of_its_own(several: SweepResult, kind: str) -> None:
-    with canvas.style():
+    with style():
         figure = make(several, kind, {})
     for name in ("ds_cnn", "autoencoder"):
         assert any(name in axes.get_title("left") + axes.get_title() for axes in figure.axes), name
@@ -279,7 +338,7 @@ def test_bars_too_short_to_see_get_a_scale_of_their_own(several: SweepResult) ->
 
 
 def test_labels_of_a_front_keep_clear_of_its_line() -> None:
-    with canvas.style():
+    with style():
         figure, axes = canvas.new(4, 3)
         axes.set_xlim(0, 4)
         axes.set_ylim(0, 4)
@@ -307,12 +366,12 @@ def test_a_front_says_once_what_its_labels_share(several: SweepResult) -> None:
 
 def test_one_cell_has_no_scale_of_colours(tmp_path: Path) -> None:
     found = api.sweep("mnist", out=tmp_path, jobs=1)
-    with canvas.style():
+    with style():
         assert len(make(found, "heatmap", {}).axes) == 1
 
 
 def test_names_below_a_heat_map_lie_flat_where_there_is_room(several: SweepResult) -> None:
-    with canvas.style():
+    with style():
         figure = make(several, "heatmap", {"where": "model == 'ds_cnn'"})
         assert {label.get_rotation() for label in figure.axes[0].get_xticklabels()} == {0}
         figure, axes = canvas.new(2, 2)
@@ -336,7 +395,7 @@ def test_numbers_of_a_chart_have_the_same_digits(values: list[float], texts: lis
 
 
 def test_bars_stand_in_pairs(several: SweepResult) -> None:
-    with canvas.style():
+    with style():
         figure = make(several, "stacked", {"pair": "vector_lanes", "where": "model == 'ds_cnn'"})
         (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
@@ -350,7 +409,7 @@ def test_bars_stand_in_pairs(several: SweepResult) -> None:
 
 def test_panels_share_their_scale_and_skip_what_did_not_run(several: SweepResult) -> None:
     panels = [{"title": f"{pes} PEs", "where": f"pes == {pes}"} for pes in (16, 64, 128)]
-    with canvas.style():
+    with style():
         figure = make(several, "stacked", {"panels": panels, "where": "model == 'ds_cnn'"})
     assert [axes.get_title("left") for axes in figure.axes] == ["16 PEs", "64 PEs"]
     assert len({axes.get_xlim() for axes in figure.axes}) == 1
@@ -428,7 +487,7 @@ def test_goals_of_the_study_are_lines_and_axes(tmp_path: Path) -> None:
     about = {"limits": ["milliseconds < 8"], "minimize": ["energy_nj", "area_kge"]}
     (tmp_path / "sweep.json").write_text(json.dumps(about))
     result = SweepResult(tmp_path / "results.csv")
-    with canvas.style():
+    with style():
         drawn = make(result, "pareto", {}).axes[0]
         timed = make(result, "pareto", {"x": "energy", "y": "milliseconds"}).axes[0]
     assert (drawn.get_ylabel(), drawn.get_xlabel()) == ("logic area", "energy")

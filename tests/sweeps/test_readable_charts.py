@@ -15,6 +15,7 @@ from dlasim.sweeps.charts import canvas, make, palette
 from dlasim.sweeps.charts.layers import MAX_LAYERS, distinct_names
 from dlasim.sweeps.charts.repeated_layers import common_name, grouped
 from dlasim.sweeps.charts.roofline import MAX_NAMED
+from dlasim.sweeps.charts.style import style
 from dlasim.sweeps.results.csv_table import read_csv, write_csv
 from dlasim.sweeps.results.sweep_result import SweepResult
 
@@ -30,7 +31,7 @@ def grids(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
 
 
 def drawn(result: Any, kind: str, **settings: Any) -> Any:
-    with canvas.style():
+    with style():
         figure = make(result, kind, settings)
         figure.canvas.draw()
     return figure
@@ -125,7 +126,7 @@ def test_a_wrong_setting_is_one_line(grids: SweepResult, settings: dict[str, str
 
 
 def test_a_short_logarithmic_axis_has_enough_ticks() -> None:
-    with canvas.style():
+    with style():
         _, axes = canvas.new(4, 3)
         axes.set_xlim(1.4, 8)
         canvas.log_axis(axes.xaxis, 10, str)

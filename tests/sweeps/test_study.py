@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.definition.axes import find
 from dlasim.sweeps.definition.study_builder import build_study
@@ -209,3 +210,13 @@ def test_cores_multiply_only_the_points_on_a_board() -> None:
 def test_a_core_without_a_board_is_refused(place: str) -> None:
     with pytest.raises(InputError, match="cpu = 'ideal' has no effect without host = riscv"):
         study(place).check()
+
+
+def test_charts_are_checked_before_anything_runs(tmp_path: Path) -> None:
+    chart = '[[charts]]\nkind = "heatmap"\nfile = "a.pdf"\n'
+    for setting, message in (('widht = "84mm"', "did you mean width"), ('width = "84"', "width must be 3in")):
+        study = tmp_path / "study.toml"
+        study.write_text(f'name = "s"\nmodels = ["mnist"]\n{chart}{setting}\n')
+        with pytest.raises(InputError, match=message):
+            api.sweep(study, out=tmp_path / "out")
+        assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
