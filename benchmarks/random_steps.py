@@ -17,8 +17,10 @@ import numpy as np
 from plans import LIMIT, Loss, Timer, networks
 
 from dlasim.errors import InputError
-from dlasim.sim.configuration.config import PARAMETERS, DlaConfig, parameter_of
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.memory_tables import KEYS, parse_table
+from dlasim.sim.configuration.parameter_names import parameter_of
 from dlasim.sim.configuration.parameters import Better, Form, MachineParameter
 
 QUICK = ("autoencoder", "ds_cnn", "mnist", "mobilenet_v1", "mobilenet_v2", "resnet8")

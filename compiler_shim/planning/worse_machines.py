@@ -6,7 +6,8 @@ from __future__ import annotations
 from functools import lru_cache
 from math import inf
 
-from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.parameters import Better
 
 # Parameters that only cost time: the worst machine has the default's values where these are worse.

@@ -12,7 +12,7 @@ from dlasim.cli.help_sections import Function, OptionRow, SharedOption, add_opti
 from dlasim.cli.option_types import GRID, REAL, SIZE, TEXT, WHOLE, Choice
 from dlasim.cli.terminal import say
 from dlasim.compiler_shim.options import COMPILER_OPTIONS
-from dlasim.sim.configuration.config import PARAMETERS
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.parameters import Form, MachineParameter
 
 _FORMS: Mapping[Form, Any] = {Form.SIZE: SIZE, Form.GRID: GRID}
@@ -158,16 +158,16 @@ def _take_more(items: tuple[str, ...], changes: dict[str, Any]) -> None:
 
     if not items:
         return
-    from dlasim.sim.configuration import config
+    from dlasim.sim.configuration.parameter_names import ALIASES, read_value
 
     for item in items:
         name, sign, text = (part.strip() for part in item.partition("="))
         if not sign:
             raise InputError(f"--set must be NAME=VALUE (got {item!r})")
-        name = config.ALIASES.get(name, name)
+        name = ALIASES.get(name, name)
         if changes.get(name) is not None:
             raise InputError(f"--set {item}: {name} is given twice")
-        changes[name] = config.read_value(name, text)
+        changes[name] = read_value(name, text)
 
 
 def take_compile(given: dict[str, Any]) -> dict[str, Any]:

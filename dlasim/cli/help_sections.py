@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from dlasim.compiler_shim.options import COMPILER_OPTIONS
-from dlasim.sim.configuration.config import PARAMETERS
+from dlasim.sim.configuration.machine_table import PARAMETERS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 import click
 
 from dlasim.errors import InputError, one_of
-from dlasim.sim.configuration.config import PARALLEL_FORM, PARAMETERS, parse_grid
+from dlasim.sim.configuration.config import PARALLEL_FORM, parse_grid
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.sizes import SIZE_FORM, UNLIMITED, parse_size
 
 _MAX_VALUE_LENGTH = 60

@@ -17,7 +17,8 @@ from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit
 from dlasim.isa.kept_bits import kept_bits
 from dlasim.isa.registers import BY_NAME
-from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
 
 _POINTS = Path(__file__).parent / "area_points.csv"
 COMPONENTS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dlasim.sim.configuration.config import ALIASES
+from dlasim.sim.configuration.parameter_names import ALIASES
 from dlasim.sweeps.charts import canvas
 from dlasim.sweeps.charts.data import (
     ChartError,

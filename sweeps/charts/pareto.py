@@ -8,7 +8,7 @@ from typing import Any
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.sim.configuration.config import ALIASES
+from dlasim.sim.configuration.parameter_names import ALIASES
 from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import (
     ChartError,

@@ -14,9 +14,11 @@ from typing import Any
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, unknown
-from dlasim.sim.configuration import config, machine_files
-from dlasim.sim.configuration.config import ALIASES, TABLES, DlaConfig
+from dlasim.sim.configuration import machine_files
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.memory_tables import as_text
+from dlasim.sim.configuration.parameter_names import ALIASES, TABLES, is_part, parameter_of, read_value
 from dlasim.sim.configuration.parameters import check_word
 from dlasim.system.fileio import FileStamp, file_stamp
 
@@ -47,7 +49,7 @@ def catalogue() -> Mapping[str, Parameter]:
         Parameter("host", str, "study", "none"),
         Parameter("cpu", str, "study", ""),
     ]
-    for name, row in config.PARAMETERS.items():
+    for name, row in PARAMETERS.items():
         found.append(Parameter(name, row.kind, "machine", row.default))
     for field in dataclasses.fields(CompileOptions):
         default = "" if field.default is None else field.default
@@ -59,7 +61,7 @@ def find(name: str, origin: str) -> Parameter:
     """The parameter of that name; errors start with `origin`."""
     known = catalogue()
     real = ALIASES.get(name, name)
-    if config.is_part(real):
+    if is_part(real):
         return _part(real, origin)
     if real not in known:
         raise InputError(f"{origin}: {unknown('parameter', name, (*known, *ALIASES))}")
@@ -69,21 +71,21 @@ def find(name: str, origin: str) -> Parameter:
 def _part(name: str, origin: str) -> Parameter:
     """A part of a table of the machine, such as `memories.flash.bandwidth`."""
     try:
-        return Parameter(name, config.parameter_of(name).kind, "machine", "")
+        return Parameter(name, parameter_of(name).kind, "machine", "")
     except InputError as error:
         raise InputError(f"{origin}: {error}") from None
 
 
 def names_in(columns: Collection[str]) -> list[str]:
     """The parameters among the columns of a table; parts of a table stand for it."""
-    parts = [name for name in columns if config.is_part(name)]
+    parts = [name for name in columns if is_part(name)]
     whole = {part.partition(".")[0] for part in parts}
     return [*(name for name in catalogue() if name in columns and name not in whole), *parts]
 
 
 def is_parameter(name: str) -> bool:
     """Whether a column is a parameter's."""
-    return name in catalogue() or config.is_part(name)
+    return name in catalogue() or is_part(name)
 
 
 def parse(parameter: Parameter, raw: Any, origin: str) -> Any:
@@ -100,7 +102,7 @@ def parse(parameter: Parameter, raw: Any, origin: str) -> Any:
         return float(raw)
     if whole:
         return raw
-    wanted = config.parameter_of(parameter.name).wanted
+    wanted = parameter_of(parameter.name).wanted
     raise InputError(f"{origin}: {parameter.name} must be {wanted} (got {raw!r})")
 
 
@@ -146,7 +148,7 @@ def effective_values(
 ) -> dict[str, Any]:
     """All parameters with their values, in the order of the columns."""
     found = {name: _effective(parameter, machine, options, values) for name, parameter in catalogue().items()}
-    return found | {name: value for name, value in values.items() if config.is_part(name)}
+    return found | {name: value for name, value in values.items() if is_part(name)}
 
 
 def _effective(
@@ -183,6 +185,6 @@ def _text(parameter: Parameter, raw: Any, origin: str) -> str:
 
 def _number(parameter: Parameter, text: str, origin: str) -> Any:
     try:
-        return config.read_value(parameter.name, text)
+        return read_value(parameter.name, text)
     except InputError as error:
         raise InputError(f"{origin}: {error}") from None

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 from dlasim.errors import InputError, unknown
-from dlasim.sim.configuration.config import ALIASES
+from dlasim.sim.configuration.parameter_names import ALIASES
 from dlasim.sim.configuration.sizes import parse_size
 
 Values = Mapping[str, Any]

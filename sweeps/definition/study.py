@@ -9,7 +9,7 @@ from typing import Any
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, one_of
-from dlasim.sim.configuration.config import is_part
+from dlasim.sim.configuration.parameter_names import is_part
 from dlasim.sim.configuration.sizes import size_text
 from dlasim.sim.physical.technology import technology_files
 from dlasim.sweeps.definition.axes import (

@@ -16,7 +16,8 @@ import pytest
 import dlasim
 from dlasim import choices
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.sim.configuration.config import ALIASES, DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.parameter_names import ALIASES
 from dlasim.sim.reports.report_types import LayerRow, Report, SweepRow
 
 USES = """\

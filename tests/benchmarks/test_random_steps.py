@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dlasim.sim.configuration.config import PARAMETERS
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.memory_tables import KEYS
 from dlasim.sim.configuration.parameters import Better
 

@@ -12,8 +12,8 @@ from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem
-from dlasim.sim.configuration import config as configs
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.timing import cost
 from dlasim.sim.timing.formulas import lane_cycles
 
@@ -355,9 +355,9 @@ def extreme_config(rng: np.random.Generator) -> DlaConfig:
     )
     extremes = {name: int(rng.choice(_range_of(name))) for name in names}
     for name in ("dma_burst_overhead", "dma_shared_bandwidth"):  # with the most, nothing fits into 64 bits
-        extremes[name] = int(rng.choice([0, 0, 0, 0, 1, 1 << 10, configs.PARAMETERS[name].high]))
+        extremes[name] = int(rng.choice([0, 0, 0, 0, 1, 1 << 10, PARAMETERS[name].high]))
     return random_config(rng, **extremes)
 
 
 def _range_of(name: str) -> tuple[float, float]:
-    return configs.PARAMETERS[name].low, configs.PARAMETERS[name].high
+    return PARAMETERS[name].low, PARAMETERS[name].high

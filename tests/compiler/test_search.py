@@ -17,7 +17,8 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, SINGLE
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, BufferSize, ChannelGroup, Lines, Tile
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
-from dlasim.sim.configuration import config as configs
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from tests.compiled import counted, in_python
 from tests.compiler.exhaustive_tilings import (
     Walk,
@@ -56,7 +57,7 @@ def test_the_best_of_all_candidates_is_found():
 @pytest.mark.parametrize(("line_buffer", "is_cut"), [(8192, True), (48, False)])
 def test_input_channels_are_cut_so_that_the_line_buffer_holds_the_input(line_buffer, is_cut):
     """Each output channel reads 49 pixels of 960 channels again, unless those of a part are kept."""
-    config = configs.DlaConfig().replace(
+    config = DlaConfig().replace(
         parallel="64x1", sram_bandwidth=8, sram_ports=2, line_buffer_bytes=line_buffer
     )
     node = DlaNode("OP_CONV", 0, (0,), 9, (7, 7, 960), (7, 7, 160), weights=2, records=3)
@@ -73,7 +74,7 @@ def test_input_channels_are_cut_so_that_the_line_buffer_holds_the_input(line_buf
 def test_a_larger_budget_takes_no_tile_whose_input_the_line_buffer_cannot_hold(kernel, channels):
     """One output channel at a time reads the input: what the line buffer does not hold crosses the ports
     again for each of them. With 3,000 channels it holds parts of a row."""
-    config = configs.DlaConfig().replace(parallel="input", pes=208)
+    config = DlaConfig().replace(parallel="input", pes=208)
     node = DlaNode("OP_CONV", 0, (0,), 9, (30, 30, channels), (28, 28, 48), kernel, weights=2, records=3)
     problem = MachineModel(config).problems(node)[InSram((False,), False)]
     found = [Finder(by_channels=False).find(problem, 1 << bits)[0] for bits in range(15, 24)]
@@ -168,4 +169,4 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
             for budget in (int(rng.integers(1, 1 << 20)), INFINITE - 1):
                 finder.find(problem, budget)
     assert largest_seen > 1 << 36
-    assert 3 * configs.PARAMETERS["dma_latency"].high < geometries.MAX_TASK_CYCLES
+    assert 3 * PARAMETERS["dma_latency"].high < geometries.MAX_TASK_CYCLES

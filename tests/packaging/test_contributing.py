@@ -9,7 +9,7 @@ import pytest
 from tests.packaging.recipe import copied, rewrite, run
 
 TERM = {
-    "sim/configuration/config.py": (
+    "sim/configuration/machine_table.py": (
         "    dma_burst_overhead: int = row(\n",
         '    dma_turnaround: int = row(0, "Cycles lost per run.", part="DMA", flag="--dma-turnaround")\n'
         "    dma_burst_overhead: int = row(\n",

@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from dlasim.sim.configuration.config import PARAMETERS
 from dlasim.sim.configuration.machine_files import preset, preset_names
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.vp.system.rtl_library import refusal
 from tests.rtl.builder import lint_command
 from tests.rtl.machines import LARGE, LARGE_LIMITED, LIMITED, MACHINES, OWN_PORTS, machine

@@ -10,8 +10,9 @@ from dlasim import api
 from dlasim.cli import main
 from dlasim.errors import InputError
 from dlasim.isa.assembly import assemble
-from dlasim.sim.configuration.config import DlaConfig, read_value
+from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_files import load_file
+from dlasim.sim.configuration.parameter_names import read_value
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing.plan import plan_stream
 from dlasim.sweeps.definition import axes as parameters

@@ -8,8 +8,9 @@ import pytest
 
 from dlasim.isa import codec
 from dlasim.isa.registers import Region
-from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_files import preset
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.parameters import Form
 from dlasim.sim.physical import area, memory_macros
 from dlasim.sim.physical.energy import EnergyModel

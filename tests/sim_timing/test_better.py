@@ -7,7 +7,8 @@ from collections import Counter
 
 import pytest
 
-from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.parameters import Better
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing.plan import plan_stream

@@ -18,7 +18,8 @@ import click
 from dlasim.cli.config_options import COMPILE, DLA_OPS_TEXT, MACHINE
 from dlasim.cli.host_options import DEBUGGING, FIRMWARE
 from dlasim.on_board import host_options
-from dlasim.sim.configuration.config import ALIASES, PARAMETERS, TABLES
+from dlasim.sim.configuration.machine_table import PARAMETERS
+from dlasim.sim.configuration.parameter_names import ALIASES, TABLES
 from dlasim.sim.configuration.sizes import UNLIMITED
 from dlasim.sweeps.definition.axes import Parameter, catalogue
 from dlasim.vp.system.run_control import RunControl

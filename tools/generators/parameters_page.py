@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlasim.isa.documents.markdown import table
 from dlasim.isa.documents.sheet_elements import Cell
-from dlasim.sim.configuration.config import PARAMETERS
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.parameters import Better, Form, MachineParameter, Rtl
 from dlasim.sim.configuration.sizes import UNLIMITED, size_text
 from generators.written import prose

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from dlasim.errors import InputError, RunError
 from dlasim.native.object_file import seal, unseal
-from dlasim.sim.configuration.config import PARAMETERS, DlaConfig
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.memory_tables import RATE_SCALE
 from dlasim.sim.configuration.parameters import Rtl
 from dlasim.sim.timing.cost import transfer_rate
