@@ -122,6 +122,7 @@ def _broadcast(one: str, other: str, first: int = 0) -> Rule:
 
 
 _TWO_INPUTS = (_broadcast("input1", "input2"), _CLAMP)
+_TABLE = Rule("table.elements == 256", "table must have 256 elements")
 _EXTREMUM = f"function == {BinaryFunction.MAXIMUM.value} or function == {BinaryFunction.MINIMUM.value}"
 _STEP = "(size[k] - 1) * stride[k]"
 _GATHERED = "indices.elements // product(input, 0, batch_dims)"
@@ -218,13 +219,14 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "LUT": (
         _SAME_ELEMENTS,
-        Rule("table.elements == 256", "table must have 256 elements"),
+        _TABLE,
         *_same_type("table"),
     ),
     "ADD": _TWO_INPUTS,
     "SUB": _TWO_INPUTS,
     "MUL": _TWO_INPUTS,
     "DIV": _TWO_INPUTS,
+    "MUL_LUT": (_TABLE, *_TWO_INPUTS),
     "SQUARED_DIFFERENCE": _TWO_INPUTS,
     "BATCH_MATMUL": (
         Rule(

@@ -1104,6 +1104,16 @@ HOST_OPERATORS = (
         (HostOperand("output", _ANY, "the input's type and shape"),),
         firmware="update_slice",
     ),
+    HostOperator(
+        "MUL_LUT",
+        64,
+        "clamp(requant((x1 - input1_zero_point) * table[x2 + 128]) + output_zero_point); the product wraps "
+        "at 32 bits.",
+        (*_TWO_INPUTS, HostOperand("table", _INT32, "[256]: what x1 is multiplied by, for each value of x2")),
+        (_OUTPUT,),
+        (_TWO_ZERO_POINTS[0], _OUTPUT_ZERO_POINT, *_scale("output_", "the result"), *_CLAMP),
+        firmware="multiply_by_table",
+    ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}
 BY_CODE = {operator.code: operator for operator in HOST_OPERATORS}

@@ -127,6 +127,7 @@ def _more() -> Iterator[Single]:
         yield _int8("PRODUCT", shape, kept, axis_mask=1 << len(shape) - 1)
         yield _int8("PRODUCT", shape, (1, *shape[1:]), axis_mask=1)
         yield _int8("DIV", shape, shape, (shape, "int8"))
+        yield _int8("MUL_LUT", shape, shape, (shape, "int8"), ((256,), "int32"))
         yield _int8("L2_NORMALIZATION", shape, shape)
         words = {"is_centred": 1, "repeat": 1, "shift": 46, "offset_shift": 20}
         yield _int8("NORMALIZE", shape, shape, ((shape[-1], 2), "int32"), **words)
@@ -338,6 +339,7 @@ def _runs(length: int) -> Iterator[Single]:
     for operator in ("ADD", "MUL", "SQUARED_DIFFERENCE", "DIV"):
         yield _int8(operator, shape, shape, ((length,), "int8"))
     yield _int8("PRELU", shape, shape, ((length,), "int8"))
+    yield _int8("MUL_LUT", shape, shape, ((length,), "int8"), ((256,), "int32"))
 
 
 def _convolution(operator: str, size: int, channels: int, weights: Shape, stride: int) -> Single:

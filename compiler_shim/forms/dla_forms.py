@@ -14,6 +14,7 @@ from dlasim.compiler_shim.forms.filter_memory import svdf
 from dlasim.compiler_shim.forms.lstm_cell import lstm_cell
 from dlasim.compiler_shim.forms.prelu import prelu
 from dlasim.compiler_shim.forms.rules import Candidate, Rule
+from dlasim.compiler_shim.forms.table_product import multiply_by_table
 from dlasim.compiler_shim.operators.bound import KernelCall
 from dlasim.dataclass import dataclass
 from dlasim.isa import host_ops
@@ -125,6 +126,21 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         2,
     ),
     "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL", "OP_MAT_MUL"), translate.multiplication, _TWO_INPUTS, 2),
+    "MUL_LUT": DlaForm(
+        LayerKind.ELTWISE,
+        (
+            "OP_ACT_LUT",
+            "OP_DEPTH_CONV",
+            "OP_E16_MUL",
+            "OP_E32_SHIFT",
+            "OP_E32_ADD",
+            "OP_REQUANT",
+            "OP_MAT_MUL",
+        ),
+        multiply_by_table,
+        _TWO_INPUTS,
+        2,
+    ),
     "BINARY": DlaForm(
         LayerKind.ELTWISE,
         ("OP_C_MAX", "OP_C_MIN", "OP_MAT_MUL"),

@@ -131,7 +131,7 @@ class _Partitioner:
         chain = self._tables.get(operator.location)
         if chain is not None:
             merged = " and ".join(part.kind for part in chain.before)
-            calls = [op.call("LUT", (chain.source, op.new_constant("table", chain.table)))]
+            calls = chain.calls(op, self._graph)
         else:
             calls = lower(op)
         if chain is None and len(calls) == 1:

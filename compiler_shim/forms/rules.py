@@ -54,7 +54,7 @@ _OTHER_TYPES = {
     **dict.fromkeys(
         ("STRIDED_COPY", "CONCATENATION", "PAD", "RESIZE_NEAREST", "GATHER", "GATHER_ND"), _MOVED
     ),
-    "LUT": ("int8", "uint8"),
+    "LUT": ("int8", "uint8", "bool"),
     "LSTM_CELL": ("int8", "int32"),
     "RESCALE": ("int8", "int16", "int32"),
     "SELECT": ("int8", "bool"),
@@ -75,9 +75,9 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8, or int16 on a machine that has it; those of a lookup table may be uint8,
-    those of SELECT bool. Sums and cells of an LSTM and the results of ARG_MAX are int32, the state of SVDF is
-    int16."""
+    """Inputs and outputs are int8, or int16 on a machine that has it; those of a lookup table may be uint8 or
+    bool, those of SELECT bool. Sums and cells of an LSTM and the results of ARG_MAX are int32, the state of
+    SVDF is int16."""
     own = "int16" if candidate.name.endswith("_16") else "int8"
     taken = _OTHER_TYPES.get(candidate.name, (own,))
     for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.copies import copy_into
-from dlasim.compiler_shim.calls.nodes import DlaNode, Shape, Value
+from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.calls.views import View, dense
 from dlasim.compiler_shim.forms.products import INT8_RANGE
-from dlasim.compiler_shim.forms.rules import Candidate
+from dlasim.compiler_shim.forms.rules import Candidate, as_image
 from dlasim.isa.instructions import INT16_BYTES, INT32_BYTES, Quant, ShiftMode
 
 INT16_BITS = 16
@@ -41,19 +41,19 @@ class WideArithmetic:
         return self._candidate.add(Value("constant", data.shape, "int32", data=data))
 
     def compute(
-        self, mnemonic: str, inputs: tuple[int, ...], output: int, shape: tuple[int, int],
+        self, mnemonic: str, inputs: tuple[int, ...], output: int, shape: tuple[int, ...],
         registers: Mapping[str, int] | None = None, fields: Mapping[str, int] | None = None,
         table: int | None = None,
     ) -> int:  # fmt: skip
-        """An instruction on pixels of so many channels; gives its output."""
-        image = (1, *shape)
+        """An instruction on pixels of so many channels, or on an image; gives its output."""
+        image = as_image(shape)
         self.nodes.append(DlaNode(
             mnemonic, self._candidate.layer, inputs, output, image, image, in_element_bytes=INT32_BYTES,
             out_element_bytes=INT32_BYTES, registers=registers or {}, fields=fields or {}, table=table,
         ))  # fmt: skip
         return output
 
-    def multiply(self, first: int, second: int, shape: tuple[int, int]) -> int:
+    def multiply(self, first: int, second: int, shape: tuple[int, ...]) -> int:
         """The product of the low 16 bits of two tensors."""
         return self.compute("OP_E16_MUL", (first, second), self.tensor(*shape), shape)
 
@@ -63,15 +63,16 @@ class WideArithmetic:
         return self.compute("OP_E32_SHIFT", (tensor,), output, shape, registers, fields)
 
     def requantize(
-        self, tensor: int, scale: tuple[int, int], zero_point: int, shape: tuple[int, int]
-    ) -> None:
+        self, tensor: int, scale: tuple[int, int], zero_point: int, shape: tuple[int, ...],
+        limits: Mapping[str, int] = INT8_RANGE,
+    ) -> None:  # fmt: skip
         """The call's int8 output from a tensor."""
-        image: Shape = (1, *shape)
+        image = as_image(shape)
         multiplier, shift = scale
         self.nodes.append(DlaNode(
             "OP_REQUANT", self._candidate.layer, (tensor,), self._candidate.output_number, image, image,
             in_element_bytes=INT32_BYTES, fields={"quant": Quant.TENSOR},
-            registers={"OUT_ZP": zero_point, "OUT_MULT": multiplier, "OUT_SHIFT": shift, **INT8_RANGE},
+            registers={"OUT_ZP": zero_point, "OUT_MULT": multiplier, "OUT_SHIFT": shift, **limits},
         ))  # fmt: skip
 
     def copy(self, source: int, taken: View, target: int, given: View) -> bool:

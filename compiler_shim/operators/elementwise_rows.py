@@ -8,7 +8,7 @@ from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_
 
 _EXTREMUM_OPTIONS = Options("MaximumMinimumOptions")
 _CHOICE = ("OP_C_MIN", "OP_C_MAX", "OP_ACT_LUT", "OP_MAT_MUL")
-
+_TABLE_PRODUCT = ("OP_DEPTH_CONV", "OP_E16_MUL", "OP_E32_SHIFT", "OP_E32_ADD", "OP_REQUANT")
 
 ROWS = (
     OperatorDefinition(
@@ -154,8 +154,8 @@ ROWS = (
         "* -> *",
         elementwise.same_shape,
         elementwise.quantize,
-        ("LUT", "QUANTIZE", "QUANTIZE_TABLE", "RESCALE"),
-        dla=("OP_ACT_LUT", "OP_E16_ADD", "OP_E32_SHIFT", "OP_POOL", "OP_REQUANT"),
+        ("LUT", "QUANTIZE", "QUANTIZE_TABLE", "RESCALE", "MUL_LUT", "SELECT"),
+        dla=("OP_E16_ADD", "OP_POOL", *_TABLE_PRODUCT, *_CHOICE),
         options=Options("QuantizeOptions"),
         traits=Trait.FOLDS | Trait.CONVERTS,
     ),

@@ -2090,6 +2090,39 @@ static const char *dla_update_slice_broken_rule(const struct dla_host_arguments 
     return NULL;
 }
 
+static const struct dla_host_range dla_mul_lut_ranges[] = {
+    { "input1_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
+    { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+};
+static const struct dla_host_types dla_mul_lut_inputs[] = {
+    { "input1 must be int8", 0x01 },
+    { "input2 must be int8", 0x01 },
+    { "table must be int32", 0x02 },
+};
+static const struct dla_host_types dla_mul_lut_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_mul_lut_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 2) == 256))
+        return "table must have 256 elements";
+    for (int64_t k = 0; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
+    if (!((int64_t)w[4] <= (int64_t)w[5]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -2207,6 +2240,8 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_resize_float_broken_rule, 0, 3, 1 },
     [62] = { "UPDATE_SLICE", NULL, dla_update_slice_inputs, dla_update_slice_outputs,
         dla_update_slice_broken_rule, 0, 3, 1 },
+    [64] = { "MUL_LUT", dla_mul_lut_ranges, dla_mul_lut_inputs, dla_mul_lut_outputs,
+        dla_mul_lut_broken_rule, 6, 3, 1 },
 };
 
 #endif

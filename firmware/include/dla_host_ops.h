@@ -74,6 +74,7 @@ enum dla_host_op {
     DLA_HOST_OP_SOFTMAX_FLOAT = 60,
     DLA_HOST_OP_RESIZE_FLOAT = 61,
     DLA_HOST_OP_UPDATE_SLICE = 62,
+    DLA_HOST_OP_MUL_LUT = 64,
 };
 
 /* What BINARY computes. */
@@ -883,6 +884,20 @@ _Static_assert(sizeof(struct dla_host_softmax_float) == 4 * DLA_HOST_SOFTMAX_FLO
    Inputs: input, update, start. Outputs: output. */
 #define DLA_HOST_UPDATE_SLICE_WORDS 0u
 
+/* MUL_LUT: clamp(requant((x1 - input1_zero_point) * table[x2 + 128]) + output_zero_point); the product
+   wraps at 32 bits.
+   Inputs: input1, input2, table. Outputs: output. */
+#define DLA_HOST_MUL_LUT_WORDS 6u
+struct dla_host_mul_lut {
+    int32_t input1_zero_point; /* input1's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_mul_lut) == 4 * DLA_HOST_MUL_LUT_WORDS, "size");
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -942,6 +957,7 @@ _Static_assert(sizeof(struct dla_host_softmax_float) == 4 * DLA_HOST_SOFTMAX_FLO
     X(SUPPRESS_BOXES, suppress_boxes) \
     X(SOFTMAX_FLOAT, softmax_float) \
     X(RESIZE_FLOAT, resize_float) \
-    X(UPDATE_SLICE, update_slice)
+    X(UPDATE_SLICE, update_slice) \
+    X(MUL_LUT, multiply_by_table)
 
 #endif

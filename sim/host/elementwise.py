@@ -46,12 +46,7 @@ def squared_difference(call: Call) -> list[Array]:
     return [_rescaled(call, wrap32((first - second) ** 2))]
 
 
-def _require_broadcast(call: Call) -> None:
-    """Small inputs may broadcast to far more than the output holds."""
-
-
 def _centred(call: Call) -> tuple[Array, Array]:
-    _require_broadcast(call)
     first, second = (values.astype(np.int64) for values in call.inputs)
     return first - call.attributes.input1_zero_point, second - call.attributes.input2_zero_point
 
@@ -85,9 +80,15 @@ def div(call: Call) -> list[Array]:
     return [limit(quotients, at.output_zero_point, at.clamp_min, at.clamp_max)]
 
 
+def mul_lut(call: Call) -> list[Array]:
+    """MUL_LUT."""
+    values, entries, table = (array.astype(np.int64) for array in call.inputs)
+    factors = table.ravel()[entries - INT8_MIN]
+    return [_rescaled(call, wrap32((values - call.attributes.input1_zero_point) * factors))]
+
+
 def prelu(call: Call) -> list[Array]:
     """PRELU."""
-    _require_broadcast(call)
     attributes = call.attributes
     values, alpha = (array.astype(np.int64) for array in call.inputs)
     values, alpha = values - attributes.input_zero_point, alpha - attributes.alpha_zero_point
@@ -212,7 +213,6 @@ _UNARY: Mapping[int, Callable[[Array], Array]] = {
 
 def binary(call: Call) -> list[Array]:
     """BINARY."""
-    _require_broadcast(call)
     attributes = call.attributes
     if attributes.function not in _BINARY:
         raise ValueError(f"no function {attributes.function}")
@@ -246,7 +246,6 @@ _COMPARE: Mapping[int, Callable[[Array, Array], Array]] = {
 
 def compare(call: Call) -> list[Array]:
     """COMPARE."""
-    _require_broadcast(call)
     first, second = call.inputs
     is_equality = call.attributes.function <= CompareFunction.NOT_EQUAL
     if first.dtype == np.int8 or (first.dtype == np.int16 and is_equality):
@@ -267,6 +266,7 @@ KERNELS = {
     "add": add,
     "sub": sub,
     "mul": mul,
+    "mul_lut": mul_lut,
     "div": div,
     "squared_difference": squared_difference,
     "prelu": prelu,

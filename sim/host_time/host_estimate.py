@@ -41,6 +41,7 @@ RATES = {
     "SUB": Rates(more=loops.sums(32.6)),
     "MUL": Rates(written=33, more=loops.rows(110)),
     "DIV": Rates(more=loops.quotients),
+    "MUL_LUT": Rates(written=34, more=loops.rows(112)),
     "PRODUCT": Rates(more=loops.products),
     "SQUARED_DIFFERENCE": Rates(more=loops.sums(35)),
     "BATCH_MATMUL": Rates(written=28, more=loops.matrices),

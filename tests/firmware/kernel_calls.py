@@ -775,6 +775,17 @@ def quotient(rng: Random) -> Iterator[Call]:
     yield call("DIV", values, result, **attributes, **clamps(rng))
 
 
+def table_product(rng: Random) -> Iterator[Call]:
+    """Factors of all sizes, so that products wrap as well."""
+    shapes, result = broadcast_shapes(rng)
+    values = [int8(rng, *shape) for shape in shapes]
+    bits = int(rng.integers(1, 32))
+    table = rng.integers(-1 << bits, 1 << bits, 256).astype(np.int32)
+    attributes = zero_points(rng, "input1", "output")
+    attributes["output_multiplier"], attributes["output_shift"] = scale(rng, -30, 2)
+    yield call("MUL_LUT", [*values, table], result, **attributes, **clamps(rng))
+
+
 def reduced_product(rng: Random) -> Iterator[Call]:
     shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 6)))]
     mask = int(rng.integers(1 << len(shape)))

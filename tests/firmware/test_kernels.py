@@ -60,6 +60,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.reduction, SOME),
     (kernels.running_sum, FEW),
     (kernels.quotient, MANY),
+    (kernels.table_product, MANY),
     (kernels.reduced_product, MANY),
     (kernels.l2_normalization, FEW),
     (kernels.normalize, FEW),

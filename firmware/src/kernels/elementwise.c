@@ -119,6 +119,27 @@ static void multiply_row(
     }
 }
 
+/* What a table has for each value of the second input, by which the first is multiplied. */
+struct factors {
+    const struct dla_host_mul_lut *a;
+    const int32_t *table;
+};
+
+static void multiply_by_table_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *prepared)
+{
+    const struct factors *factors = prepared;
+    const struct dla_host_mul_lut *a = factors->a;
+    const int32_t *table = factors->table - INT8_MIN;
+    const int8_t *x = one, *y = other;
+    struct scale scale = make_scale(a->output_multiplier, a->output_shift);
+    for (int8_t *target = output; count; count--, x += one_step, y += other_step) {
+        int32_t product = (int32_t)((uint32_t)(*x - a->input1_zero_point) * (uint32_t)table[*y]);
+        *target++ = (int8_t)clamp(requantize(product, scale) + a->output_zero_point, a->clamp_min, a->clamp_max);
+    }
+}
+
 static void prelu_row(
     void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
     const void *attributes)
@@ -139,6 +160,13 @@ static void prelu_row(
 enum status multiply(const struct call *call)
 {
     walk_rows(call, multiply_row, call->attributes);
+    return OK;
+}
+
+enum status multiply_by_table(const struct call *call)
+{
+    struct factors factors = { call->attributes, call_input(call, 2).data };
+    walk_rows(call, multiply_by_table_row, &factors);
     return OK;
 }
 
