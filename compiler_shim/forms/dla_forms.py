@@ -42,7 +42,7 @@ _PRODUCTS16 = (
     rules.rule_batch, rules.rule_constant_weights, int16_forms.rule_sums, int16_forms.rule_limits,
 )  # fmt: skip
 _COPIES = ("OP_POOL",)
-_GATHERS = ("OP_POOL", "OP_MAT_MUL")
+_GATHERS = _SPREADING = ("OP_POOL", "OP_MAT_MUL")
 
 DLA_FORMS: Mapping[str, DlaForm] = {
     "CONV_2D": DlaForm(
@@ -116,16 +116,16 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         reductions.extremum_of_many,
         (rules.rule_extremum, rules.rule_reduced_extents),
     ),
-    "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD", "OP_MAT_MUL"), translate.addition, _TWO_INPUTS, 2),
-    "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB", "OP_MAT_MUL"), translate.subtraction, _TWO_INPUTS, 2),
+    "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD", *_SPREADING), translate.addition, _TWO_INPUTS, 2),
+    "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB", *_SPREADING), translate.subtraction, _TWO_INPUTS, 2),
     "SQUARED_DIFFERENCE": DlaForm(
         LayerKind.ELTWISE,
-        ("OP_E_SQDIFF", "OP_MAT_MUL"),
+        ("OP_E_SQDIFF", *_SPREADING),
         translate.squared_difference,
         _TWO_INPUTS,
         2,
     ),
-    "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL", "OP_MAT_MUL"), translate.multiplication, _TWO_INPUTS, 2),
+    "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL", *_SPREADING), translate.multiplication, _TWO_INPUTS, 2),
     "MUL_LUT": DlaForm(
         LayerKind.ELTWISE,
         (
@@ -135,7 +135,7 @@ DLA_FORMS: Mapping[str, DlaForm] = {
             "OP_E32_SHIFT",
             "OP_E32_ADD",
             "OP_REQUANT",
-            "OP_MAT_MUL",
+            *_SPREADING,
         ),
         multiply_by_table,
         _TWO_INPUTS,
@@ -143,14 +143,14 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     ),
     "BINARY": DlaForm(
         LayerKind.ELTWISE,
-        ("OP_C_MAX", "OP_C_MIN", "OP_MAT_MUL"),
+        ("OP_C_MAX", "OP_C_MIN", *_SPREADING),
         translate.extremum,
         (*_TWO_INPUTS, rules.rule_min_max),
         2,
     ),
     "SELECT": DlaForm(
         LayerKind.ELTWISE,
-        ("OP_C_MIN", "OP_C_MAX", "OP_ACT_LUT", "OP_MAT_MUL"),
+        ("OP_C_MIN", "OP_C_MAX", "OP_ACT_LUT", *_SPREADING),
         select,
         (rules.rule_batch, rules.rule_choices),
         3,

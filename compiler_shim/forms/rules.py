@@ -196,11 +196,16 @@ def rule_extremum(candidate: Candidate) -> str | None:
 
 def rule_broadcast(candidate: Candidate) -> str | None:
     """One input of an element-wise operator has the output's shape, the other too, or only one image, row or
-    column; either may have one channel."""
-    if element_order(candidate) is not None:
+    column; either may have one channel. Both may have other shapes if the output is one image of int8."""
+    if element_order(candidate) is not None or _is_one_image(candidate.outputs[0]):
         return None
     shapes = [list(value.shape) for value in candidate.inputs[:2]]
     return f"inputs of shapes {shapes[0]} and {shapes[1]} are broadcast to {list(candidate.outputs[0].shape)}"
+
+
+def _is_one_image(output: Value) -> bool:
+    shape = output.shape
+    return output.dtype == "int8" and prod(shape[:-3]) == 1 and max(shape[-3:], default=1) <= MAX_EXTENT
 
 
 def rule_choices(candidate: Candidate) -> str | None:
@@ -220,7 +225,7 @@ def rule_choices(candidate: Candidate) -> str | None:
 
 def element_order(candidate: Candidate) -> tuple[int, int] | None:
     """The positions of two inputs, the first with the output's shape, computed rather than constant if there
-    is a choice; None where no order has a second input that an element-wise instruction can spread."""
+    is a choice; None where an instruction cannot spread the second, or would have to spread both."""
     output = candidate.outputs[0].shape
     shapes = [padded(value.shape, len(output)) for value in candidate.inputs[:2]]
     shapes = [(*shape[:-1], output[-1]) if is_spread(shape, output) else shape for shape in shapes]

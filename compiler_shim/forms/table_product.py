@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.calls.views import View
-from dlasim.compiler_shim.forms.products import spread_channels
 from dlasim.compiler_shim.forms.rules import Candidate
-from dlasim.compiler_shim.forms.translate import elementwise, flat_image
+from dlasim.compiler_shim.forms.translate import elementwise, flat_image, with_one_whole
 from dlasim.compiler_shim.forms.wide_arithmetic import WideArithmetic
 from dlasim.isa.instructions import INT32_BYTES, Init, Out, Quant, ShiftMode
 from dlasim.sim.arithmetic.numerics import INT8_MAX, Integers
@@ -35,7 +34,7 @@ class _Product:
     """The nodes of one call."""
 
     def __init__(self, candidate: Candidate) -> None:
-        self._candidate, spread = spread_channels(candidate)
+        self._candidate, spread = with_one_whole(candidate)
         self._wide = WideArithmetic(self._candidate)
         self._wide.nodes += spread
         self._image = flat_image(candidate.outputs[0].shape)

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from dlasim.compiler_shim.calls.copies import copy_into
 from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, Shape
 from dlasim.compiler_shim.calls.views import View, dense
 from dlasim.compiler_shim.forms.parts import groups, images, with_constant, with_output
@@ -215,9 +216,9 @@ def _input_scales(candidate: Candidate) -> dict[str, int]:
 
 def elementwise(candidate: Candidate, mnemonic: str, registers: Mapping[str, int]) -> list[DlaNode]:
     """An element-wise instruction of two inputs, one of which may be broadcast."""
+    candidate, nodes = with_one_whole(candidate)
     order = element_order(candidate)
     assert order is not None, "a rule refuses other shapes"
-    candidate, nodes = spread_channels(candidate)
     first, second = order
     inputs, numbers = candidate.inputs, candidate.input_numbers
     ordered = replace(
@@ -227,6 +228,30 @@ def elementwise(candidate: Candidate, mnemonic: str, registers: Mapping[str, int
     )
     spread = _spread_over_images(ordered, mnemonic, registers)
     return [*nodes, *(replace(node, swaps_inputs=first == 1) for node in spread)]
+
+
+def with_one_whole(candidate: Candidate) -> tuple[Candidate, list[DlaNode]]:
+    """The element-wise call with all channels in both inputs. If it would still spread both, the first, or
+    the one that is constant, is repeated until it has the output's shape."""
+    candidate, nodes = spread_channels(candidate)
+    if element_order(candidate) is not None:
+        return candidate, nodes
+    inputs, numbers = list(candidate.inputs), list(candidate.input_numbers)
+    position, whole = int(inputs[1].data is not None), candidate.outputs[0].shape
+    value = replace(
+        inputs[position], name=f"{inputs[position].name}/whole", shape=whole, alias=None, view=None
+    )
+    if value.data is not None:
+        value = replace(value, data=np.broadcast_to(value.data, whole).copy())
+    number = candidate.add(value)
+    if value.data is None:
+        shape = padded(inputs[position].shape, len(whole))
+        strides = zip(shape, dense(shape).stride, strict=True)
+        repeated = View(0, whole, tuple(0 if size == 1 else stride for size, stride in strides))
+        copy = replace(candidate, outputs=(value,), output_number=number)
+        nodes += copy_into(copy, position, repeated, dense(whole)) or ()
+    inputs[position], numbers[position] = value, number
+    return replace(candidate, inputs=tuple(inputs), input_numbers=tuple(numbers)), nodes
 
 
 def _spread_over_images(

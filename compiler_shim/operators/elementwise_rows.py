@@ -7,7 +7,8 @@ from dlasim.compiler_shim.operators.definition import NO_OPTIONS, OperatorDefini
 from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_field, flag
 
 _EXTREMUM_OPTIONS = Options("MaximumMinimumOptions")
-_CHOICE = ("OP_C_MIN", "OP_C_MAX", "OP_ACT_LUT", "OP_MAT_MUL")
+_SPREADING = ("OP_POOL", "OP_MAT_MUL")
+_CHOICE = ("OP_C_MIN", "OP_C_MAX", "OP_ACT_LUT", *_SPREADING)
 _TABLE_PRODUCT = ("OP_DEPTH_CONV", "OP_E16_MUL", "OP_E32_SHIFT", "OP_E32_ADD", "OP_REQUANT")
 
 ROWS = (
@@ -28,7 +29,7 @@ ROWS = (
         elementwise.broadcast_shape,
         elementwise.arithmetic,
         ("LUT", "ADD", "BINARY", "ARITHMETIC_16"),
-        dla=("OP_ACT_LUT", "OP_E_ADD", "OP_MAT_MUL"),
+        dla=("OP_ACT_LUT", "OP_E_ADD", *_SPREADING),
         options=Options("AddOptions", (ACTIVATION, flag("pot_scale_int16", True))),
         version=2,
         traits=Trait.FOLDS,
@@ -97,7 +98,7 @@ ROWS = (
         elementwise.broadcast_shape,
         elementwise.extremum,
         ("BINARY",),
-        dla=("OP_C_MAX", "OP_MAT_MUL"),
+        dla=("OP_C_MAX", *_SPREADING),
         options=_EXTREMUM_OPTIONS,
         version=2,
         traits=Trait.FOLDS,
@@ -108,7 +109,7 @@ ROWS = (
         elementwise.broadcast_shape,
         elementwise.extremum,
         ("BINARY",),
-        dla=("OP_C_MIN", "OP_MAT_MUL"),
+        dla=("OP_C_MIN", *_SPREADING),
         options=_EXTREMUM_OPTIONS,
         version=2,
         traits=Trait.FOLDS,
@@ -119,7 +120,7 @@ ROWS = (
         elementwise.broadcast_shape,
         elementwise.arithmetic,
         ("LUT", "MUL", "BINARY", "ARITHMETIC_16"),
-        dla=("OP_ACT_LUT", "OP_E_MUL", "OP_MAT_MUL"),
+        dla=("OP_ACT_LUT", "OP_E_MUL", *_SPREADING),
         options=Options("MulOptions", (ACTIVATION,)),
         version=2,
         traits=Trait.FOLDS,
@@ -155,7 +156,7 @@ ROWS = (
         elementwise.same_shape,
         elementwise.quantize,
         ("LUT", "QUANTIZE", "QUANTIZE_TABLE", "RESCALE", "MUL_LUT", "SELECT"),
-        dla=("OP_E16_ADD", "OP_POOL", *_TABLE_PRODUCT, *_CHOICE),
+        dla=("OP_E16_ADD", *_TABLE_PRODUCT, *_CHOICE),
         options=Options("QuantizeOptions"),
         traits=Trait.FOLDS | Trait.CONVERTS,
     ),
@@ -217,7 +218,7 @@ ROWS = (
         elementwise.broadcast_shape,
         elementwise.squared_difference,
         ("SQUARED_DIFFERENCE", "BINARY", "ARITHMETIC_16"),
-        dla=("OP_E_SQDIFF", "OP_MAT_MUL"),
+        dla=("OP_E_SQDIFF", *_SPREADING),
         options=Options("SquaredDifferenceOptions"),
         version=2,
     ),
@@ -227,7 +228,7 @@ ROWS = (
         elementwise.broadcast_shape,
         elementwise.arithmetic,
         ("LUT", "SUB", "BINARY", "ARITHMETIC_16"),
-        dla=("OP_ACT_LUT", "OP_E_SUB", "OP_MAT_MUL"),
+        dla=("OP_ACT_LUT", "OP_E_SUB", *_SPREADING),
         options=Options("SubOptions", (ACTIVATION, flag("pot_scale_int16", True))),
         version=2,
         traits=Trait.FOLDS,

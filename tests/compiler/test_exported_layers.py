@@ -96,3 +96,39 @@ def test_first_of_the_greatest(shape: tuple[int, ...], axis: int, dtype: str, tm
             assert found.dtype == dtype
             np.testing.assert_array_equal(found, values.argmax(axis))
     assert api.verify(path, place="dla").passed
+
+
+def _outer(kind: str, one: tuple[int, ...], other: tuple[int, ...], is_constant: bool) -> Graph:
+    """Two tensors, neither of which has the output's shape; the first may be a constant."""
+    data = np.random.default_rng(0).integers(-128, 128, one).astype(np.int8) if is_constant else None
+    same = kind in ("MAXIMUM", "MINIMUM")
+    scales = ((0.1, 3),) * 3 if same else ((0.1, 3), (0.05, -9), (0.2, 5))
+    one_scale, other_scale, result = (Quantization((scale,), (zero,)) for scale, zero in scales)
+    tensors = (
+        Tensor("one", one, "int8", one_scale, data),
+        Tensor("other", other, "int8", other_scale),
+        Tensor("result", np.broadcast_shapes(one, other), "int8", result),
+    )
+    inputs = (1,) if is_constant else (0, 1)
+    return Graph("outer", tensors, (Operator(kind, (0, 1), (2,), {}, "operator 0"),), inputs, (2,))
+
+
+@pytest.mark.parametrize("is_constant", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("MUL", (4, 1, 16), (1, 32, 1)),
+        ("ADD", (1, 5, 1, 8), (1, 1, 7, 1)),
+        ("SUB", (9,), (6, 1)),
+        ("MAXIMUM", (1, 1, 3, 1), (1, 4, 1, 5)),
+        ("SQUARED_DIFFERENCE", (3, 1, 1), (1, 4, 1)),
+    ],
+)
+def test_both_inputs_are_spread(
+    kind: str, one: tuple[int, ...], other: tuple[int, ...], is_constant: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_tflite(_outer(kind, one, other, is_constant)))
+    assert not api.compile(path, place="dla").program.host_calls
+    assert api.verify(path, place="dla").passed
+    assert api.verify(path, place="dla", sram="4KiB").passed
