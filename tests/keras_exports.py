@@ -157,3 +157,21 @@ def _shuffled(tf: Any, shuffle: Any) -> Any:
         for _ in range(2):
             x = _shuffle_unit(tf, x, mixing)
     return tf.keras.Model(image, layers.Dense(10)(layers.GlobalAveragePooling2D()(x)))
+
+
+def keypoint_head(tf: Any) -> Any:
+    """As MoveNet weighs its heat maps: divided by distances, which are roots."""
+    layers = tf.keras.layers
+    image = layers.Input((24, 24, 8))
+    heat = layers.Conv2D(17, 3, padding="same", activation="sigmoid")(image)
+    squares = layers.Conv2D(17, 1, activation="relu")(image)
+    weighed = layers.Lambda(lambda pair: pair[0] / (tf.sqrt(pair[1]) + 1.8))([heat, squares])
+    return tf.keras.Model(image, layers.Conv2D(4, 1)(weighed))
+
+
+def bidirectional_lstm(tf: Any) -> Any:
+    """An unrolled LSTM in both directions."""
+    layers = tf.keras.layers
+    series = layers.Input((8, 12))
+    both = layers.Bidirectional(layers.LSTM(16, unroll=True))(series)
+    return tf.keras.Model(series, layers.Dense(5)(both))

@@ -195,6 +195,8 @@ BUILDERS: dict[str, Callable[[Any], Any]] = {
     "bilinear_segmenter": keras_exports.bilinear_segmenter,
     "channel_shuffle": keras_exports.channel_shuffle,
     "channel_gather": keras_exports.channel_gather,
+    "keypoint_head": keras_exports.keypoint_head,
+    "bidirectional_lstm": keras_exports.bidirectional_lstm,
 }
 FLOAT_EDGES = {"float_edges"}
 

@@ -10,6 +10,7 @@ from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators import int16, lookup
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, float_range, integer_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.compiler_shim.operators.factor_table import find_factors
 from dlasim.errors import InputError
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
@@ -37,7 +38,16 @@ def arithmetic(op: BoundOperator) -> list[KernelCall]:
         op.types(op.input(position), "int8")
     order = _operand_order(op)
     call = (_product if op.kind in ("MUL", "DIV") else _sum)(op, order)
-    return [_with_constant(op, call, order)]
+    call = _with_constant(op, call, order)
+    return _by_factors(op, call) if call.name == "DIV" else [call]
+
+
+def _by_factors(op: BoundOperator, call: KernelCall) -> list[KernelCall]:
+    """A quotient as products, if these give all of TFLite's results."""
+    values, at = np.arange(INT8_MIN, INT8_MAX + 1, dtype=np.int64), call.attributes
+    results = _computed(call, values[:, None], values)
+    table = find_factors(results, values, values, (at.input1_zero_point, at.output_zero_point))
+    return [call] if table is None else table.calls(op, op.input_numbers, (op.shape(0), op.shape(1)))
 
 
 def _operand_order(op: BoundOperator) -> tuple[int, int]:

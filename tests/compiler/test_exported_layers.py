@@ -19,6 +19,8 @@ EXPORTS = (
     "prelu_detector",
     "bilinear_segmenter",
     "channel_gather",
+    "keypoint_head",
+    pytest.param("bidirectional_lstm", marks=pytest.mark.slow),
     *(pytest.param(name, marks=pytest.mark.slow) for name in ("swin_block", "conformer", "channel_shuffle")),
 )
 MOST_ON_CPU = 0.05  # of the cycles of the default machine

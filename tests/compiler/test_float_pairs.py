@@ -1,4 +1,4 @@
-"""float32 that depends on one int8 element of each of two tensors: a product of integers, on the DLA."""
+"""DIV of int8, and of float32 between int8 tensors: products of integers, on the DLA."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from dlasim.compiler_shim.operators.factor_table import FactorTable, find_factor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.sim.arithmetic.numerics import quantize_multiplier, requant
 from tests.compiler.test_transformers import check
-from tests.oracle import run_litert_reference
+from tests.oracle import run_litert_reference, run_tflite_micro
 
 ALL = np.arange(-128, 128)
 Scale = tuple[float, int]
@@ -115,6 +115,32 @@ def test_all_pairs_are_litert_s(name: str, tmp_path: Path) -> None:
         found[place] = run.outputs[0]
         np.testing.assert_array_equal(found[place][~is_open], expected[~is_open])
     np.testing.assert_array_equal(found["dla"], found["cpu"])
+
+
+@pytest.mark.parametrize(
+    "scales",
+    [
+        ((0.00390625, -128), (0.014807, -128), (0.0020759, -128)),  # with an exception
+        ((0.67983, 48), (0.54023, -128), (0.00602, 38)),
+    ],
+)
+def test_all_quotients_of_int8_are_tflite_micro_s(scales: tuple[Scale, Scale, Scale], tmp_path: Path) -> None:
+    shape = (1, 256, 256, 1)
+    names = zip(("one", "other", "quotient"), scales, strict=True)
+    tensors = tuple(
+        Tensor(name, shape, "int8", Quantization((float(np.float32(scale)),), (zero_point,)))
+        for name, (scale, zero_point) in names
+    )
+    options = {"fused_activation_function": "NONE"}
+    divide = Operator("DIV", (0, 1), (2,), options, "operator 0")
+    path = written(Graph("quotients", tensors, (divide,), (0, 1), (2,)), tmp_path)
+    pairs = np.meshgrid(ALL.astype(np.int8), ALL.astype(np.int8), indexing="ij")
+    inputs = [values.reshape(shape) for values in pairs]
+    expected = run_tflite_micro(path, inputs)[2]
+    for place in ("dla", "cpu"):
+        run = api.run(path, inputs=inputs, place=place)
+        assert {layer["unit"] for layer in run.report["layers"]} == {place}
+        np.testing.assert_array_equal(run.outputs[0], expected)
 
 
 @pytest.mark.parametrize(
