@@ -26,7 +26,7 @@ _MOST_OF_BYTES = INT8_MAX * _UPPER + _UPPER // 2 - 1  # that two bytes can hold
 def multiply_by_table(candidate: Candidate) -> list[DlaNode]:
     """MUL_LUT."""
     table = candidate.inputs[2].data
-    assert table is not None, "a rule refuses tables that are computed"
+    assert table is not None, "made by the compiler"
     return _Product(candidate).nodes(table.ravel().astype(np.int64))
 
 
@@ -45,14 +45,14 @@ class _Product:
         values = self._as_integers(0, self._candidate.input_numbers[0], at.input1_zero_point)
         low = _signed_rest(factors, 1 << _LOW_BITS)
         if np.abs(factors).max() <= _MOST_OF_BYTES:
-            product = self._times(values, self._looked_up(*_two_bytes(factors)))
+            product = self._times(values, self._looked_up(factors))
         else:
-            upper = self._times(values, self._looked_up(*_two_bytes((factors - low) >> _LOW_BITS)))
+            upper = self._times(values, self._looked_up((factors - low) >> _LOW_BITS))
             moved = wide.compute(
                 "OP_E32_SHIFT", (upper,), wide.tensor(*self._image), self._image,
                 {"SHIFT_AMOUNT": _LOW_BITS}, {"mode": ShiftMode.LEFT},
             )  # fmt: skip
-            parts = moved, self._times(values, self._looked_up(*_two_bytes(low)))
+            parts = moved, self._times(values, self._looked_up(low))
             product = wide.compute("OP_E32_ADD", parts, wide.tensor(*self._image), self._image)
         limits = {"ACT_MIN": at.clamp_min, "ACT_MAX": at.clamp_max}
         scale = at.output_multiplier, at.output_shift
@@ -73,20 +73,19 @@ class _Product:
         ]
         return output
 
-    def _looked_up(self, *tables: Integers) -> int:
-        """What the second input becomes by these tables, of which the first counts more, as int32."""
+    def _looked_up(self, numbers: Integers) -> int:
+        """One of these numbers for each element of the second input, as int32, from its two bytes."""
         rows, width, channels = image = flat_image(self._candidate.inputs[1].shape)
-        count, source = len(tables), self._candidate.input_numbers[1]
-        found = self._wide.tensor(rows, width * count, channels, dtype="int8")
-        for place, table in enumerate(tables):
-            row = width * count * channels
-            view = View(place * channels, image, (row, count * channels, 1))
-            part = self._add(Value("", image, "int8", alias=found, view=view))
+        source, rest = self._candidate.input_numbers[1], _signed_rest(numbers, _UPPER)
+        pairs = self._wide.tensor(rows, 2 * width, channels, dtype="int8")
+        for place, table in enumerate(((rest - numbers) // _UPPER, rest)):
+            view = View(place * channels, image, (2 * width * channels, 2 * channels, 1))
+            part = self._add(Value("", image, "int8", alias=pairs, view=view))
             entries = self._constant("table", table.astype(np.int8))
             self._wide.nodes.append(DlaNode(
                 "OP_ACT_LUT", self._candidate.layer, (source,), part, image, image, table=entries
             ))  # fmt: skip
-        return self._as_integers(1, found, 0, (-_UPPER, 1)[-count:])
+        return self._as_integers(1, pairs, 0, (-_UPPER, 1))
 
     def _as_integers(self, position: int, source: int, zero_point: int, weights: Sequence[int] = (1,)) -> int:
         """An input, or the bytes of what it became, as int32; of several neighbours the weighted sum."""
@@ -113,9 +112,3 @@ class _Product:
 def _signed_rest(numbers: Integers, divisor: int) -> Integers:
     """What is left of numbers by an even divisor, from minus its half on."""
     return (numbers + divisor // 2) % divisor - divisor // 2
-
-
-def _two_bytes(numbers: Integers) -> tuple[Integers, Integers]:
-    """The bytes that weights of -128 and 1 make numbers of."""
-    rest = _signed_rest(numbers, _UPPER)
-    return (rest - numbers) // _UPPER, rest

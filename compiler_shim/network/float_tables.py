@@ -90,7 +90,7 @@ class _Finder:
         """From each QUANTIZE to int8 backwards."""
         found: dict[int, tuple[list[int], FloatTable]] = {}
         for place, operator in enumerate(self._graph.operators):
-            if operator.kind == "QUANTIZE" and self._graph.tensors[operator.outputs[0]].dtype == "int8":
+            if operator.kind == "QUANTIZE" and self._types(operator) == ["float32", "int8"]:
                 chosen = self._chosen(place)
                 table = self._table([self._graph.operators[place] for place in chosen]) if chosen else None
                 if table is not None:
@@ -101,13 +101,18 @@ class _Finder:
             for last, (chosen, table) in found.items()
         }
 
+    def _types(self, operator: Operator) -> list[str]:
+        return [self._graph.tensors[number].dtype for number in (*operator.inputs, *operator.outputs)]
+
     def _unneeded(self, places: list[int], replaced: set[int]) -> tuple[Operator, ...]:
         operators = [self._graph.operators[place] for place in places]
         return tuple(op for op in operators if replaced.issuperset(self._readers[op.outputs[0]]))
 
     def _begins(self, operator: Operator) -> bool:
+        if operator.kind not in _BEGINNINGS:
+            return False
         source = self._graph.tensors[operator.inputs[0]]
-        return operator.kind in _BEGINNINGS and source.dtype in _BYTES and not source.is_constant
+        return source.dtype in _BYTES and not source.is_constant
 
     def _chosen(self, last: int) -> list[int]:
         """The operators between 8-bit tensors and the last one, in order; none where others take part."""
@@ -137,7 +142,8 @@ class _Finder:
         """What the operators compute; None where the host lacks one of them, or where it is no product."""
         sources = tuple(dict.fromkeys(op.inputs[0] for op in chain if self._begins(op)))
         shapes = {1: ((256,),), 2: ((256, 1), (1, 256))}.get(len(sources))
-        if shapes is None or any(self._graph.tensors[number].dtype != "int8" for number in sources[1:]):
+        types = {self._graph.tensors[number].dtype for number in sources}
+        if shapes is None or (len(sources) > 1 and types != {"int8"}):
             return None
         values = {
             number: self._all_values(number, *given) for number, given in zip(sources, shapes, strict=True)
