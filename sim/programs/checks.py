@@ -22,11 +22,11 @@ from dlasim.sim.programs.footprint import (
     product,
     system_box,
 )
+from dlasim.sim.programs.legality import MAX_STEPS, find_doubtful
 from dlasim.sim.programs.operation import Batch
 from dlasim.sim.programs.overlaps import overlaps_output
-from dlasim.sim.programs.stream import Batches, FaultAt
+from dlasim.sim.programs.stream import DecodedStream, FaultAt
 
-MAX_STEPS = 1 << 48
 Why = Callable[[int], str]  # what is wrong with an operation, by its number in the batch
 READ_ONLY_REGIONS = (Region.CONSTANTS, Region.COMMANDS)
 _CHANNEL_RULES: dict[Channels, tuple[str, Callable[[Count, Count], Truth]]] = {
@@ -37,18 +37,17 @@ _IS_READ_ONLY = np.array([number in READ_ONLY_REGIONS for number in Region])
 
 
 def first_fault(
-    decoded: FaultAt | None,
-    batches: Batches,
-    sram_bytes: int,
-    region_bytes: Mapping[int, int] | None,
-    has_int16: bool = True,
+    stream: DecodedStream, sram_bytes: int, region_bytes: Mapping[int, int] | None, has_int16: bool = True
 ) -> FaultAt | None:
     """The fault at which a stream stops: what decoding found, or what an operation before that raises.
 
     Without region sizes the system side is taken as large enough.
     """
-    found = decoded
-    for _, batch in batches:
+    found = stream.fault
+    doubtful = find_doubtful(stream, sram_bytes, region_bytes, _IS_READ_ONLY)
+    for numbers, batch in stream.batches() if doubtful.any() else ():
+        if not doubtful[numbers].any():
+            continue
         report = check_batch(batch, sram_bytes, region_bytes, has_int16)
         faulty = np.flatnonzero(report.codes)
         if len(faulty):

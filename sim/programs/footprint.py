@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from dlasim.isa.instructions import (
     Operand,
     Unit,
 )
+from dlasim.native.routine import Number, routine
 from dlasim.sim.programs.operation import Batch, Operation
 
 STEP_LIMIT = 1 << 62  # products beyond are cut here; nothing so large is legal
@@ -28,26 +28,20 @@ Count: TypeAlias = Any  # an int for one operation, an int64 array for a batch
 Truth: TypeAlias = Any  # likewise, of truth values
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """`planes` x `runs` runs of `run_bytes` contiguous bytes."""
 
-    address: Count
-    planes: Count
-    plane_stride: Count
-    runs: Count
-    run_stride: Count
-    run_bytes: Count
+    address: Number
+    planes: Number
+    plane_stride: Number
+    runs: Number
+    run_stride: Number
+    run_bytes: Number
 
     @property
     def end(self) -> Count:
         """One past the last byte."""
-        return (
-            self.address
-            + (self.planes - 1) * self.plane_stride
-            + (self.runs - 1) * self.run_stride
-            + self.run_bytes
-        )
+        return box_end(self)
 
     @property
     def total_bytes(self) -> Count:
@@ -56,10 +50,28 @@ class Box:
 
     @property
     def is_disjoint(self) -> Truth:
-        """Whether no byte belongs to two runs: one stride clears a run, the other clears all of those."""
-        runs, planes = (self.runs, self.run_stride), (self.planes, self.plane_stride)
-        nested = _are_nested(self.run_bytes, runs, planes)
-        return nested if np.all(nested) else nested | _are_nested(self.run_bytes, planes, runs)
+        """Whether no byte belongs to two runs."""
+        return are_runs_disjoint(self)
+
+
+@routine
+def box_end(box: Box) -> Number:
+    """One past the last byte."""
+    return box.address + (box.planes - 1) * box.plane_stride + (box.runs - 1) * box.run_stride + box.run_bytes
+
+
+@routine
+def are_runs_disjoint(box: Box) -> Number:
+    """Whether no byte belongs to two runs: one stride clears a run, the other clears all of those."""
+    return _are_nested(box.run_bytes, box.runs, box.run_stride, box.planes, box.plane_stride) | _are_nested(
+        box.run_bytes, box.planes, box.plane_stride, box.runs, box.run_stride
+    )
+
+
+@routine
+def _are_nested(run_bytes: Number, few: Number, small: Number, many: Number, large: Number) -> Number:
+    """Whether the inner stride clears a run, and the outer one all inner runs."""
+    return ((few == 1) | (small >= run_bytes)) & ((many == 1) | (large >= (few - 1) * small + run_bytes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +98,7 @@ def system_box(operation: Operation | Batch) -> Box:
     """The bytes of system memory that a transfer touches, as offsets in its region."""
     prefix = dma_prefix(operation.instruction)
     box = _transfer(operation, prefix, f"{prefix}_OFFSET", "STRIDE")
-    return replace(box, run_bytes=box.run_bytes - packed_bytes(operation)) if operation.fields else box
+    return box._replace(run_bytes=box.run_bytes - packed_bytes(operation)) if operation.fields else box
 
 
 def packed_bytes(operation: Operation | Batch) -> Count:
@@ -110,12 +122,6 @@ def product(*factors: Count) -> Count:
     for factor in factors:
         size, exact = size * factor, exact * factor
     return exact if size.max(initial=0) < STEP_LIMIT else np.where(size < STEP_LIMIT, exact, STEP_LIMIT)
-
-
-def _are_nested(run_bytes: Count, inner: tuple[Count, Count], outer: tuple[Count, Count]) -> Truth:
-    """Whether the inner stride clears a run, and the outer one all inner runs; each as number and stride."""
-    (few, small), (many, large) = inner, outer
-    return ((few == 1) | (small >= run_bytes)) & ((many == 1) | (large >= (few - 1) * small + run_bytes))
 
 
 def is_present(fields: Mapping[str, Count], operand: Operand) -> Truth:

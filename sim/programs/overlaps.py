@@ -7,7 +7,8 @@ operand is in place, or the two are slices of the same pixels or rows.
 from __future__ import annotations
 
 from dlasim.isa.instructions import Extent, Unit
-from dlasim.sim.programs.footprint import Box, Count, Footprint, Truth
+from dlasim.native.routine import Number, routine
+from dlasim.sim.programs.footprint import Box, Footprint, Truth
 
 
 def overlaps_output(operand: Footprint, output: Footprint, unit: Unit) -> Truth:
@@ -16,25 +17,27 @@ def overlaps_output(operand: Footprint, output: Footprint, unit: Unit) -> Truth:
     meets = (source.address < target.end) & (target.address < source.end)
     if not operand.operand.extent.is_view:
         return operand.present & meets
-    apart = _are_slices(source, target)
+    apart = are_slices(source, target)
     if operand.operand.extent is Extent.OUTPUT:
         same_size = operand.element_bytes == output.element_bytes
-        apart = apart | (same_size & _is_in_place(source, target, unit))
+        apart = apart | (same_size & is_in_place(source, target, unit is Unit.MAC))
     return operand.present & meets & ~apart
 
 
-def _is_in_place(source: Box, target: Box, unit: Unit) -> Truth:
+@routine
+def is_in_place(source: Box, target: Box, is_mac: int) -> Number:
     """Whether element by element OUT lies on the operand, or, in VECTOR, before it: that unit reads and
     writes in the order of addresses if rows follow each other."""
     same_rows = (source.planes == 1) | (source.plane_stride == target.plane_stride)
     same_form = same_rows & ((source.runs == 1) | (source.run_stride == target.run_stride))
-    if unit is Unit.MAC:
+    if is_mac:
         return same_form & (source.address == target.address)
     in_order = (source.planes == 1) | (source.plane_stride >= _row_bytes(source))
     return same_form & ((source.address == target.address) | (in_order & (target.address < source.address)))
 
 
-def _are_slices(source: Box, target: Box) -> Truth:
+@routine
+def are_slices(source: Box, target: Box) -> Number:
     """Whether both have bytes of their own of the same pixels, or of the same rows: equal strides, and runs
     apart in a pixel, or columns apart in a row."""
     pixel, row = source.run_stride, source.plane_stride
@@ -46,13 +49,15 @@ def _are_slices(source: Box, target: Box) -> Truth:
     return (same_pixels & in_pixels) | (same_rows & in_rows)
 
 
-def _are_apart_within(stride: Count, source: Box, own: Count, target: Box, other: Count) -> Truth:
+@routine
+def _are_apart_within(stride: Number, source: Box, own: Number, target: Box, other: Number) -> Number:
     """Whether bytes that repeat with a stride, so many from each address on, are apart."""
     first = (source.address + own <= target.address) & (target.address + other <= source.address + stride)
     last = (target.address + other <= source.address) & (source.address + own <= target.address + stride)
     return first | last
 
 
-def _row_bytes(box: Box) -> Count:
+@routine
+def _row_bytes(box: Box) -> Number:
     """From a row's first byte to its last one."""
     return (box.runs - 1) * box.run_stride + box.run_bytes

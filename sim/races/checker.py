@@ -52,7 +52,7 @@ def check_races(
     `written` carries what earlier streams wrote, and is brought up to date; without it SRAM starts unwritten.
     """
     if operations is None:
-        fault = first_fault(stream.fault, stream.batches(), sram_bytes, None)
+        fault = first_fault(stream, sram_bytes, None)
         operations = int(np.searchsorted(stream.positions, fault.position)) if fault else len(stream)
     check = _StreamCheck(stream, operations, first_word, layer_of or _unknown, source_of or _unknown)
     races, all_races = check.races(limit)
@@ -97,7 +97,7 @@ def _executed(program: Program) -> Iterator[tuple[int, DecodedStream, int]]:
         place = program.streams[step.index]
         words = program.commands[place.first_word : place.first_word + place.words]
         stream = decode_stream(words, file, requirement.fingerprint)
-        fault = first_fault(stream.fault, stream.batches(), requirement.sram_bytes, sizes)
+        fault = first_fault(stream, requirement.sram_bytes, sizes)
         if fault is not None:
             yield place.first_word, stream, int(np.searchsorted(stream.positions, fault.position))
             return

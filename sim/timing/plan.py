@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.checks import first_fault
-from dlasim.sim.programs.stream import PIECE_OPERATIONS, Batches, DecodedStream, FaultAt, decode_stream
+from dlasim.sim.programs.stream import DecodedStream, FaultAt, decode_stream
 from dlasim.sim.timing.accounting import Account, account
 from dlasim.sim.timing.cost import Costs, check_cycles, stream_costs, word_cycles
 from dlasim.sim.timing.counter_values import counter_values
@@ -50,15 +50,10 @@ def plan_stream(
 ) -> Plan:
     """The plan of the stream that starts at the first of `words`, with these operand registers."""
     stream = decode_stream(words, file, config.fingerprint, unpacks=config.dma_unpacking > 0)
-    # Batches remember what they were asked for; those of a long stream would fill the memory.
-    is_long = len(stream) > PIECE_OPERATIONS
-    batches: Batches = stream.batches() if is_long else list(stream.batches())
-    fault = first_fault(stream.fault, batches, config.sram_bytes, region_bytes, config.int16 == 1)
+    fault = first_fault(stream, config.sram_bytes, region_bytes, config.int16 == 1)
     stop = fault.position if fault else len(stream.words)
     operations = int(np.searchsorted(stream.positions, stop))
-    if operations < len(stream) or is_long:
-        batches = stream.batches(operations)
-    costs = stream_costs(config, stream, operations, batches)
+    costs = stream_costs(config, stream, operations, stream.batches(operations))
     timeline = schedule(config, stream, costs, stop, fault is not stream.fault)
     accounted = account(timeline, costs)
     counters = counter_values(config, costs, accounted)

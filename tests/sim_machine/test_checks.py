@@ -2,18 +2,27 @@
 
 import random
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+import pytest
 
+from dlasim import api
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa import codec
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import INSTRUCTIONS, Extent, Unit
 from dlasim.isa.registers import BY_NAME, OPERANDS
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.programs.checks import first_fault
 from dlasim.sim.programs.footprint import Box
+from dlasim.sim.programs.legality import LEGALITY, find_doubtful
 from dlasim.sim.programs.operation import reset_file
-from dlasim.sim.programs.overlaps import _are_slices
+from dlasim.sim.programs.overlaps import are_slices
+from dlasim.sim.programs.stream import decode_stream
 from dlasim.sim.timing.plan import plan_stream
+from tests.compiled import in_python
 
 SRAM_BYTES = 512
 REGIONS = {0: 300, 1: 400, 2: 0, 3: 200, 4: 100}
@@ -258,7 +267,10 @@ def test_checks_agree_with_sets_of_bytes():
         values = Values(rng)
         word = codec.encode(instruction.mnemonic, **fields)
         words = np.array([*values.words(), word, codec.encode("HALT")], np.uint64)
-        fault = plan_stream(CONFIG, words, reset_file(), REGIONS).fault
+        plan = plan_stream(CONFIG, words, reset_file(), REGIONS)
+        fault = plan.fault
+        with in_python(LEGALITY):  # then every operation is examined
+            assert first_fault(plan.stream, SRAM_BYTES, REGIONS) == fault
         code = fault.code if fault else Fault.NONE
         lowest = min(expected(values, instruction, fields), default=Fault.NONE)
         seen[code] += 1
@@ -270,6 +282,20 @@ def test_checks_agree_with_sets_of_bytes():
             assert fault.position == len(OPERANDS)
     common = (Fault.NONE, *list(Fault)[Fault.BAD_OPERANDS :])
     assert all(seen[fault] >= 10 for fault in common), seen
+
+
+@pytest.mark.parametrize("network", ["resnet8", "ds_cnn"])
+def test_machine_code_leaves_no_operation_of_a_network_in_doubt(network: str, tmp_path: Path):
+    """The point of it: what is left in doubt is examined by NumPy, which takes longer than all the rest."""
+    path = tmp_path / "network.tflite"
+    path.write_bytes(write_tflite(build_topology(network)))
+    program = api.compile(path, sram_bytes=64 << 10).program
+    sizes = {int(region): size for region, size in program.region_bytes.items()}
+    for place in program.streams:
+        words = program.commands[place.first_word : place.first_word + place.words]
+        stream = decode_stream(words, reset_file(), program.requirement.fingerprint)
+        assert not find_doubtful(stream, 64 << 10, sizes, np.zeros(len(sizes), bool)).any()
+        assert find_doubtful(stream, 1 << 10, sizes, np.zeros(len(sizes), bool)).any()  # of 1 KiB
 
 
 def test_interleaved_runs_are_refused_and_nested_ones_are_not():
@@ -401,7 +427,7 @@ def test_boxes_that_count_as_slices_share_no_byte():
             )
             for _ in range(2)
         )  # fmt: skip
-        if _are_slices(first, second):
+        if are_slices(first, second):
             found += 1
             assert not bytes_of(first) & bytes_of(second), (first, second)
     assert found > 1000

@@ -1,0 +1,322 @@
+"""Which operations of a stream are surely legal: one routine that follows the writes to operand registers.
+
+`checks` says what is legal, and examines the others: those with a fault, and those of which this does not
+know, such as windows with wide dilations and transfers that unpack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa import codec, registers
+from dlasim.isa.instructions import RECORD_BYTES, Channels, Extent, Instruction, Operand, Unit
+from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, Region
+from dlasim.native.record import Record, Records, array, member, pointer, record
+from dlasim.native.routine import Numbers, Routine, routine
+from dlasim.native.storage import filled_memory, pointer_to
+from dlasim.sim.programs.footprint import (
+    Box,
+    are_runs_disjoint,
+    box_end,
+    dma_prefix,
+    element_bytes,
+    is_present,
+)
+from dlasim.sim.programs.overlaps import are_slices, is_in_place
+
+if TYPE_CHECKING:
+    from dlasim.sim.programs.stream import DecodedStream
+
+MAX_STEPS = 1 << 48
+_MAX_OPERANDS = 7
+_COLUMN = {register.name: number for number, register in enumerate(registers.OPERANDS)}
+_IN_SIZE, _OUT_SIZE, _KERNEL = _COLUMN["IN_SIZE"], _COLUMN["OUT_SIZE"], _COLUMN["KERNEL"]
+_IN_CHANNELS, _OUT_CHANNELS = _COLUMN["IN_CHANNELS"], _COLUMN["OUT_CHANNELS"]
+_STRIDE, _DILATION, _PAD = _COLUMN["STRIDE"], _COLUMN["DILATION"], _COLUMN["PAD"]
+_ACT_MIN, _ACT_MAX = _COLUMN["ACT_MIN"], _COLUMN["ACT_MAX"]
+_VIEWS = {
+    Extent.INPUT: (_IN_SIZE, _IN_CHANNELS),
+    Extent.OUTPUT: (_OUT_SIZE, _OUT_CHANNELS),
+    Extent.ROWS_OF_INPUT: (_OUT_SIZE, _IN_CHANNELS),
+}
+_LINES = {  # bytes for each output channel, tap and input channel, and whether it has several of each
+    Extent.CONV_WEIGHTS: (1, 1, 1, 1),
+    Extent.DEPTH_WEIGHTS: (1, 1, 1, 0),
+    Extent.MATRIX: (1, 1, 0, 1),
+    Extent.RECORDS: (RECORD_BYTES, 1, 0, 0),
+}
+
+
+@record
+class BoxRegisters(Record):
+    """The registers that hold a box."""
+
+    address: int = 0
+    planes: int = 0
+    plane_stride: int = 0
+    runs: int = 0
+    run_stride: int = 0
+    run_bytes: int = 0
+
+
+@record
+class OperandRules(Record):
+    """Where an operand lies, and what is asked of it.
+
+    A view has a register for both sizes and one for its channels. A line has so many bytes for each output
+    channel, tap and input channel, where it has several of them.
+    """
+
+    place: BoxRegisters = member(BoxRegisters)
+    is_view: int = 0
+    is_line: int = 0
+    size: int = 0
+    channels: int = 0
+    element_bytes: int = 0
+    line_bytes: int = 0
+    has_outputs: int = 0
+    has_taps: int = 0
+    has_inputs: int = 0
+    is_disjoint: int = 0
+    is_like_output: int = 0
+
+
+@record
+class WordRules(Record):
+    """What a command word asks of its operation; of computing ones, the last operand is the output."""
+
+    is_unknown: int = 0
+    is_transfer: int = 0
+    is_mac: int = 0
+    writes_system: int = 0
+    clamps: int = 0
+    is_grouped: int = 0
+    is_equal: int = 0
+    has_window: int = 0
+    region: int = 0
+    system: BoxRegisters = member(BoxRegisters)
+    operand_count: int = 0
+    operands: list[OperandRules] = array(OperandRules, _MAX_OPERANDS)
+
+
+@record
+class StreamRules(Record):
+    """The operations of a stream, the writes to operand registers between them, and which of them are left in
+    doubt. Before write number w there are `before[w]` operations."""
+
+    operations: int = 0
+    writes: int = 0
+    sram_bytes: int = 0
+    before: Numbers = pointer(int)
+    registers: Numbers = pointer(int)
+    values: Numbers = pointer(int)
+    file: Numbers = pointer(int)
+    word_of: Numbers = pointer(int)
+    region_bytes: Numbers = pointer(int)
+    is_read_only: Numbers = pointer(int)
+    words: Records[WordRules] = pointer(WordRules)
+    is_doubtful: Numbers = pointer(int)
+
+
+@routine
+def look_for_doubts(stream: StreamRules) -> int:
+    """Mark the operations that are not surely legal, and count them."""
+    write = doubts = 0
+    for number in range(stream.operations):
+        while write < stream.writes and stream.before[write] <= number:
+            stream.file[stream.registers[write]] = stream.values[write]
+            write += 1
+        if not _is_legal(stream, stream.words[stream.word_of[number]]):
+            stream.is_doubtful[number] = 1
+            doubts += 1
+    return doubts
+
+
+LEGALITY = Routine(look_for_doubts, "legality")
+
+
+@routine
+def _is_legal(stream: StreamRules, word: WordRules) -> bool:
+    """Whether an operation is surely legal."""
+    file = stream.file
+    if word.is_unknown or (word.is_transfer and not _is_legal_transfer(stream, word)):
+        return False
+    if not word.is_transfer and not _has_legal_sizes(file, word):
+        return False
+    output = _operand_box(file, word.operands[word.operand_count - 1])
+    width = word.operands[word.operand_count - 1].element_bytes
+    for number in range(word.operand_count):
+        operand = word.operands[number]
+        box = _operand_box(file, operand)
+        if box_end(box) > stream.sram_bytes:
+            return False
+        if (
+            operand.element_bytes > 1
+            and (box.address | box.plane_stride | box.run_stride) % operand.element_bytes
+        ):
+            return False
+        if operand.is_disjoint and not are_runs_disjoint(box):
+            return False
+        if (
+            number < word.operand_count - 1
+            and box.address < box_end(output)
+            and output.address < box_end(box)
+        ):
+            is_apart = operand.is_view and are_slices(box, output)
+            if operand.is_like_output and operand.element_bytes == width:
+                is_apart = is_apart or is_in_place(box, output, word.is_mac)
+            if not is_apart:
+                return False
+    return True
+
+
+@routine
+def _is_legal_transfer(stream: StreamRules, word: WordRules) -> bool:
+    """Whether a transfer stays within its region."""
+    box, region = _box(stream.file, word.system), stream.file[word.region]
+    if box_end(box) > stream.region_bytes[region]:
+        return False
+    return not word.writes_system or (not stream.is_read_only[region] and are_runs_disjoint(box))
+
+
+@routine
+def _has_legal_sizes(file: Numbers, word: WordRules) -> bool:
+    """Whether shapes go together, and numbers stay within 64 bits."""
+    outputs, inputs = file[_OUT_CHANNELS], file[_IN_CHANNELS]
+    if word.clamps and file[_ACT_MIN] > file[_ACT_MAX]:
+        return False
+    if (word.is_grouped and outputs % inputs) or (word.is_equal and outputs != inputs):
+        return False
+    most = (
+        MAX_STEPS // ((file[_OUT_SIZE] & MAX_EXTENT) * (file[_OUT_SIZE] >> EXTENT_BITS)) // outputs // inputs
+    )
+    if most < (file[_KERNEL] & MAX_EXTENT) * (file[_KERNEL] >> EXTENT_BITS):
+        return False
+    if not word.has_window:
+        return True
+    return _meets_input(file, 0) and _meets_input(file, EXTENT_BITS)
+
+
+@routine
+def _meets_input(file: Numbers, low: int) -> bool:
+    """Whether every window has a tap inside the input, along the axis whose numbers begin at a bit."""
+    size, outputs = file[_IN_SIZE] >> low & MAX_EXTENT, file[_OUT_SIZE] >> low & MAX_EXTENT
+    kernel, stride = file[_KERNEL] >> low & MAX_EXTENT, file[_STRIDE] >> low & MAX_EXTENT
+    dilation, pad = file[_DILATION] >> low & MAX_EXTENT, file[_PAD] >> low & MAX_EXTENT
+    is_met = (kernel - 1) * dilation >= pad and (outputs - 1) * stride - pad < size
+    return is_met and (kernel == 1 or dilation <= size)
+
+
+@routine
+def _operand_box(file: Numbers, operand: OperandRules) -> Box:
+    """The bytes of an operand."""
+    place = operand.place
+    if operand.is_view:
+        height, width = file[operand.size] & MAX_EXTENT, file[operand.size] >> EXTENT_BITS
+        run_bytes = file[operand.channels] * operand.element_bytes
+        return Box(
+            file[place.address], height, file[place.plane_stride], width, file[place.run_stride], run_bytes
+        )
+    if operand.is_line:
+        length = operand.line_bytes
+        if operand.has_outputs:
+            length *= file[_OUT_CHANNELS]
+        if operand.has_taps:
+            length *= (file[_KERNEL] & MAX_EXTENT) * (file[_KERNEL] >> EXTENT_BITS)
+        if operand.has_inputs:
+            length *= file[_IN_CHANNELS]
+        return Box(file[place.address], 1, 0, 1, 0, length)
+    return _box(file, place)
+
+
+@routine
+def _box(file: Numbers, place: BoxRegisters) -> Box:
+    return Box(
+        file[place.address], file[place.planes], file[place.plane_stride], file[place.runs],
+        file[place.run_stride], file[place.run_bytes],
+    )  # fmt: skip
+
+
+def find_doubtful(
+    stream: DecodedStream,
+    sram_bytes: int,
+    region_bytes: Mapping[int, int] | None,
+    read_only: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """For each operation whether it has to be examined; all of them where there is no machine code."""
+    if not LEGALITY.is_compiled:
+        return np.ones(len(stream), bool)
+    words, word_of = np.unique(stream.words[stream.positions], return_inverse=True)
+    before, targets, values = stream.files.writes
+    sizes = [1 << 62 if region_bytes is None else region_bytes.get(number, 0) for number in Region]
+    is_doubtful = np.zeros(len(stream), np.int64)
+    rules = StreamRules(len(stream), len(before), sram_bytes)
+    given = {
+        "before": before,
+        "registers": targets,
+        "values": values,
+        "file": stream.files.start.copy(),
+        "word_of": word_of,
+        "region_bytes": np.array(sizes),
+        "is_read_only": read_only,
+        "is_doubtful": is_doubtful,
+    }
+    for name, column in given.items():
+        setattr(rules, name, pointer_to(column))
+    rules.words = filled_memory(WordRules, map(word_rules, words.tolist())).pointer
+    LEGALITY(rules)
+    return is_doubtful.astype(bool)
+
+
+@lru_cache(maxsize=1024)
+def word_rules(word: int) -> WordRules:
+    """What a command word asks."""
+    decoded = codec.decode(word)
+    instruction, fields = decoded.instruction, decoded.values
+    assert instruction is not None, "only legal words are operations"
+    rules = WordRules()
+    rules.is_unknown = fields.get("packed", 0) or fields.get("elements", 0)
+    rules.is_transfer, rules.is_mac = instruction.is_transfer, instruction.unit is Unit.MAC
+    rules.writes_system, rules.clamps = instruction.unit is Unit.DMA_OUT, instruction.clamps
+    rules.is_grouped = instruction.channels is Channels.GROUPED
+    rules.is_equal = instruction.channels is Channels.EQUAL
+    rules.has_window = instruction.has_window and not instruction.pads_window
+    if instruction.is_transfer:
+        prefix = dma_prefix(instruction)
+        rules.region = _COLUMN[f"{prefix}_REGION"]
+        rules.system = _transfer_registers(prefix, f"{prefix}_OFFSET", "STRIDE")
+    present = [operand for operand in instruction.operands if is_present(fields, operand)]
+    rules.operand_count = len(present)
+    for number, operand in enumerate(present):
+        rules.operands[number] = _operand_rules(instruction, fields, operand)
+    return rules
+
+
+def _operand_rules(instruction: Instruction, fields: Mapping[str, int], operand: Operand) -> OperandRules:
+    rules, extent = OperandRules(), operand.extent
+    rules.element_bytes = element_bytes(fields, operand)
+    rules.is_disjoint = operand.writes or extent is Extent.INPUT
+    rules.is_like_output = extent is Extent.OUTPUT
+    if extent is Extent.TRANSFER:
+        rules.place = _transfer_registers(dma_prefix(instruction), operand.register, "SRAM_STRIDE")
+        return rules
+    rules.place.address = _COLUMN[operand.registers[0]]
+    if extent.is_view:
+        rules.is_view = 1
+        rules.place.run_stride, rules.place.plane_stride = (_COLUMN[name] for name in operand.registers[1:])
+        rules.size, rules.channels = _VIEWS[extent]
+    else:
+        rules.is_line = 1
+        line = _LINES.get(extent, (extent.table_bytes, 0, 0, 0))
+        rules.line_bytes, rules.has_outputs, rules.has_taps, rules.has_inputs = line
+    return rules
+
+
+def _transfer_registers(prefix: str, address: str, stride: str) -> BoxRegisters:
+    names = ("PLANES", f"PLANE_{stride}", "RUNS", f"RUN_{stride}", "RUN_BYTES")
+    return BoxRegisters(_COLUMN[address], *(_COLUMN[f"{prefix}_{name}"] for name in names))
