@@ -37,6 +37,7 @@ SMALL_PIXELS = 4 if VECTORS > 1 else PIXELS // 2
 # So few pixels use weights where they lie. Of 1024 to 1000 channels, with VNNI: 27 us instead of 69 for a
 # pixel, 50 instead of 69 for two, but 82 instead of 71 for three.
 UNPACKED_PIXELS = 2
+SPAN = 48  # pixels whose sums are finished together: to load their constants takes as long as a few pixels
 PAIRED_GROUPS = 12  # so many are worth adding up the halves of a paired sum
 
 
@@ -63,7 +64,7 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
     offsets_at = accs_at + aligned(4 * pixels)
     taps_at = offsets_at + aligned(4 * pixels)
     tile_at = taps_at + aligned(4 * taps)
-    constants_at = tile_at + PIXELS * VECTORS * BYTES32
+    constants_at = tile_at + (SPAN + PIXELS) * VECTORS * BYTES32
     starts_at = constants_at + VECTORS * CONSTANT_BYTES
     rows_at = starts_at + VECTORS * BYTES32
     scratch_offset = rows_at + 2 * BYTES32
@@ -112,7 +113,7 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
         if paired:
             for i in range(0, taps * steps, 2):
                 zip_groups(packed, i * BYTES32)
-        at = 0
+        at = begin = finished = 0
         while at < pixels:
             rest = pixels - at
             size = SMALL_PIXELS if columns == VECTORS and rest <= SMALL_PIXELS else PIXELS
@@ -122,21 +123,24 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
             if pixels < size:
                 for i in range(pixels, size):
                     places[i] = places[0]
-            here = table_at(places, 4 * base)
+            if at == finished:
+                begin = base
+            here, sums = table_at(places, 4 * base), table_at(tile, (base - begin) * columns * BYTES32)
             if paired:
-                dot_tile(PIXELS, 1, 1, stage, here, tap_places, taps, steps // 2, packed, starts, tile)
+                dot_tile(PIXELS, 1, 1, stage, here, tap_places, taps, steps // 2, packed, starts, sums)
             elif size == SMALL_PIXELS:
                 dot_tile(
-                    SMALL_PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, tile
+                    SMALL_PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, sums
                 )
             elif columns == VECTORS:
-                dot_tile(PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, tile)
+                dot_tile(PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, sums)
             else:
-                dot_tile(PIXELS, 1, 0, stage, here, tap_places, taps, groups, packed, starts, tile)
-            last = min(size, first + rest)
+                dot_tile(PIXELS, 1, 0, stage, here, tap_places, taps, groups, packed, starts, sums)
             if row.weight_zp != 0:
-                offset_tile(tile, columns, first, last, offsets, base)
-            finish(row, sram, tile, block, Pixels(first, last, base), outs)
-            at += last - first
+                offset_tile(sums, columns, min(size, pixels), offsets, base)
+            at = min(base + size, pixels)
+            if at == pixels or at - begin >= SPAN:
+                finish(row, sram, tile, block, Pixels(finished - begin, at - begin, begin), outs)
+                finished = at
         channel += columns * LANES
     return 0

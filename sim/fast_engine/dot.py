@@ -7,7 +7,7 @@ from llvmlite import ir
 from dlasim.native.expressions import TypedPointer
 from dlasim.native.routine import intrinsic
 from dlasim.native.target import host
-from dlasim.sim.fast_engine.memory_access import load_masked
+from dlasim.sim.fast_engine.memory_access import HAS_MASKS, load_masked
 from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED, STAGED_BYTES, add_products, pairs
 from dlasim.sim.fast_engine.vectors import (
     BYTES32,
@@ -20,11 +20,11 @@ from dlasim.sim.fast_engine.vectors import (
 )
 
 GROUP_BYTES = 4
-HAS_MASKS = host().has("avx512bw")  # whether loads of some bytes are single instructions
 
 _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _SUMS = ir.VectorType(_I32, LANES)
 _SHORTS = ir.VectorType(_I16, 2 * LANES)
+_WEIGHTS = ir.VectorType(_I8, GROUP_BYTES // STAGED_BYTES * LANES)
 Values = list[ir.Value]
 
 
@@ -209,27 +209,31 @@ def transpose_groups(
     rows_at = [
         place(builder, weights_at, load_index(builder, offsets_at, index(i)), _I8) for i in range(LANES)
     ]
-    rows = [_load_some_weights(builder, row, count) for row in rows_at]
+    # Groups are made wide last: what changes places is half as much without VNNI.
+    narrow = ir.VectorType(ir.IntType(8 * GROUP_BYTES // STAGED_BYTES), LANES)
+    rows = [builder.bitcast(_load_some_weights(builder, row, count), narrow) for row in rows_at]
     for i, row in enumerate(_transposed(builder, rows)):
         offset = builder.add(packed_offset, builder.mul(packed_stride, index(i)))
-        builder.store(row, place(builder, packed_at, offset, _SUMS), align=4)
+        builder.store(_as_groups(builder, row), place(builder, packed_at, offset, _SUMS), align=4)
 
 
 def _load_weights(builder: ir.IRBuilder, row: ir.Value, turn: ir.Value) -> ir.Value:
-    """Sixteen groups of int8 weights; shorts are made from them where a group holds two."""
-    if IS_QUAD:
-        return _load(builder, row, builder.shl(turn, index(6)), _SUMS, 1)
-    raw = _load(builder, row, builder.shl(turn, index(5)), ir.VectorType(_I8, 2 * LANES), 1)
-    return builder.bitcast(builder.sext(raw, _SHORTS), _SUMS)
+    """Sixteen groups of int8 weights."""
+    offset = builder.mul(turn, index(BYTES32 // STAGED_BYTES))
+    return _as_groups(builder, _load(builder, row, offset, _WEIGHTS, 1))
+
+
+def _as_groups(builder: ir.IRBuilder, weights: ir.Value) -> ir.Value:
+    """Int8 weights as sixteen groups; shorts are made from them where a group holds two."""
+    weights = builder.bitcast(weights, _WEIGHTS)
+    return builder.bitcast(weights if IS_QUAD else builder.sext(weights, _SHORTS), _SUMS)
 
 
 def _load_some_weights(builder: ir.IRBuilder, row: ir.Value, count: ir.Value) -> ir.Value:
     """The first `count` int8 weights and zeros, where the CPU has masks; a whole vector elsewhere."""
     if not HAS_MASKS:
-        return _load_weights(builder, row, index(0))
-    length = 4 * LANES // STAGED_BYTES
-    raw = load_masked(builder, row, count, ir.VectorType(_I8, length))
-    return builder.bitcast(raw if IS_QUAD else builder.sext(raw, _SHORTS), _SUMS)
+        return _load(builder, row, index(0), _WEIGHTS, 1)
+    return load_masked(builder, row, count, _WEIGHTS)
 
 
 def _transposed(builder: ir.IRBuilder, rows: Values) -> Values:

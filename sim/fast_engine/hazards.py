@@ -25,15 +25,18 @@ def needs_reference(batch: Batch) -> NDArray[np.bool_]:
         return clash
     *inputs, output = all_footprints(batch)
     for source in inputs:
-        clash |= source.present & _touches(source.box, output.box) & ~_is_same(source, output)
+        meets = source.present & _meet(source.box, output.box)
+        if meets.any():
+            clash |= meets & ~_interleaves(source.box, output.box) & ~_is_same(source, output)
     if "elements" in batch.fields:  # the kernels know elements of int8 and int32
         clash |= batch.fields["elements"] == Elements.INT16
     return clash | _is_extreme(batch)
 
 
-def _touches(a: Box, b: Box) -> NDArray[np.bool_]:
+def _meet(a: Box, b: Box) -> NDArray[np.bool_]:
+    """Whether the ranges from the first byte to the last have bytes in common."""
     hulls: NDArray[np.bool_] = np.less(a.address, b.end) & np.less(b.address, a.end)
-    return hulls & ~_interleaves(a, b)
+    return hulls
 
 
 def _interleaves(a: Box, b: Box) -> NDArray[np.bool_]:

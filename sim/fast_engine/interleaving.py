@@ -31,9 +31,13 @@ def interleave(
     offsets = (first, second, third, fourth)[:GROUP_ROWS]
     loaded = [builder.load(place(builder, rows, offset, _BYTES), align=1) for offset in offsets]
     if not IS_QUAD:
-        order = [number // 2 + LANES * (number % 2) for number in range(2 * LANES)]
-        both = builder.shuffle_vector(*loaded, ir.Constant(ir.VectorType(_I32, 2 * LANES), order))
-        return builder.bitcast(builder.sext(both, ir.VectorType(_I16, 2 * LANES)), _SUMS)
+        halves = []
+        for first_lane in (0, LANES // 2):  # apart, as CPUs interleave: LLVM takes more steps for both
+            order = [first_lane + lane // 2 + LANES * (lane % 2) for lane in range(LANES)]
+            half = builder.shuffle_vector(*loaded, ir.Constant(_SUMS, order))
+            halves.append(builder.sext(half, ir.VectorType(_I16, LANES)))
+        every = ir.Constant(ir.VectorType(_I32, 2 * LANES), list(range(2 * LANES)))
+        return builder.bitcast(builder.shuffle_vector(*halves, every), _SUMS)
     total = splat_constant(_FLIPPED)
     for number, each in enumerate(loaded):
         moved = builder.shl(builder.zext(each, _SUMS), splat_constant(8 * number))

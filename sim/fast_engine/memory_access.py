@@ -7,10 +7,12 @@ from llvmlite import ir
 from dlasim.native.expressions import MEMORY, TypedPointer
 from dlasim.native.record import Integer
 from dlasim.native.routine import intrinsic
+from dlasim.native.target import host
 from dlasim.sim.fast_engine.operation_rows import OperationRow
 from dlasim.sim.fast_engine.vectors import LANES, call_llvm, place, splat_constant, splat_value, typed
 
 _I1, _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+HAS_MASKS = host().has("avx512bw")  # whether some bytes are loaded and stored by single instructions
 _LANES8, _LANES32 = ir.VectorType(_I8, LANES), ir.VectorType(_I32, LANES)
 
 
@@ -88,9 +90,28 @@ def store8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir
 def store8_some(
     builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.Value, count: ir.Value
 ) -> None:
-    """The low bytes of the first `count` lanes."""
-    address = place(builder, pointer, offset, _LANES8)
-    _masked_store(builder, builder.trunc(value, _LANES8), address, count)
+    """The low bytes of the first `count` lanes, at most 15."""
+    value = builder.trunc(value, _LANES8)
+    if HAS_MASKS:
+        _masked_store(builder, value, place(builder, pointer, offset, _LANES8), count)
+    else:
+        _store_parts(builder, value, place(builder, pointer, offset, _I8), count)
+
+
+def _store_parts(builder: ir.IRBuilder, value: ir.Value, pointer: ir.Value, count: ir.Value) -> None:
+    """Eight, four, two bytes and one, as many as there are: LLVM would store and branch for each byte."""
+    halves = builder.bitcast(value, ir.VectorType(_I64, 2))
+    rest, high = (builder.extract_element(halves, ir.Constant(_I32, number)) for number in (0, 1))
+    for part in (8, 4, 2, 1):
+        chosen = builder.and_(count, ir.Constant(_I64, part))
+        holds = builder.icmp_signed("!=", chosen, ir.Constant(_I64, 0))
+        kind = ir.IntType(8 * part)
+        with builder.if_then(holds):
+            stored = rest if kind == _I64 else builder.trunc(rest, kind)
+            builder.store(stored, builder.bitcast(pointer, kind.as_pointer()), align=1)
+        pointer = builder.gep(pointer, [chosen])
+        left = high if kind == _I64 else builder.lshr(rest, ir.Constant(_I64, 8 * part))
+        rest = builder.select(holds, left, rest)
 
 
 @intrinsic

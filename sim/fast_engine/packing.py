@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
-from dlasim.sim.fast_engine.dot import GROUP_BYTES, HAS_MASKS, dot_groups, transpose_groups
+from dlasim.sim.fast_engine.dot import GROUP_BYTES, dot_groups, transpose_groups
 from dlasim.sim.fast_engine.finish import CONSTANT_BYTES, ChannelBlock, lane_channel
-from dlasim.sim.fast_engine.memory_access import copy_bytes, load32, shifted, store32
+from dlasim.sim.fast_engine.memory_access import HAS_MASKS, copy_bytes, load32, shifted, store32
 from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.fast_engine.operation_rows import OperationRow
 from dlasim.sim.fast_engine.vectors import BYTES32, LANES, add, multiply, splat, subtract

@@ -37,11 +37,9 @@ def window_offset(
 
 
 @routine
-def offset_tile(
-    tile: Pointer, columns: Number, first: Number, last: Number, offsets: Pointer, at: Number
-) -> None:
-    """Take the offsets off pixels `first` to `last` of a tile; its pixel 0 has the offset number `at`."""
-    for p in range(first, last):
+def offset_tile(tile: Pointer, columns: Number, pixels: Number, offsets: Pointer, at: Number) -> None:
+    """Take the offsets off the first pixels of a tile; its pixel 0 has the offset number `at`."""
+    for p in range(pixels):
         offset = splat(offsets[at + p])
         for v in range(columns):
             place = (p * columns + v) * BYTES32
