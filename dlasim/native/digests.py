@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -24,11 +24,11 @@ def source_files(module: str) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def digest_of(files: Iterable[Path]) -> str:
+def digest_of(files: Iterable[Path], read: Callable[[Path], bytes] = Path.read_bytes) -> str:
     """Hash of their names and bytes. Raises OSError."""
     digest = hashlib.sha256()
     for file in files:
-        data = file.read_bytes()
+        data = read(file)
         digest.update(f"{file.name} {len(data)} ".encode() + data)
     return digest.hexdigest()
 

@@ -54,13 +54,16 @@ def find_symbol(unit: CodeUnit) -> int | None:
         return None
 
 
+_read_once = cache(Path.read_bytes)  # modules have most of their files in common
+
+
 @cache
 def _is_current(module: str) -> bool:
     """Whether the files of a module are those that the libraries were made of."""
     known = manifest()
     try:
         files = [PACKAGE / name for name in known["files"][module]]
-        return digest_of(files) == str(known["digests"][module])
+        return digest_of(files, _read_once) == str(known["digests"][module])
     except (OSError, KeyError, TypeError):
         return False
 

@@ -91,8 +91,8 @@ def test_cores_of_equal_cost_share_their_entries(model: Path, tmp_path: Path) ->
     from dlasim.vp.riscv import costs
 
     own = tmp_path / "own.toml"
-    own.write_text((Path(costs.__file__).parent / "presets" / "ideal.toml").read_text())
-    keys = api.sweep(model, jobs=1, host="riscv", cpu=["ideal", str(own), "two_stage"]).column("key")
+    own.write_text((Path(costs.__file__).parent / "presets" / "two_stage.toml").read_text())
+    keys = api.sweep(model, jobs=1, host="riscv", cpu=["two_stage", str(own), "ideal"]).column("key")
     assert keys[0] == keys[1] != keys[2]
 
 

@@ -13,16 +13,22 @@ from dlasim.native.storage import pointer_to
 from dlasim.vp.riscv import block_hooks, native_hooks
 from dlasim.vp.riscv.block_records import (
     NO_SLOT,
+    BlockWatch,
     CodeSlot,
     Counts,
     FunctionChange,
     PageMap,
+    SlotNote,
     SlotTally,
     TlbEntry,
+    TranslatedBlock,
 )
+from dlasim.vp.riscv.decode import known_decoder
+from dlasim.vp.riscv.interceptions import instructions, is_intercepted
 from dlasim.vp.riscv.native_hooks import find_hooks
 
 SLOTS, LOG = 40, 6
+COLUMNS = layout(CodeSlot).slots + layout(SlotNote).slots
 BASE = 0x8000_0000
 MSTATUS, MIE = 1, 2
 HOOK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int64)
@@ -64,19 +70,30 @@ class Prepared(NamedTuple):
 
 
 def prepared(rng: random.Random, emulator: Emulator, rows: list[list[int]]) -> Prepared:
-    counts, slots, log = Counts(), np.array(rows, np.int64), np.zeros((LOG, 2), np.int64)
+    slots, notes = np.hsplit(np.array(rows, np.int64), [layout(CodeSlot).slots])
+    slots, notes = np.ascontiguousarray(slots), np.ascontiguousarray(notes)
+    counts, log = Counts(), np.zeros((LOG, 2), np.int64)
     tallies = np.zeros((SLOTS, layout(SlotTally).slots), np.int64)
     counts.code_base, counts.code_bytes = BASE, 2 * (SLOTS - 4)
     counts.open_first = counts.resume_first = NO_SLOT
     counts.mstatus_id, counts.mie_id, counts.most_changes = MSTATUS, MIE, LOG
     counts.slots, counts.log = pointer_to(slots, CodeSlot), pointer_to(log, FunctionChange)
-    counts.tallies = pointer_to(tallies, SlotTally)
+    counts.tallies, counts.notes = pointer_to(tallies, SlotTally), pointer_to(notes, SlotNote)
     emulator.connect(counts)
     return Prepared(counts, slots, tallies, log)
 
 
 def assert_same(plain: Prepared, native: Prepared) -> None:
-    others = ("slots", "tallies", "log", "register_address", "stop_function", "read_function", "ring")
+    others = (
+        "slots",
+        "tallies",
+        "notes",
+        "log",
+        "register_address",
+        "stop_function",
+        "read_function",
+        "ring",
+    )
     for name in layout(Counts).fields.keys() - set(others):
         assert getattr(plain.counts, name) == getattr(native.counts, name), name
     assert list(plain.counts.ring) == list(native.counts.ring)
@@ -94,7 +111,7 @@ def test_machine_code_counts_what_python_does(costs: bool, logs: bool) -> None:
     outside = changes = 0
     for seed in range(30):
         rng = random.Random(seed)
-        rows = [[rng.randrange(3) for _ in range(layout(CodeSlot).slots)] for _ in range(SLOTS)]
+        rows = [[rng.randrange(3) for _ in range(COLUMNS)] for _ in range(SLOTS)]
         plain, native = (prepared(rng, emulator, rows) for emulator in emulators)
         address = ctypes.addressof(native.counts)
         for _ in range(60):
@@ -112,6 +129,31 @@ def test_machine_code_counts_what_python_does(costs: bool, logs: bool) -> None:
         changes += plain.counts.changes
     assert min(emulators[0].stops, outside) > 30
     assert bool(changes) == logs
+
+
+def test_new_blocks_are_told_of_where_an_instruction_needs_a_hook() -> None:
+    """Over random code, both ways, against one instruction after the other."""
+    hook = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(find_hooks(taken_branches_cost=False).look_through)
+    told: list[tuple[int, int]] = []
+    tell = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 2)(lambda *block: told.append(block) or 0)
+    watch = BlockWatch(cast("int", ctypes.cast(tell, ctypes.c_void_p).value), known_decoder())
+    code = np.random.default_rng(5).integers(0, 1 << 16, 4000).astype("<u2")
+    code[::2] = code[::2] & 0x0FFF | 0x4000  # mostly legal ones
+    view = watch.memories[1]
+    view.base, view.size_bytes, view.data = BASE, code.nbytes, pointer_to(code.view(np.int64))
+    found = 0
+    for at in range(0, code.nbytes - 16, 6):
+        block = TranslatedBlock(BASE + at, 3 | 8 << 16)
+        words = instructions(code.tobytes()[at : at + 12], BASE + at)
+        is_told = any(is_intercepted(word) for address, word in words if address < BASE + at + 8)
+        expected = [(BASE + at, 8)] * is_told
+        told.clear()
+        hook(0, ctypes.addressof(block), 0, ctypes.addressof(watch))
+        assert told == expected
+        block_hooks.look_through(0, block, 0, watch)
+        assert told == 2 * expected
+        found += is_told
+    assert 100 < found < 1200
 
 
 @pytest.mark.parametrize("fetches", [False, True])
@@ -139,7 +181,7 @@ def test_hooks_are_called_in_python_where_there_is_no_machine_code(monkeypatch: 
     hooks = find_hooks(taken_branches_cost=True)
     native_hooks._address.cache_clear()
     emulator = Emulator()
-    found = prepared(random.Random(0), emulator, [[1] * len(layout(CodeSlot).fields)] * SLOTS)
+    found = prepared(random.Random(0), emulator, [[1] * COLUMNS] * SLOTS)
     HOOK(hooks.block)(0, BASE, 4, ctypes.addressof(found.counts))
     assert (found.counts.stopped, emulator.stops) == (1, 1)  # its deadline is 0
 

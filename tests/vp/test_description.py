@@ -15,13 +15,15 @@ from dlasim.vp.devices.device import Device
 from dlasim.vp.devices.exit_device import RegionMark, RegionSpan, region_spans
 from dlasim.vp.devices.memory_map import MemoryMap
 from dlasim.vp.riscv import costs
-from dlasim.vp.riscv.block_counters import slot_weights
-from dlasim.vp.riscv.decode import AlternatingSums, classify
+from dlasim.vp.riscv.block_counters import EXECUTIONS, SUMS, BlockCounters
+from dlasim.vp.riscv.decode import CLASSES, CodeTable, classify, decode
 from dlasim.vp.riscv.instruction_table import InstructionClass
 from dlasim.vp.riscv.interceptions import instructions
+from tests.compiled import counted, in_python
 from tests.tool_module import tool_module
 
 board_files = tool_module("generators.board_files")
+CODE_AT = 0x2000_0000
 
 
 def test_regions_do_not_overlap_and_own_whole_pages():
@@ -83,20 +85,42 @@ def test_every_instruction_has_its_class(kind, build):
     assert found == [kind.name] * len(lines)
 
 
+@pytest.mark.parametrize("how", [in_python, counted])
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1])
-def test_weights_add_up_from_wherever_the_cpu_enters(share):
+def test_sums_and_counts_are_right_wherever_the_cpu_enters(share, how):
     """Over random code with this share of wide instructions, against going from one to the next."""
     draw = np.random.default_rng(3)
     is_wide = draw.random(200) < share
     costs = draw.integers(1, 100, 200)
-    sums = [0, *np.cumsum(slot_weights(costs, AlternatingSums(is_wide[::-1]))).tolist(), 0]
-    sums[-1] = sums[-2]
-    for first in range(200):
-        slot, spent = first, 0
-        while slot < 200:
-            spent += costs[slot]
-            slot += 1 + int(is_wide[slot])
-            assert sums[slot] - sums[first] == spent
+    ran = dict.fromkeys(range(200), 0)
+    with how(SUMS, EXECUTIONS):
+        counters = BlockCounters(CodeTable(CODE_AT, is_wide, costs, 3 * costs))
+        for first in range(200):
+            slot, number, spent = first, 0, 0
+            for _ in range(1 + first % 7):
+                if slot < 200:
+                    ran[slot] += 1
+                    number, spent = number + 1, spent + costs[slot]
+                    slot += 1 + int(is_wide[slot])
+            before = counters.instructions, counters.cycles
+            counters.counts.open_first, counters.counts.open_end = first, CODE_AT + 2 * slot
+            counters.close(CODE_AT + 2 * slot)
+            assert counters.instructions - before[0] == number
+            assert counters.cycles - before[1] == spent
+        slots, times = counters.executed()
+    assert dict(zip(slots.tolist(), times.tolist(), strict=True)) == ran
+
+
+def test_all_slots_are_decoded_like_single_instructions():
+    """Over random halves of words, as machine code and as Python."""
+    code = np.random.default_rng(4).integers(0, 1 << 16, 600).astype("<u2")
+    words = code[:-1].astype(np.uint32) | code[1:].astype(np.uint32) << 16
+    single = [classify(int(word if word & 3 == 3 else word & 0xFFFF)) for word in words]
+    for how in (in_python, counted):
+        with how(CLASSES):
+            decoded = decode(0, code.tobytes())
+        assert decoded.classes[:-1].tolist() == single
+        assert decoded.is_wide.tolist() == ((code & 3) == 3).tolist()
 
 
 @pytest.mark.parametrize(
@@ -107,13 +131,13 @@ def test_weights_add_up_from_wherever_the_cpu_enters(share):
         (("alu = 1", "alu = true"), r"alu must be .* \(got True\)"),
         (("alu = 1", ""), r"must have exactly the keys alu, "),
         (("alu = 1", "alu = 1\nalusion = 1"), r"must have exactly the keys"),
-        (("branch_taken = 0", "branch_taken = -1"), r"branch_taken must be from 0 to 10000 \(got -1\)"),
+        (("branch_taken = 2", "branch_taken = -1"), r"branch_taken must be from 0 to 10000 \(got -1\)"),
         (("[cycles]", "[cycle]"), r"unknown key 'cycle'"),
         (("[cycles]", "[cycles"), r"not valid TOML"),
     ],
 )
 def test_bad_cost_tables_are_refused(tmp_path, change, message):
-    text = Path(costs.__file__).with_name("presets").joinpath("ideal.toml").read_text()
+    text = Path(costs.__file__).with_name("presets").joinpath("two_stage.toml").read_text()
     assert change[0] in text
     path = tmp_path / "core.toml"
     path.write_text(text.replace(*change))

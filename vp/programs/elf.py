@@ -27,6 +27,7 @@ PROGRAM_HEADER = struct.Struct("<8I")
 _LOAD, _EXECUTABLE = 1, 1
 _SECTION, _SECTION_TYPE, _SECTION_OFFSET, _SYMBOL_TABLE = struct.Struct("<10I"), 1, 4, 2
 _SYMBOL, _FUNCTION = struct.Struct("<3I2BH"), 2
+_MAPPING = b"$"  # begins the names of marks between code and data ($x, $d), half of all symbols
 
 _MAX_SYMBOLS = 1 << 20
 _MAX_NAME_BYTES = 1 << 12
@@ -223,14 +224,21 @@ def _symbols(data: bytes, origin: str) -> list[_Symbol]:
         raise InputError(f"{origin}: damaged ELF file: its symbols have no names")
     names_offset, left_bytes = sections[names][_SECTION_OFFSET], _MAX_NAMES_BYTES
     found = []
-    for at in range(offset, offset + number * _SYMBOL.size, _SYMBOL.size):
-        name, address, size, info, _, section = _SYMBOL.unpack_from(data, at)
-        if name and section:
+    for name, address, size, info, _, section in _SYMBOL.iter_unpack(_part(data, offset, number)):
+        if name and section and data[names_offset + name : names_offset + name + 1] != _MAPPING:
             found.append(_Symbol(_text(data, names_offset + name), address, size, info & 0xF == _FUNCTION))
             left_bytes -= len(found[-1].name)
         if left_bytes < 0:
             raise InputError(f"{origin}: the names of its symbols take more than {_MAX_NAMES_BYTES:,} bytes")
     return found
+
+
+def _part(data: bytes, offset: int, symbols: int) -> bytes:
+    """The table of so many symbols."""
+    end = offset + symbols * _SYMBOL.size
+    if end > len(data):
+        raise struct.error(f"its symbols end at byte {end} of {len(data)}")
+    return data[offset:end]
 
 
 def _text(data: bytes, start: int) -> str:

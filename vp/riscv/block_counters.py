@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dlasim.dataclass import dataclass
-from dlasim.native.record import SLOT_BYTES, layout
+from dlasim.native.record import SLOT_BYTES, Numbers, Record, Records, layout, pointer, record
+from dlasim.native.routine import Routine, routine
 from dlasim.native.storage import pointer_to
 from dlasim.vp.programs.elf import Function
 from dlasim.vp.riscv.block_records import (
@@ -24,13 +25,18 @@ from dlasim.vp.riscv.block_records import (
     CodeSlot,
     Counts,
     FunctionChange,
+    SlotNote,
     SlotTally,
 )
-from dlasim.vp.riscv.decode import AlternatingSums, CodeTable
+from dlasim.vp.riscv.decode import CodeTable
 
 NEVER = 1 << 62
 
-_COLUMNS = {name: field.slot for kind in (CodeSlot, SlotTally) for name, field in layout(kind).fields.items()}
+_COLUMNS = {
+    name: field.slot
+    for kind in (CodeSlot, SlotTally, SlotNote)
+    for name, field in layout(kind).fields.items()
+}
 _INSTRUCTION_SUM, _CYCLE_SUM = _COLUMNS["instruction_sum"], _COLUMNS["cycle_sum"]
 _EDGES, _TAKEN_SUM, _TAKEN_CYCLES = _COLUMNS["edges"], _COLUMNS["taken_sum"], _COLUMNS["taken_cycles"]
 _BREAKPOINT, _FUNCTION = _COLUMNS["is_breakpoint"], _COLUMNS["function"]
@@ -38,6 +44,69 @@ _BREAKPOINT, _FUNCTION = _COLUMNS["is_breakpoint"], _COLUMNS["function"]
 # A block can run on behind the end of the code, but not over more than a page and an instruction.
 _SLOTS_BEYOND = 4100 // 2
 _LOG_ENTRIES = 1 << 20  # 16 MiB; what is beyond is counted as lost
+
+
+@record
+class CodeCosts(Record):
+    """What the instructions cost that start at the slots of some code, and the records of so many slots."""
+
+    slots: int = 0
+    records: int = 0
+    is_wide: Numbers = pointer(int)
+    costs: Numbers = pointer(int)
+    taken_costs: Numbers = pointer(int)
+    sums: Records[CodeSlot] = pointer(CodeSlot)
+
+
+@record
+class Executions(Record):
+    """The slots where instructions start that ran, and how often each did."""
+
+    slots: int = 0
+    is_wide: Numbers = pointer(int)
+    tallies: Records[SlotTally] = pointer(SlotTally)
+    places: Numbers = pointer(int)
+    times: Numbers = pointer(int)
+
+
+@routine
+def sum_costs(code: CodeCosts) -> int:
+    """Fill in sums whose differences are what is executed between two slots, wherever the CPU enters: of a
+    wide instruction's two slots, the second has what an instruction there would have, and the first the
+    rest."""
+    for number in range(code.slots):
+        slot = code.slots - number
+        one, following = code.sums[slot], code.sums[slot + 1]
+        one.instruction_sum, one.cycle_sum = 1, code.costs[slot - 1]
+        one.taken_sum = code.taken_costs[slot - 1]
+        if code.is_wide[slot - 1]:
+            one.instruction_sum -= following.instruction_sum
+            one.cycle_sum -= following.cycle_sum
+            one.taken_sum -= following.taken_sum
+    for slot in range(1, code.records):
+        one, before = code.sums[slot], code.sums[slot - 1]
+        one.instruction_sum += before.instruction_sum
+        one.cycle_sum += before.cycle_sum
+        one.taken_sum += before.taken_sum
+    return code.records
+
+
+@routine
+def list_executed(code: Executions) -> int:
+    """Fill in the slots, in order, and return how many there are. What runs through a slot starts there, or
+    one slot before if that is a wide instruction."""
+    found = through = before = 0
+    for slot in range(code.slots):
+        through += code.tallies[slot].edges
+        times = through - before
+        if times:
+            code.places[found], code.times[found] = slot, times
+            found += 1
+        before = times if code.is_wide[slot] else 0
+    return found
+
+
+SUMS, EXECUTIONS = Routine(sum_costs, "code-sums"), Routine(list_executed, "executions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +126,31 @@ class BlockCounters:
         slots = len(code.costs) + 1 + _SLOTS_BEYOND
         self._records: npt.NDArray[np.int64] = np.zeros((slots, layout(CodeSlot).slots), np.int64)
         self._tallies: npt.NDArray[np.int64] = np.zeros((slots, layout(SlotTally).slots), np.int64)
+        self._notes: npt.NDArray[np.int64] = np.zeros((slots, layout(SlotNote).slots), np.int64)
         self.counts = counts = Counts()
         counts.slots = pointer_to(self._records, CodeSlot)
         counts.tallies = pointer_to(self._tallies, SlotTally)
+        counts.notes = pointer_to(self._notes, SlotNote)
         self._slots = len(code.costs)
         self._log: npt.NDArray[np.int64] | None = None
-        self._starting = AlternatingSums(np.append(False, code.is_wide[:-1]))
-        ones = np.ones(self._slots, np.int64)
-        columns = ((_INSTRUCTION_SUM, ones), (_CYCLE_SUM, code.costs), (_TAKEN_SUM, code.taken_costs))
-        backwards = AlternatingSums(code.is_wide[::-1])
-        for column, values in columns:
-            sums = np.cumsum(slot_weights(values, backwards))
-            self._records[1 : self._slots + 1, column] = sums
-            self._records[self._slots + 1 :, column] = sums[-1]
+        self._is_wide = code.is_wide.astype(np.int64)
+        SUMS(
+            CodeCosts(
+                self._slots, slots, pointer_to(self._is_wide), pointer_to(code.costs),
+                pointer_to(code.taken_costs), counts.slots,
+            )
+        )  # fmt: skip
         self.taken_branches_cost = bool(code.taken_costs.any())
         self._base = code.base
-        self.reset()
+        self._restart()
 
     def reset(self) -> None:
         """Begins to count anew; what is known of the code stays."""
-        self._interrupted: _InterruptedBlock | None = None
         self._tallies[:] = 0
+        self._restart()
+
+    def _restart(self) -> None:
+        self._interrupted: _InterruptedBlock | None = None
         counts = self.counts
         fresh = Counts()
         for name in layout(Counts).fields:
@@ -187,12 +260,14 @@ class BlockCounters:
 
     def executed(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The slots where an instruction that ran starts, in order, and how often each ran."""
-        # What runs through a slot starts there, or one slot before if that is a wide instruction.
-        through = np.cumsum(self._tallies[: self._slots, _EDGES])
-        (places,) = (through != 0).nonzero()
-        times = self._starting.at(places, through[places])
-        ran = times != 0
-        return places[ran], times[ran]
+        places, times = np.empty(self._slots, np.int64), np.empty(self._slots, np.int64)
+        found = EXECUTIONS(
+            Executions(
+                self._slots, pointer_to(self._is_wide), self.counts.tallies, pointer_to(places),
+                pointer_to(times),
+            )
+        )  # fmt: skip
+        return places[:found], times[:found]
 
     def address(self, slot: int) -> int:
         """Where a slot is."""
@@ -216,7 +291,7 @@ class BlockCounters:
         for number, function in enumerate(functions, 1):
             first = max(0, self._slot(function.address))
             last = min(self._slots, self._slot(function.address + function.size_bytes + 1))
-            self._records[first:last, _FUNCTION] = number
+            self._notes[first:last, _FUNCTION] = number
 
     @property
     def logs_functions(self) -> bool:
@@ -234,19 +309,12 @@ class BlockCounters:
         slot = self._slot(pc)
         if not 0 <= slot < self._slots:
             return False
-        self._records[slot, _BREAKPOINT] = enabled
+        self._notes[slot, _BREAKPOINT] = enabled
         return True
 
     def clear_breakpoints(self) -> None:
         """Takes all marks away."""
-        self._records[:, _BREAKPOINT] = 0
+        self._notes[:, _BREAKPOINT] = 0
 
     def _slot(self, pc: int) -> int:
         return (pc - self._base) >> 1
-
-
-def slot_weights(values: npt.NDArray[np.int64], backwards: AlternatingSums) -> npt.NDArray[np.int64]:
-    """Numbers for the slots such that those of an instruction's slots add up to its value, wherever the CPU
-    enters: of a wide instruction's two slots, the second has what an instruction there would have, and the
-    first the rest. `backwards` goes on at wide instructions, from the end of the code to its begin."""
-    return backwards.everywhere(values[::-1])[::-1]

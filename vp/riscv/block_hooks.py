@@ -9,15 +9,19 @@ from __future__ import annotations
 import ctypes
 
 from dlasim.native.routine import foreign, rare, routine
+from dlasim.vp.riscv import interceptions
 from dlasim.vp.riscv.block_records import (
+    MEMORIES,
     NO_SLOT,
     PAGE_BITS,
     RING_BLOCKS,
     STOP_DEADLINE,
     STOP_DEBUG,
+    BlockWatch,
     Counts,
     PageMap,
     TlbEntry,
+    TranslatedBlock,
 )
 
 MSTATUS_MIE = 8
@@ -27,6 +31,7 @@ _PAGE = -1 << PAGE_BITS
 # Of the emulator's interface.
 _FETCH = 18  # UC_MEM_FETCH
 _READ, _WRITE, _EXECUTE = 1, 2, 4
+_SIZE_LOW, _SIZE_MASK = 16, 0xFFFF  # of a block, behind the number of its instructions
 
 
 @foreign
@@ -40,6 +45,12 @@ def read_register(function: int, engine: int, register: int, address: int) -> in
     """Write a register's value to an address, by the emulator's function."""
     kinds = [ctypes.c_int64] * 4
     return int(ctypes.CFUNCTYPE(*kinds)(function)(engine, register, address))
+
+
+@foreign
+def tell(function: int, address: int, size_bytes: int) -> int:
+    """Tell Python of a block, by the address of its function."""
+    return int(ctypes.CFUNCTYPE(*[ctypes.c_int64] * 3)(function)(address, size_bytes))
 
 
 @routine
@@ -86,6 +97,33 @@ def fill_tlb(engine: int, address: int, access: int, entry: TlbEntry, pages: Pag
 
 
 @routine
+def look_through(engine: int, block: TranslatedBlock, before: int, watch: BlockWatch) -> None:
+    """Before a new block runs: tell Python of one that holds an instruction which needs a hook."""
+    size_bytes = block.sizes >> _SIZE_LOW & _SIZE_MASK
+    at, end = block.address, block.address + size_bytes
+    while at < end:
+        word = _half_word(watch, at)
+        is_wide = word & 3 == 3
+        if is_wide:
+            word |= _half_word(watch, at + 2) << 16
+        if interceptions.needs_hook(watch.decoder, word):
+            tell(watch.told, block.address, size_bytes)
+            return
+        at += 4 if is_wide else 2
+
+
+@routine
+def _half_word(watch: BlockWatch, address: int) -> int:
+    """Two bytes of memory; 0 where there is none."""
+    for number in range(MEMORIES):
+        memory = watch.memories[number]
+        offset = address - memory.base
+        if 0 <= offset < memory.size_bytes:
+            return memory.data[offset >> 3] >> 8 * (offset & 6) & 0xFFFF
+    return 0
+
+
+@routine
 def begin_block(
     engine: int, pc: int, size_bytes: int, counts: Counts, taken_branches_cost: int, logs_functions: int
 ) -> None:
@@ -107,7 +145,7 @@ def begin_block(
     counts.open_first = offset >> 1
     counts.open_last = (offset + size_bytes) >> 1
     counts.open_end = pc + size_bytes
-    if logs_functions and counts.slots[counts.open_first].function != counts.function:
+    if logs_functions and counts.notes[counts.open_first].function != counts.function:
         _log_function(counts)
 
 
@@ -143,7 +181,7 @@ def _count_unknown(counts: Counts, size_bytes: int) -> None:
 @routine
 def _log_function(counts: Counts) -> None:
     """Note that another function than before runs from this cycle on."""
-    counts.function = counts.slots[counts.open_first].function
+    counts.function = counts.notes[counts.open_first].function
     if counts.changes < counts.most_changes:
         change = counts.log[counts.changes]
         change.cycle, change.function = counts.cycles, counts.function
@@ -191,6 +229,6 @@ def begin_instruction(engine: int, pc: int, size_bytes: int, counts: Counts) -> 
         return
     offset = pc - counts.code_base
     is_known = 0 <= offset < counts.code_bytes
-    if counts.is_stepping or (is_known and counts.slots[offset >> 1].is_breakpoint):
+    if counts.is_stepping or (is_known and counts.notes[offset >> 1].is_breakpoint):
         counts.stopped = STOP_DEBUG
         stop_emulator(counts.stop_function, engine)

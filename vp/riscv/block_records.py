@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dlasim.native.record import Numbers, Record, Records, array, pointer, record
+from dlasim.native.record import Numbers, Record, Records, array, member, pointer, record
+from dlasim.vp.riscv.decode import Decoder
 
 RING_BLOCKS = 32  # that a debugger or a report of a fault can look back over; a power of two
 NO_SLOT = -1
 CODE_SLOT_BYTES = 2  # of code, the smallest instruction
 PAGE_BITS = 12
+MEMORIES = 2  # of the board: flash and RAM
 
 STOP_NONE, STOP_DEADLINE, STOP_DEBUG = range(3)
 
@@ -19,9 +21,15 @@ class CodeSlot(Record):
     instruction_sum: int = 0
     cycle_sum: int = 0
     taken_sum: int = 0  # of the extra cycles of branches, when they are taken: a block has one, at its end
+    unused: int = 0  # no slot lies in two cache lines
+
+
+@record
+class SlotNote(Record):
+    """What debuggers and timelines ask of two bytes of code."""
+
     function: int = 0  # number of the function, 1 for the first; 0: none
     is_breakpoint: int = 0
-    unused: list[int] = array(int, 3)  # a slot is one cache line
 
 
 @record
@@ -73,6 +81,7 @@ class Counts(Record):
     lost_changes: int = 0  # changes that found the log full
     slots: Records[CodeSlot] = pointer(CodeSlot)
     tallies: Records[SlotTally] = pointer(SlotTally)
+    notes: Records[SlotNote] = pointer(SlotNote)
     log: Records[FunctionChange] = pointer(FunctionChange)
     ring: list[int] = array(int, RING_BLOCKS)  # addresses of the last blocks
 
@@ -92,3 +101,30 @@ class PageMap(Record):
     base: int = 0
     size_bytes: int = 0
     fetched: Numbers = pointer(int)
+
+
+@record
+class TranslatedBlock(Record):
+    """Unicorn's uc_tb: where a block begins; its instructions and its bytes, in 16 bits each."""
+
+    address: int = 0
+    sizes: int = 0
+
+
+@record
+class MemoryView(Record):
+    """A memory that holds code."""
+
+    base: int = 0
+    size_bytes: int = 0
+    data: Numbers = pointer(int)
+
+
+@record
+class BlockWatch(Record):
+    """What looking through a new block takes, and the address of Python's function for the few that need
+    it."""
+
+    told: int = 0
+    decoder: Decoder = member(Decoder)
+    memories: list[MemoryView] = array(MemoryView, MEMORIES)

@@ -17,7 +17,8 @@ from dlasim.vp.riscv.block_records import CODE_SLOT_BYTES
 from dlasim.vp.riscv.decode import Code, CodeTable
 from dlasim.vp.riscv.instruction_table import InstructionClass
 
-PRESETS = ("ideal", "two_stage", "five_stage")
+IDEAL = "ideal"
+PRESETS = (IDEAL, "two_stage", "five_stage")
 _CLASS_KEYS = tuple(kind.name.lower() for kind in InstructionClass if kind != InstructionClass.ILLEGAL)
 _EXTRA_KEYS = ("branch_taken", "trap_entry")
 _KEYS = ("name", "description", "cycles", "extra_cycles")
@@ -48,8 +49,11 @@ class CpuCosts:
 
 
 def load_costs(name_or_path: str | Path) -> CpuCosts:
-    """Load a preset by name, or a TOML file of the same form by path."""
+    """Load a preset by name, or a TOML file of the same form by path. The ideal core needs no table: every
+    instruction takes a cycle."""
     name = str(name_or_path)
+    if name == IDEAL:
+        return CpuCosts(IDEAL, (1,) * len(InstructionClass), 0, 0)
     if name in PRESETS:
         return _preset(name)
     path = Path(name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from dlasim.native.routine import routine
 from dlasim.vp.devices.bus import Bus
 from dlasim.vp.riscv.block_counters import BlockCounters
 
@@ -32,10 +33,11 @@ _CYCLES = (0xB00, 0xC00)
 _TIME = (0xC01,)
 _HIGH = 0x80
 _LOW_HALVES = _INSTRUCTIONS + _CYCLES + _TIME
-_REGISTERS = frozenset((*_LOW_HALVES, *(csr + _HIGH for csr in _LOW_HALVES), _MIP))
+_REGISTERS = (*_LOW_HALVES, *[csr + _HIGH for csr in _LOW_HALVES], _MIP)
 _FIRST_READ_ONLY = 0xC00
 
 
+@routine
 def touches(word: int) -> bool:
     """Whether this instruction, which accesses a control register, is one for `Counters`. Writes to a
     read-only register stay with the emulator, where they are illegal."""

@@ -30,7 +30,7 @@ from dlasim.vp.riscv.block_records import PAGE_BITS, STOP_DEADLINE, STOP_DEBUG, 
 from dlasim.vp.riscv.counters import Counters
 from dlasim.vp.riscv.instruction_table import InstructionClass
 from dlasim.vp.riscv.interceptions import Interceptions, is_intercepted
-from dlasim.vp.riscv.native_hooks import find_hooks
+from dlasim.vp.riscv.native_hooks import find_hooks, watch_blocks
 from dlasim.vp.riscv.traps import (
     BREAKPOINT,
     FETCH_FAULT,
@@ -47,6 +47,7 @@ REGISTERS = 32
 _TRANSLATIONS_BYTES = (1 << 30) + (64 << 20)  # Unicorn's buffer of 1 GiB and what else it allocates
 _MAX_ACCESS_BYTES = 4
 _MAX_KEPT_INTERCEPTIONS = 256  # each costs time in every translation
+_TOLD = ctypes.CFUNCTYPE(*[ctypes.c_int64] * 3)
 _X0 = riscv_const.UC_RISCV_REG_X0
 _PC = riscv_const.UC_RISCV_REG_PC
 
@@ -102,6 +103,8 @@ class Cpu:
         for base, size_bytes in self._places:
             self._map_device(base, size_bytes)
         self._interceptions = Interceptions(self._read)
+        self._told = _TOLD(self._translated)  # which keeps its code alive
+        self._watch = watch_blocks(_address(self._told), memories)
         self._unhooked: list[int] = []
         self._has_extra_hooks = False
         self._install_hooks()
@@ -194,7 +197,9 @@ class Cpu:
         self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._counts.record_address)
         self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, ctypes.addressof(self._pages))
         self._engine.hook_add(_unicorn.UC_HOOK_INTR, self._on_exception)
-        self._engine.hook_add(_unicorn.UC_HOOK_EDGE_GENERATED, self._translated)
+        self._native_hook(
+            _unicorn.UC_HOOK_EDGE_GENERATED, self._hooks.look_through, ctypes.addressof(self._watch)
+        )
         # No hook on memory, not even on faults: any makes all stores slow.
 
     def _native_hook(self, kind: int, address: int, data_address: int) -> None:
@@ -229,11 +234,12 @@ class Cpu:
         self._has_extra_hooks = True
         self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda _, pc, size, __: trace(pc, size))
 
-    def _translated(self, engine: Any, block: Any, _: Any, __: Any) -> None:
-        """Before a new block runs: stops if hooks are missing in it."""
-        self._unhooked = self._interceptions.find(block.pc, block.size)
+    def _translated(self, pc: int, size_bytes: int) -> int:
+        """Before a new block runs that holds instructions to intercept: stops if hooks are missing in it."""
+        self._unhooked = self._interceptions.find(pc, size_bytes)
         if self._unhooked:
-            engine.emu_stop()
+            self._engine.emu_stop()
+        return 0
 
     def _hook_interceptions(self) -> None:
         """Adds the hooks that are missing; the emulator then has to translate these places again."""

@@ -3,18 +3,22 @@ executes anything."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from dlasim.dataclass import dataclass
+from dlasim.native.record import Numbers, Record, pointer, record
+from dlasim.native.routine import Routine, routine
+from dlasim.native.storage import pointer_to
 from dlasim.vp.riscv.instruction_table import NARROW, WIDE, InstructionClass
 
-# CSR instructions on fflags, and on frm and fcsr: there is no FPU.
-_NO_FPU = ((0xFFF0_007F, 0x0010_0073), (0xFFE0_007F, 0x0020_0073))
-
-_ILLEGAL = InstructionClass.ILLEGAL
+_CSR, _ILLEGAL = int(InstructionClass.CSR), int(InstructionClass.ILLEGAL)
+_CSR_LOW = 20
+_NARROW_KEYS = 0x80  # of a narrow instruction, quadrant and funct3; of a wide one, the lowest seven bits
+_KEYS = _NARROW_KEYS + 32
+_LAST_OF_FPU = 3  # fflags is 1, frm 2, fcsr 3: there is no FPU
 BREAK = 0x0010_0073
 NARROW_BREAK = 0x9002
 _SP = 2
@@ -25,14 +29,8 @@ class Code:
     """Code, per two-byte slot: the instruction that starts there, if the CPU comes that way."""
 
     base: int
-    classes: npt.NDArray[np.uint8]
-    words: npt.NDArray[np.uint32]
-
-    @property
-    def is_wide(self) -> npt.NDArray[np.bool_]:
-        """Whether it is an instruction of two slots."""
-        is_wide: npt.NDArray[np.bool_] = (self.words & 3) == 3
-        return is_wide
+    classes: npt.NDArray[np.int64]
+    is_wide: npt.NDArray[np.bool_]  # whether it is an instruction of two slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,54 +43,78 @@ class CodeTable:
     taken_costs: npt.NDArray[np.int64]  # of a branch, in addition
 
 
+@record
+class Decoder(Record):
+    """The table of instructions by the bits that all of its rows ask for, `begins` of each value of them; of
+    rows with the same, the first that matches counts. And the half words of some code, which give way to
+    classes."""
+
+    masks: Numbers = pointer(int)
+    matches: Numbers = pointer(int)
+    kinds: Numbers = pointer(int)
+    begins: Numbers = pointer(int)
+    slots: int = 0
+    halves: Numbers = pointer(int)
+
+
+@routine
+def row_key(word: int) -> int:
+    """The bits of an instruction that every row of the table asks for: the opcode."""
+    return word & 0x7F if word & 3 == 3 else _NARROW_KEYS | (word >> 13) << 2 | word & 3
+
+
+@routine
+def class_of(decoder: Decoder, word: int) -> int:
+    """The class of an instruction."""
+    key = row_key(word)
+    for row in range(decoder.begins[key], decoder.begins[key + 1]):
+        if word & decoder.masks[row] == decoder.matches[row]:
+            kind = decoder.kinds[row]
+            is_of_fpu = kind == _CSR and 0 < word >> _CSR_LOW <= _LAST_OF_FPU
+            return _ILLEGAL if is_of_fpu else kind
+    return _ILLEGAL
+
+
+@routine
+def classify_slots(decoder: Decoder) -> int:
+    """Put in the place of each half word the class of the instruction that begins with it."""
+    for slot in range(decoder.slots):
+        word = decoder.halves[slot]
+        if word & 3 == 3 and slot + 1 < decoder.slots:
+            word |= decoder.halves[slot + 1] << 16
+        decoder.halves[slot] = class_of(decoder, word)
+    return decoder.slots
+
+
+CLASSES = Routine(classify_slots, "classes")
+
+
 def decode(base: int, code: bytes) -> Code:
     """The instructions at all slots."""
-    slots = len(code) // 2
-    halves = np.frombuffer(code, "<u2", slots).astype(np.uint32)
-    words = halves.copy()
-    words[:-1] |= halves[1:] << 16
-    wide = (halves & 3) == 3
-    words[~wide] = halves[~wide]
-    different, places = np.unique(words, return_inverse=True)
-    wide = (different & 3) == 3
-    classes = np.full(len(different), _ILLEGAL, np.uint8)
-    for table, rows in ((NARROW, ~wide), (WIDE, wide)):
-        for _, mask, match, _, kind in reversed(table):
-            classes[rows & ((different & mask) == match)] = kind
-    for mask, match in _NO_FPU:
-        is_csr = classes == InstructionClass.CSR
-        classes[is_csr & ((different & mask) == match)] = _ILLEGAL
-    return Code(base, classes[places], words)
+    halves = np.frombuffer(code, "<u2", len(code) // 2)
+    is_wide, classes = (halves & 3) == 3, halves.astype(np.int64)
+    decoder = Decoder()
+    decoder.assign(known_decoder())
+    decoder.slots, decoder.halves = len(classes), pointer_to(classes)
+    CLASSES(decoder)
+    return Code(base, classes, is_wide)
 
 
 def classify(word: int) -> InstructionClass:
-    """The same for one instruction."""
-    rows = WIDE if word & 3 == 3 else NARROW
-    found = next((kind for _, mask, match, _, kind in rows if word & mask == match), _ILLEGAL)
-    is_of_fpu = found is InstructionClass.CSR and any(word & mask == match for mask, match in _NO_FPU)
-    return _ILLEGAL if is_of_fpu else found
+    """The class of one instruction."""
+    return InstructionClass(class_of(known_decoder(), word))
 
 
-class AlternatingSums:
-    """Computes x[n] = values[n] - x[n - 1] where `goes_on`, and values[n] elsewhere, for any values."""
-
-    def __init__(self, goes_on: npt.NDArray[np.bool_]) -> None:
-        numbers = np.arange(len(goes_on))
-        self._begins = np.maximum.accumulate(np.where(goes_on, 0, numbers))
-
-    def at(self, places: npt.NDArray[np.int64], values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """For the n in `places`, in order, which have these values; elsewhere, values are zero."""
-        return self._sums(places, values, np.searchsorted(places, self._begins[places]))
-
-    def everywhere(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """For all n."""
-        return self._sums(np.arange(len(values)), values, self._begins)
-
-    def _sums(self, places: Any, values: Any, begins: Any) -> npt.NDArray[np.int64]:
-        signs = 1 - 2 * (places & 1)
-        sums = np.concatenate([[0], np.cumsum(signs * values)])
-        alternating: npt.NDArray[np.int64] = signs * (sums[1:] - sums[begins])
-        return alternating
+@cache
+def known_decoder() -> Decoder:
+    """One that knows the table, without code."""
+    rows = sorted(
+        [(row_key(match), mask, match, kind) for _, mask, match, _, kind in (*NARROW, *WIDE)],
+        key=lambda row: row[0],
+    )
+    keys, masks, matches, kinds = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    begins = np.searchsorted(keys, np.arange(_KEYS + 1))
+    return Decoder(*map(pointer_to, (masks, matches, kinds, begins)))
 
 
 def memory_operand(word: int) -> tuple[int, int] | None:

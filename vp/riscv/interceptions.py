@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from dlasim.native.routine import routine
 from dlasim.vp.riscv import counters
-from dlasim.vp.riscv.decode import classify
+from dlasim.vp.riscv.decode import Decoder, class_of, classify, known_decoder
 from dlasim.vp.riscv.instruction_table import InstructionClass
 
+_CSR, _ILLEGAL = int(InstructionClass.CSR), int(InstructionClass.ILLEGAL)
 _CACHED_WORDS = 1 << 16  # different words, of which a guest has far fewer
 
 
@@ -64,5 +66,11 @@ def instructions(code: bytes, base: int) -> Iterator[tuple[int, int]]:
 @lru_cache(_CACHED_WORDS)
 def is_intercepted(word: int) -> bool:
     """Whether the emulator cannot be trusted with this instruction."""
-    kind = classify(word)
-    return kind is InstructionClass.ILLEGAL or (kind is InstructionClass.CSR and counters.touches(word))
+    return bool(needs_hook(known_decoder(), word))
+
+
+@routine
+def needs_hook(decoder: Decoder, word: int) -> bool:
+    """The same, for the hook that looks through each new block."""
+    kind = class_of(decoder, word)
+    return kind == _ILLEGAL or (kind == _CSR and counters.touches(word))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from dlasim.dataclass import dataclass
 from dlasim.native.library import find_function
+from dlasim.native.routine import kind_of
+from dlasim.native.storage import pointer_to
 from dlasim.native.unit import CodeUnit
+from dlasim.vp.devices.memories import Memory
 from dlasim.vp.riscv import block_hooks
-from dlasim.vp.riscv.block_records import Counts, PageMap, TlbEntry
+from dlasim.vp.riscv.block_records import BlockWatch
+from dlasim.vp.riscv.decode import known_decoder
 
 _Hook = Callable[..., Any]
 _ADDRESS = ctypes.c_int64
@@ -21,7 +28,8 @@ _BLOCK_HOOKS: dict[tuple[bool, bool], _Hook] = {  # by what is asked for: nothin
     (False, True): block_hooks.logged_block_hook,
     (True, True): block_hooks.costly_logged_block_hook,
 }
-HOOKS: tuple[_Hook, ...] = (*_BLOCK_HOOKS.values(), block_hooks.begin_instruction, block_hooks.fill_tlb)
+_OTHERS = (block_hooks.begin_instruction, block_hooks.fill_tlb, block_hooks.look_through)
+HOOKS: tuple[_Hook, ...] = (*_BLOCK_HOOKS.values(), *_OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +39,23 @@ class NativeHooks:
     block: int
     debug: int
     fill_tlb: int
+    look_through: int
 
 
 def find_hooks(*, taken_branches_cost: bool, log_functions: bool = False) -> NativeHooks:
     """The hooks, without code for what nobody asks for."""
     block = _BLOCK_HOOKS[taken_branches_cost, log_functions]
-    return NativeHooks(*map(_address, (block, block_hooks.begin_instruction, block_hooks.fill_tlb)))
+    return NativeHooks(*map(_address, (block, *_OTHERS)))
+
+
+def watch_blocks(told: int, memories: Sequence[Memory]) -> BlockWatch:
+    """What `look_through` needs to call the function at an address about blocks in some memories."""
+    watch = BlockWatch(told, known_decoder())
+    for number, memory in enumerate(memories):
+        view = watch.memories[number]
+        view.base, view.size_bytes = memory.base, memory.data.nbytes
+        view.data = pointer_to(memory.data.view(np.int64))
+    return watch
 
 
 def hook_unit(hook: _Hook) -> CodeUnit:
@@ -55,12 +74,12 @@ _callbacks: list[Any] = []  # which keep their code alive
 
 def _callback(hook: _Hook) -> int:
     """The address of a function that calls a hook in Python."""
-    kinds: tuple[Any, ...] = (TlbEntry, PageMap) if hook is block_hooks.fill_tlb else (Counts,)
+    texts = inspect.get_annotations(hook)
+    kinds = [kind_of(texts[name], vars(block_hooks)) for name in inspect.signature(hook).parameters]
 
     def call(*given: int) -> int:
-        numbers, addresses = given[: -len(kinds)], given[-len(kinds) :]
-        records = [kind.from_address(address) for kind, address in zip(kinds, addresses, strict=True)]
-        return hook(*numbers, *records) or 0
+        pairs = zip(kinds, given, strict=True)
+        return hook(*[number if kind is int else kind.from_address(number) for kind, number in pairs]) or 0
 
-    _callbacks.append(ctypes.CFUNCTYPE(ctypes.c_int64, *[_ADDRESS] * (3 + len(kinds)))(call))
+    _callbacks.append(ctypes.CFUNCTYPE(ctypes.c_int64, *[_ADDRESS] * len(kinds))(call))
     return ctypes.cast(_callbacks[-1], ctypes.c_void_p).value or 0
