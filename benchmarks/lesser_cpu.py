@@ -89,8 +89,16 @@ def deny_tiles() -> None:
 def hide_avx512() -> None:
     """From now on CPUID names nothing beyond AVX2, and dlasim sees no more in what Linux tells.
 
-    OSError where the CPU cannot let CPUID fail.
+    Nothing to do on a CPU without more. OSError where the CPU cannot let CPUID fail.
     """
+    from dlasim.native import levels
+    from dlasim.native.host_system import LinuxCpu, this_cpu
+    from dlasim.sim.fast_engine import loader
+
+    cpu = this_cpu()
+    lesser = None if cpu is None else LinuxCpu(frozenset(f for f in cpu.flags if not f.startswith(_HIDDEN)))
+    if lesser == cpu:
+        return
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "hide.c"), Path(folder, "hide.so")
         source.write_text(_HANDLER)
@@ -98,11 +106,4 @@ def hide_avx512() -> None:
         subprocess.run([*compiler, "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
         if ctypes.CDLL(str(library)).hide() != 0:
             raise OSError("this CPU cannot let CPUID fail")
-    from dlasim.native import levels
-    from dlasim.native.host_system import LinuxCpu, this_cpu
-    from dlasim.sim.fast_engine import loader
-
-    cpu = this_cpu()
-    if cpu is not None:
-        lesser = LinuxCpu(frozenset(flag for flag in cpu.flags if not flag.startswith(_HIDDEN)))
-        loader.this_cpu = levels.this_cpu = lambda: lesser  # type: ignore[assignment]
+    loader.this_cpu = levels.this_cpu = lambda: lesser  # type: ignore[assignment]
