@@ -1,4 +1,7 @@
-"""The operand checks of every operation: the faults that a unit would raise before it starts."""
+"""The operand checks of every operation: the faults that a unit would raise before it starts.
+
+What `legality` is sure of is not examined here; it has to know every rule, or to leave an operation in doubt.
+"""
 
 from __future__ import annotations
 

@@ -313,6 +313,7 @@ def _operand_rules(instruction: Instruction, fields: Mapping[str, int], operand:
     else:
         rules.is_line = 1
         line = _LINES.get(extent, (extent.table_bytes, 0, 0, 0))
+        assert line[0], f"how long is {extent.name}?"
         rules.line_bytes, rules.has_outputs, rules.has_taps, rules.has_inputs = line
     return rules
 
