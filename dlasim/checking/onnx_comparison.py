@@ -9,7 +9,7 @@ kernels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any
 
@@ -57,12 +57,13 @@ class TensorDifference:
     differing: int = 0
     steps: int = 0
 
-    def add(self, expected: Array, actual: Array) -> None:
-        """Compare once more."""
+    def add(self, expected: Array, actual: Array) -> bool:
+        """Compare once more; whether an element differs."""
         difference = np.abs(expected.astype(np.int64).ravel() - actual.astype(np.int64).ravel())
         self.elements += difference.size
         self.differing += int(np.count_nonzero(difference))
         self.steps = max(self.steps, int(difference.max(initial=0)))
+        return bool(difference.any())
 
 
 @dataclass(slots=True)
@@ -136,22 +137,32 @@ def verify_onnx(
     converted = convert(model)
     graph = prepare(ReadModel(converted.graph, frozenset()), str(model))
     kernels = HostKernels(graph)
-    reference = OnnxReference(model, converted.traced, converted.inputs)
-    result = OnnxComparison(reference.name)
+    patterns = verification.input_patterns(lowered.program.inputs, runs, seed)
+    result = compare(model, converted, graph, kernels, (_valid(graph, inputs) for _, inputs in patterns))
     result.program = verification.verify(
         model, lowered, config, runs, seed, engine, kernels, host, host_options
     )
+    return result
+
+
+def compare(
+    model: AnyInput, converted: Converted, graph: Graph, kernels: HostKernels, samples: Iterable[list[Array]]
+) -> OnnxComparison:
+    """Layers and outputs by dlasim's kernels beside onnxruntime's, of the same inputs."""
+    reference = OnnxReference(model, converted.traced, converted.inputs)
+    result = OnnxComparison(reference.name)
     coarse = _coarse(graph)
     result.layers = [TensorDifference(each.name, each.number in coarse) for each in converted.traced]
     result.outputs = [TensorDifference(name) for name in reference.outputs]
-    for _, inputs in verification.input_patterns(lowered.program.inputs, runs, seed):
+    for inputs in samples:
         result.runs += 1
-        inputs = _valid(graph, inputs)
         real = [_real(graph, number, data) for number, data in zip(graph.inputs, inputs, strict=True)]
         expected = reference.run(inputs, real)
         given = _by_number(converted, expected)
-        _compare_layers(result, converted.traced, kernels.tensors(inputs, given), given)
-        computed = dict(zip(graph.inputs, inputs, strict=True)) | kernels.tensors(inputs)
+        computed = kernels.tensors(inputs, given)
+        if _compare_layers(result, converted.traced, computed, given):  # else each had the right numbers
+            computed = kernels.tensors(inputs)
+        computed |= zip(graph.inputs, inputs, strict=True)
         _compare_outputs(result, graph, converted, computed, expected)
     return result
 
@@ -218,12 +229,15 @@ def _in_steps(want: Array, have: Array) -> tuple[Array, Array]:
 
 def _compare_layers(
     result: OnnxComparison, all_traced: Sequence[Traced], computed: Tensors, given: Tensors
-) -> None:
+) -> bool:
+    """Whether any element differs."""
     seen: set[int] = set()
+    differs = False
     for layer, traced in zip(result.layers, all_traced, strict=True):
         if traced.number in computed and traced.number not in seen:
             seen.add(traced.number)
-            layer.add(given[traced.number], computed[traced.number])
+            differs |= layer.add(given[traced.number], computed[traced.number])
+    return differs
 
 
 def _compare_outputs(

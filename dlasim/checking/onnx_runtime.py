@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.checking.onnx_edits import extra_outputs, with_unsigned_weights
 from dlasim.compiler_shim.files.input_file import AnyInput, open_input
 from dlasim.errors import InputError, RunError, printable
 from dlasim.installation import extra_command
@@ -44,7 +45,7 @@ class OnnxReference:
         folder = os.path.realpath(Path(path).parent)
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
         try:
-            data = open_input(given).data + extra_outputs([item.name for item in traced])
+            data = with_unsigned_weights(open_input(given)) + extra_outputs([item.name for item in traced])
             self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its errors have no common class
             text = printable(" ".join(str(error).split()))[:200]
@@ -63,17 +64,3 @@ class OnnxReference:
             feed[item.name] = np.ascontiguousarray(data.transpose(back)).astype(chosen)
         names = [*self.outputs, *(item.name for item in self._traced)]
         return dict(zip(names, self._session.run(names, feed), strict=True))
-
-
-def extra_outputs(names: Sequence[str]) -> bytes:
-    """Further outputs of the graph, as protobuf joins them to it: a message that is there twice is merged."""
-    values = b"".join(_message(12, _message(1, name.encode())) for name in names)
-    return _message(7, values) if names else b""
-
-
-def _message(number: int, content: bytes) -> bytes:
-    length, size = b"", len(content)
-    while size >= 0x80:
-        length += bytes([size & 0x7F | 0x80])
-        size >>= 7
-    return bytes([number << 3 | 2]) + length + bytes([size]) + content

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.checking.onnx_runtime import extra_outputs
+from dlasim.checking.onnx_edits import extra_outputs
 from dlasim.compiler_shim.compile import load_graph
 from dlasim.errors import InputError, RunError, printable
 from dlasim.quantization.quantizing import Array, LayerDifference, Quantized, Samples, by_input, need, noise

@@ -292,7 +292,7 @@ NETWORKS: dict[str, Callable[[], Any]] = {
 class _Samples:
     """Calibration inputs, as onnxruntime asks for them."""
 
-    def __init__(self, shape: Sequence[int], count: int = 24) -> None:
+    def __init__(self, shape: Sequence[int], count: int) -> None:
         rng = np.random.default_rng(99)
         self._samples = iter(rng.normal(0, 1, (count, *shape)).astype(np.float32))
 
@@ -311,11 +311,12 @@ def quantize(
         pass
 
     shape = [size.dim_value for size in model.graph.input[0].type.tensor_type.shape.dim]
+    samples = Reader(shape, options.pop("samples", 24))
     types = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
     logging.disable(logging.WARNING)
     try:
         quantize_static(
-            model, path, Reader(shape),
+            model, path, samples,
             quant_format=QuantFormat.QDQ if form == "qdq" else QuantFormat.QOperator,
             activation_type=types[kind], weight_type=options.pop("weight_type", QuantType.QInt8),
             per_channel=per_channel, **options,

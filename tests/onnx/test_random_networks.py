@@ -7,15 +7,70 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 import dlasim
-from tests.onnx.random_networks import try_network
+from dlasim.checking.onnx_edits import with_unsigned_weights
+from dlasim.compiler_shim.files.input_file import open_input
+from tests.onnx.random_networks import MOST_SHARE, try_network
 from tests.onnx.single_operators import compared, node, quantized, saved
 from tests.onnx.test_networks import between_scales
 
 # Found a difference once: constants rounded to 8 bits (82, 122, 153, 231), Softplus in float32 (11).
 KNOWN = (11, 82, 122, 153, 231)
+
+
+def test_exact_halves_may_be_on_either_side(tmp_path: Path) -> None:
+    """A product in the scale of its operand, by shares some of which are 128 of 256."""
+    failure, differing, _ = try_network(1119, tmp_path / "m.onnx")
+    assert not failure
+    name = "matmul_9_0_quantized"
+    before, after = (
+        next(layer for layer in compared(tmp_path / "m.onnx", 1, halves)[0].layers if layer.name == name)
+        for halves in ((), (name,))
+    )
+    assert differing >= before.differing > MOST_SHARE * before.elements
+    assert after.differing == 0
+
+
+def test_weights_beside_uint8_are_unsigned_in_the_reference(tmp_path: Path) -> None:
+    """Products of 255 and 127, two of which onnxruntime adds in 16 bits on CPUs without VNNI."""
+    rng = np.random.default_rng(3)
+    weights = rng.choice([-127, 127], (8, 64)).astype(np.int8)
+    constants = {
+        "w": weights.T.copy(), "ws": np.full(8, 0.01, np.float32), "wz": np.zeros(8, np.int8),
+        "s": np.float32(0.02), "z": np.uint8(0), "os": np.float32(20.0), "oz": np.uint8(128),
+    }  # fmt: skip
+    nodes = [
+        node("QuantizeLinear", "x s z", "q"),
+        node("QLinearMatMul", "q s z w ws wz os oz", "p"),
+        node("DequantizeLinear", "p os oz", "y"),
+    ]
+    path = saved(tmp_path / "m.onnx", nodes, {"x": ((32, 64), np.float32)}, ["y"], constants)
+    changed = onnx.ModelProto.FromString(with_unsigned_weights(open_input(path)))
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in changed.graph.initializer}
+    np.testing.assert_array_equal(stored["w"].astype(int) - stored["wz"], weights.T)
+    assert (stored["w"].dtype, stored["wz"].dtype) == (np.uint8, np.uint8)
+    assert [len(changed.graph.node), len(stored)] == [3, 7]
+    found, _ = compared(path)
+    assert [(layer.name, layer.differing) for layer in found.layers] == [("q", 0), ("p", 0)]
+
+
+@pytest.mark.parametrize("shared", ["output", "reader"])
+def test_weights_with_another_reader_stay_signed(shared: str, tmp_path: Path) -> None:
+    constants = {
+        "w": np.full((4, 4), 3, np.int8), "ws": np.float32(0.01), "wz": np.int8(0),
+        "s": np.float32(0.02), "z": np.uint8(0),
+    }  # fmt: skip
+    nodes = [node("QuantizeLinear", "x s z", "q"), node("QLinearMatMul", "q s z w ws wz s z", "p"),
+             node("DequantizeLinear", "p s z", "y")]  # fmt: skip
+    if shared == "reader":
+        nodes.append(node("DequantizeLinear", "w ws wz", "v"))
+    outputs = ["y", "w" if shared == "output" else "v"]
+    path = saved(tmp_path / "m.onnx", nodes, {"x": ((2, 4), np.float32)}, outputs, constants)
+    changed = onnx.ModelProto.FromString(with_unsigned_weights(open_input(path)))
+    types = {tensor.name: tensor.data_type for tensor in changed.graph.initializer}
+    assert types["w"] == onnx.TensorProto.INT8
 
 
 @pytest.mark.parametrize("seed", [*KNOWN, *range(300, 312)])
