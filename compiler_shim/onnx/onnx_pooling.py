@@ -51,7 +51,9 @@ def average_pool(converter: Converter, node: OnnxNode) -> None:
     if max(node.attributes.get("dilations", ()), default=1) > 1:
         raise NoIntegerFormError("dilation is not supported")
     found = windows(node, kernel_of(node), value.shape[2:])
-    target = converter.optional_target(node) or value.quantization
+    target = converter.optional_target(node)
+    if target is None:
+        raise NoIntegerFormError("no QuantizeLinear reads its result, which has more steps than its input")
     counts_padding = bool(node.attributes.get("count_include_pad", 0))
     image, is_line = square(converter, value, name)
     is_same_scale = target == value.quantization

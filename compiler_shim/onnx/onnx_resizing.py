@@ -127,11 +127,11 @@ def interpolation(converter: Converter, node: OnnxNode) -> None:
     if node.attributes.get("mode", "nearest") != "linear":
         raise RefusedError("only modes nearest and linear are supported")
     name, value = node.outputs[0], converter.activation(node)
-    readers = converter.readers[name]
-    if value.dtype != "int8" or not readers or any(reader.kind != "DequantizeLinear" for reader in readers):
+    origin = converter.quantized_by(node.inputs[0])
+    if origin is None:
         settle(converter, node, _interpolated(converter, node, real_of(converter, node)))
         return
-    quantization, dtype = converter.parameters(readers[0])
+    quantization, dtype = converter.parameters(origin)
     value = converter.ordered(value, plain(len(value.shape)), name)
     found = Real(converter, converter.compute("CAST", [value.number], "float32", name), name)
     if dtype == "uint8":

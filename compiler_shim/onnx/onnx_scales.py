@@ -35,6 +35,7 @@ _MOVES = _VIEWS | {
     "DepthToSpace", "Dropout", "Expand", "Gather", "GatherElements", "GatherND", "Slice", "SpaceToDepth",
     "Split", "Tile",
 }  # fmt: skip
+_KEEPS_SCALE = _MOVES | {"Concat", "MaxPool", "Resize"}
 _FUSED = {(0.0, np.inf): "RELU", (0.0, 6.0): "RELU6", (-1.0, 1.0): "RELU_N1_TO_1"}
 
 
@@ -58,6 +59,7 @@ class OnnxScales(OnnxEmitter):
         for node in self.nodes:
             for source in node.inputs:
                 self.readers[source].append(node)
+        self._producers = {name: node for node in self.nodes for name in node.outputs}
         self.done: set[int] = set()  # nodes that became part of an earlier one
         self._outputs = frozenset(model.outputs)
 
@@ -106,6 +108,17 @@ class OnnxScales(OnnxEmitter):
         if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
             return self.parameters(readers[0])[0]
         return self.scale_behind(name)
+
+    def quantized_by(self, name: str) -> OnnxNode | None:
+        """The QuantizeLinear whose 8-bit numbers a tensor of the file holds; None if it holds real ones."""
+        for _ in range(_MAX_MOVED):
+            producer = self._producers.get(name)
+            if producer is None or producer.kind == "QuantizeLinear":
+                return producer
+            if producer.kind not in _KEEPS_SCALE:
+                return None
+            name = producer.inputs[0] if producer.inputs else ""
+        return None
 
     def scale_behind(self, name: str, conversion: str = "QuantizeLinear") -> Quantization | None:
         """The one scale that conversions of this kind give a tensor, once it has been moved; None if there is

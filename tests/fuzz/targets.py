@@ -130,8 +130,9 @@ def _tosa_seeds() -> Sequence[bytes]:
 @cache
 def _onnx_seeds() -> Sequence[bytes]:
     from tests.onnx.float_networks import small_networks  # onnx takes a second to import
+    from tests.onnx.random_networks import sample
 
-    return small_networks()
+    return [*small_networks(), *sample(24)]
 
 
 def _compile(model: ReadModel) -> None:

@@ -100,3 +100,32 @@ def test_softmax_of_three_dimensions_is_coarse(tmp_path: Path) -> None:
     path = between_scales(tmp_path / "m.onnx", softmax, [(2, 8, 16), (2, 8, 16)], (0.1, 3), (1 / 255, -128))
     onnx.checker.check_model(onnx.load(path))
     assert dlasim.verify(path).layers[-1].is_coarse
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("behind", ["Reshape", "MaxPool"])
+def test_bytes_between_pixels_are_cut_off_wherever_they_go(behind: str, dtype, tmp_path: Path) -> None:
+    """A Resize of 8 bits, as QLinear networks have it, whose result is moved before it is dequantized."""
+    constants = {"s": np.float32(0.02), "z": np.array(5, dtype), "f": np.array([1, 1, 2, 2], np.float32),
+                 "n": np.array([1, 3, 80], np.int64)}  # fmt: skip
+    move = node("Reshape", "r n", "m")
+    if behind == "MaxPool":
+        move = node("MaxPool", "r", "m", kernel_shape=[2, 2])
+    nodes = [
+        node("QuantizeLinear", "x s z", "q"),
+        node("Resize", "q - f", "r", mode="linear"),
+        move,
+        node("DequantizeLinear", "m s z", "y"),
+    ]
+    path = saved(tmp_path / "m.onnx", nodes, {"x": ((1, 3, 4, 5), np.float32)}, ["y"], constants)
+    found, _ = compared(path)
+    assert found.outputs[0].differing == 0 < found.outputs[0].elements
+
+
+def test_an_average_without_a_scale_keeps_its_fractions(tmp_path: Path) -> None:
+    """It was rounded to the scale of its input, two steps away."""
+    pool, function = node("AveragePool", "x_d", "a", kernel_shape=[2, 2]), node("Abs", "a", "r")
+    nodes = [*quantized("x", 0.04), pool, function, *quantized("r", 0.01, -128)]
+    path = saved(tmp_path / "m.onnx", nodes, {"x": ((1, 3, 8, 9), np.float32)}, ["r_d"])
+    found, _ = compared(path)
+    assert (found.steps, found.layers[-1].name) == (0, "r_q")
