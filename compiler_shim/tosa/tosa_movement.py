@@ -11,8 +11,14 @@ import numpy as np
 
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter
 from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
-from dlasim.compiler_shim.tosa.tosa_schema import NEAREST
-from dlasim.compiler_shim.tosa.tosa_values import Array, TosaActivation, TosaConstant, UnplacedError
+from dlasim.compiler_shim.tosa.tosa_schema import BILINEAR, NEAREST
+from dlasim.compiler_shim.tosa.tosa_values import (
+    EIGHT_BITS,
+    Array,
+    TosaActivation,
+    TosaConstant,
+    UnplacedError,
+)
 
 _REDUCTIONS = "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ANY", "REDUCE_ALL"
 
@@ -164,33 +170,51 @@ def greatest(converter: TosaConverter, operator: TosaOperator) -> None:
 
 
 def resize(converter: TosaConverter, operator: TosaOperator) -> None:
-    """RESIZE to the nearest pixels: rows and columns that are picked."""
-    value = converter.value(operator)
-    if operator.attributes.get("mode") != NEAREST or not isinstance(value, TosaActivation):
-        raise UnplacedError("only NEAREST of what the network computes is supported")
+    """RESIZE to the nearest pixels, which are picked, or between pixels of 8 bits, in int32."""
+    value, name = converter.value(operator), operator.outputs[0]
+    if not isinstance(value, TosaActivation):
+        raise UnplacedError("it must resize what the network computes")
     scale, offset, border = (converter.integers(operator, place) for place in (1, 2, 3))
     if len(value.shape) != 4 or [len(each) for each in (scale, offset, border)] != [4, 2, 2]:
         raise UnplacedError("it must have an image, a scale of 4, an offset and a border of 2 numbers")
-    if min(scale) < 1 or max(scale) > 1 << 12:
-        raise UnplacedError(f"its scale must be from 1 to 4096 (got {scale})")
-    number, name = value.number, operator.outputs[0]
+    if min(scale) < 1 or max(scale) > 1 << 11:
+        raise UnplacedError(f"its scale must be from 1 to 2048 (got {scale})")
+    mode = operator.attributes.get("mode")
+    if mode not in (NEAREST, BILINEAR):
+        raise UnplacedError(f"its mode must be {NEAREST} or {BILINEAR} (got {mode})")
+    is_nearest = mode == NEAREST
+    if not is_nearest:
+        if value.dtype != "int8":
+            raise UnplacedError(f"only int8 is resized between pixels (got {value.dtype})")
+        curve = EIGHT_BITS if value.curve is None else value.curve
+        value = converter.activation(replace(value, dtype="int32", curve=curve, line=None), name)
+    number = value.number
     for place, axis in enumerate((1, 2)):
-        steps = scale[2 * place], scale[2 * place + 1]
-        picked = _nearest(value.shape[axis], steps, offset[place], border[place])
-        indices = converter.list_of(name, picked)
-        number = emitted(converter, "GATHER", [number, indices], value, name, axis=axis, batch_dims=0)
+        numerator, denominator = scale[2 * place], scale[2 * place + 1]
+        count = ((value.shape[axis] - 1) * numerator - offset[place] + border[place]) // denominator + 1
+        if not 0 < count < 1 << 15:
+            raise UnplacedError(f"it makes {count} rows or columns of {value.shape[axis]}")
+        places = np.arange(count) * denominator + offset[place]
+        below, above = places // numerator, places % numerator
+        if is_nearest:
+            number = _picked(converter, value, number, axis, below + (2 * above >= numerator), name)
+            continue
+        shape = [1] * axis + [count] + [1] * (3 - axis)
+        parts = []
+        for neighbour, weights in ((below, numerator - above), (below + 1, above)):
+            weight = converter.stored(f"{name}/weights", weights.reshape(shape).astype(np.int32))
+            picked = _picked(converter, value, number, axis, neighbour, name)
+            parts.append(converter.compute("MUL", [picked, weight], "int32", name))
+        number = converter.compute("ADD", parts, "int32", name)
     converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
 
 
-def _nearest(size: int, steps: tuple[int, int], offset: int, border: int) -> list[int]:
-    """The rows or columns of so many that the result's are nearest to."""
-    numerator, denominator = steps
-    count = ((size - 1) * numerator - offset + border) // denominator + 1
-    if not 0 < count < 1 << 15:
-        raise UnplacedError(f"it makes {count} rows or columns of {size}")
-    places = np.arange(count) * denominator + offset
-    whole = places // numerator
-    return list(np.clip(whole + (2 * (places - whole * numerator) >= numerator), 0, size - 1).tolist())
+def _picked(
+    converter: TosaConverter, value: TosaActivation, number: int, axis: int, places: Array, name: str
+) -> int:
+    """Rows or columns of an image, or the nearest that there are."""
+    indices = converter.list_of(name, places.clip(0, value.shape[axis] - 1).tolist())
+    return emitted(converter, "GATHER", [number, indices], value, name, axis=axis, batch_dims=0)
 
 
 MOVEMENT = {

@@ -14,7 +14,7 @@ OTHER_DTYPES = {
     2: "int4", 6: "int48", 7: "float32", 8: "float16", 9: "bfloat16", 10: "shape", 17: "int64",
 }  # fmt: skip
 SINGLE_ROUND, INEXACT_ROUND, DOUBLE_ROUND = 1, 2, 3
-NEAREST = 1
+NEAREST, BILINEAR = 1, 2
 
 # By number, from 1 on: the names in the order of the schema's enum.
 OPERATORS: tuple[str, ...] = (

@@ -137,12 +137,35 @@ def chosen(net: TosaMaker) -> str:
     return net.op("SELECT", [truth, one, other], [4, 5], "int8")
 
 
-def resized(scale: list[int], offset: list[int], border: list[int], shape: list[int]) -> Case:
+def resized(
+    scale: list[int], offset: list[int], border: list[int], shape: list[int], is_linear: bool = False
+) -> Case:
     def make(net: TosaMaker) -> str:
         sizes = [net.sizes(values) for values in (scale, offset, border)]
-        return net.op("RESIZE", [image(net), *sizes], shape, "int8", mode=1)
+        if not is_linear:
+            return net.op("RESIZE", [image(net), *sizes], shape, "int8", mode=1)
+        x = net.op("TABLE", [image(net), net.constant(np.arange(256) * 7 % 251 - 120, "int8")], IMAGE, "int8")
+        x = net.op("RESIZE", [x, *sizes], shape, "int32", mode=2)
+        return net.rescale(x, 1 / (scale[0] * scale[2]))
 
     return make
+
+
+def shares(net: TosaMaker) -> str:
+    """Softmax in the parts that ExecuTorch's passes leave of it."""
+    x = image(net, (6, 10))
+    most = net.op("REDUCE_MAX", [x], [6, 1], "int8", axis=1)
+    left = net.pair("SUB", wide(net, x, 1 << 20, -5), wide(net, most, 1 << 20, -5))
+    left = net.rescale(left, 2.0**-20, (0, 127))
+    powers = np.rint(np.exp((np.arange(-128, 128) - 127) / 30) * 255) - 128
+    power = net.op("TABLE", [left, net.constant(powers, "int8")], [6, 10], "int8")
+    total = net.op("REDUCE_SUM", [wide(net, power, 1.0, -128)], [6, 1], "int32", axis=1)
+    total = net.rescale(total, 0.1, (0, -128))
+    over = np.rint(255 / np.maximum(np.arange(256), 1)) - 128
+    over = net.op("TABLE", [total, net.constant(over, "int8")], [6, 1], "int8")
+    return net.rescale(
+        net.pair("MUL", wide(net, power, 1.0, -128), wide(net, over, 1.0, -128)), 0.02, (0, -128)
+    )
 
 
 CASES: dict[str, Case] = {
@@ -189,6 +212,9 @@ CASES: dict[str, Case] = {
     "argmax": lambda net: net.op("ARGMAX", [image(net)], [1, 6, 8], "int32", axis=3),
     "resize-twice": resized([4, 2, 4, 2], [-1, -1], [1, 1], [1, 12, 16, 5]),
     "resize-corners": resized([20, 10, 14, 7], [0, 0], [0, 0], [1, 11, 15, 5]),
+    "resize-between": resized([4, 2, 4, 2], [-1, -1], [1, 1], [1, 12, 16, 5], is_linear=True),
+    "resize-between-corners": resized([20, 10, 14, 7], [0, 0], [0, 0], [1, 11, 15, 5], is_linear=True),
+    "softmax": shares,
     "rescale-int32": lambda net: net.rescale(image(net, (4, 5), "int32"), 2.0**-26 * 1.7, (0, 3)),
     "rescale-channels": lambda net: net.rescale(image(net, (4, 2), "int32"), [3e-7, 2e-8], (0, -3)),
 }  # fmt: skip
