@@ -182,12 +182,12 @@ def resize(converter: TosaConverter, operator: TosaOperator) -> None:
     mode = operator.attributes.get("mode")
     if mode not in (NEAREST, BILINEAR):
         raise UnplacedError(f"its mode must be {NEAREST} or {BILINEAR} (got {mode})")
-    is_nearest = mode == NEAREST
-    if not is_nearest:
+    if mode == BILINEAR:
         if value.dtype != "int8":
             raise UnplacedError(f"only int8 is resized between pixels (got {value.dtype})")
         curve = EIGHT_BITS if value.curve is None else value.curve
         value = converter.activation(replace(value, dtype="int32", curve=curve, line=None), name)
+    along = _between if mode == BILINEAR else _nearest
     number = value.number
     for place, axis in enumerate((1, 2)):
         numerator, denominator = scale[2 * place], scale[2 * place + 1]
@@ -195,26 +195,36 @@ def resize(converter: TosaConverter, operator: TosaOperator) -> None:
         if not 0 < count < 1 << 15:
             raise UnplacedError(f"it makes {count} rows or columns of {value.shape[axis]}")
         places = np.arange(count) * denominator + offset[place]
-        below, above = places // numerator, places % numerator
-        if is_nearest:
-            number = _picked(converter, value, number, axis, below + (2 * above >= numerator), name)
-            continue
-        shape = [1] * axis + [count] + [1] * (3 - axis)
-        parts = []
-        for neighbour, weights in ((below, numerator - above), (below + 1, above)):
-            weight = converter.stored(f"{name}/weights", weights.reshape(shape).astype(np.int32))
-            picked = _picked(converter, value, number, axis, neighbour, name)
-            parts.append(converter.compute("MUL", [picked, weight], "int32", name))
-        number = converter.compute("ADD", parts, "int32", name)
+        number = along(converter, replace(value, number=number), axis, places, numerator, name)
     converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
 
 
-def _picked(
-    converter: TosaConverter, value: TosaActivation, number: int, axis: int, places: Array, name: str
+def _nearest(
+    converter: TosaConverter, value: TosaActivation, axis: int, places: Array, numerator: int, name: str
 ) -> int:
-    """Rows or columns of an image, or the nearest that there are."""
+    """The rows or columns nearest to these places, in parts of 1 / numerator."""
+    nearest = places // numerator + (2 * (places % numerator) >= numerator)
+    return _picked(converter, value, axis, nearest, name)
+
+
+def _between(
+    converter: TosaConverter, value: TosaActivation, axis: int, places: Array, numerator: int, name: str
+) -> int:
+    """The two rows or columns next to each place by their distances, times the numerator."""
+    below, above = places // numerator, (places % numerator).astype(np.int32)
+    shape = [1] * axis + [len(places)] + [1] * (3 - axis)
+    parts = []
+    for neighbour, weights in ((below, numerator - above), (below + 1, above)):
+        weight = converter.stored(f"{name}/weights", weights.reshape(shape))
+        picked = _picked(converter, value, axis, neighbour, name)
+        parts.append(converter.compute("MUL", [picked, weight], "int32", name))
+    return converter.compute("ADD", parts, "int32", name)
+
+
+def _picked(converter: TosaConverter, value: TosaActivation, axis: int, places: Array, name: str) -> int:
+    """Rows or columns of an image; what lies outside is at its edge."""
     indices = converter.list_of(name, places.clip(0, value.shape[axis] - 1).tolist())
-    return emitted(converter, "GATHER", [number, indices], value, name, axis=axis, batch_dims=0)
+    return emitted(converter, "GATHER", [value.number, indices], value, name, axis=axis, batch_dims=0)
 
 
 MOVEMENT = {

@@ -74,6 +74,15 @@ def choice(net: TosaMaker) -> str:
     return net.op("SELECT", inputs, [4], "int8")
 
 
+def resize(mode: int, dtype: str = "int8", scale: int = 2) -> Callable[[TosaMaker], str]:
+    def make(net: TosaMaker) -> str:
+        image = net.input([1, 2, 2, 1], dtype)
+        sizes = [net.sizes(values) for values in ([scale, 1, scale, 1], [0, 0], [0, 0])]
+        return net.op("RESIZE", [image, *sizes], [1, 3, 3, 1], "int32", mode=mode)
+
+    return make
+
+
 CASES: dict[str, tuple[Callable[[TosaMaker], str], str]] = {
     "floats": (floats, "is float32; dlasim runs int8 networks of the integer profile"),
     "unsigned": (unsigned, "RESCALE (t5): unsigned numbers are not supported"),
@@ -86,6 +95,9 @@ CASES: dict[str, tuple[Callable[[TosaMaker], str], str]] = {
     "select": (choice, "shapes [[4], [3]] do not match"),
     "point": (lambda net: net.rescale(net.input([4], "int32"), 0.5, (3, 0)), "only 8 bits may have a zero"),
     "twice": (twice, "it must have one output, which nothing else writes"),
+    "resize-mode": (resize(3), "its mode must be 1 or 2 (got 3)"),
+    "resize-type": (resize(2, "int16"), "only int8 is resized between pixels (got int16)"),
+    "resize-scale": (resize(2, scale=2049), "its scale must be from 1 to 2048 (got [2049, 1, 2049, 1])"),
     "unknown": (
         lambda net: net.op("CLZ", [net.input([4], "int32")], [4], "int32"),
         "CLZ (t1): dlasim does not",
