@@ -12,7 +12,7 @@ QUICK := tests/isa/test_tables.py tests/isa/test_codec.py tests/sim_engines/test
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two installations at once would break .venv
-.PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all rtl-streams golden firmware native wheel clean
+.PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench exports fuzz rtl rtl-all rtl-streams golden firmware native wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,13 @@ bench: $(VENV)/ready-test ## measure; prints tables
 accuracy: $(VENV)/ready-test ## docs/accuracy.md and docs/zoo.md anew (ZOO=folder of .tflite files)
 	$(BIN)/python benchmarks/accuracy.py --write
 	$(BIN)/python benchmarks/zoo.py --write $(ZOO)
+
+exports: $(VENV)/ready-test ## PyTorch networks through both exporters to ONNX, beside onnxruntime: a chapter of docs/zoo.md
+	$(PYTHON) -m venv out/torch
+	out/torch/bin/python -m pip install --quiet torch torchvision onnx onnxscript onnxruntime
+	out/torch/bin/python benchmarks/exports/make.py out/exports
+	rm -f benchmarks/compared/exports.csv
+	$(BIN)/python benchmarks/exports/measure.py out/exports
 
 fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (20000), or for TARGETS only
 	$(BIN)/python -m tests.fuzz $(TARGETS) --count $(or $(COUNT),20000) --seed $(or $(SEED),0)

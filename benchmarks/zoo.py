@@ -16,7 +16,7 @@ from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
 
-from compared import statements
+from compared import exports, statements
 from compared.common import Networks, table
 
 from dlasim import api
@@ -133,7 +133,7 @@ def render(outcomes: dict[str, dict[str, ModelOutcome]]) -> str:
     counts = "\n".join((counts, *_refusals(everything)))
     head = Template((HERE / "compared" / "zoo.md.in").read_text(encoding="utf-8")).substitute(counts=counts)
     chapters = [f"## {title}\n\n{_chapter(group)}" for title, group in outcomes.items()]
-    return "\n".join([head.rstrip("\n") + "\n", *chapters])
+    return "\n".join([head.rstrip("\n") + "\n", *chapters, exports.chapter()])
 
 
 def _count(title: str, types: str, group: list[ModelOutcome]) -> tuple[str, ...]:

@@ -117,3 +117,11 @@ def test_energy_is_of_the_order_that_gap9_measured(monkeypatch: pytest.MonkeyPat
             assert 0.25 < energy / 1000 / point.microjoules[title] < 1
         published = slow.microjoules[title] / fast.microjoules[title]
         assert energies[1] / energies[0] == pytest.approx(published, rel=0.03)
+
+
+def test_exports_of_pytorch_are_taken_and_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    exports = module(monkeypatch, "exports")
+    rows = exports.read()
+    assert exports.PAGE.read_text(encoding="utf-8").endswith("\n\n" + exports.chapter())
+    assert sum(row.is_near for row in rows) >= 0.9 * len(rows) > 0
+    assert all(row.layers > 0 and row.elements > 0 for row in rows if row.is_taken)
