@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from dlasim.compiler_shim.lowering.tiles.search import PREFETCH_PART
 from dlasim.compiler_shim.lowering.tiles.tile_costs import PRICE_UNIT
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
@@ -126,21 +127,29 @@ def tile_simply(search: PlanSearch) -> None:
 def use_less_sram(search: PlanSearch) -> None:
     """Time plans of each kind for less and less SRAM, as long as they get faster: a larger tensor that stays,
     or a larger tile, looked profitable on its own. What a kind's first plan took more than estimated, the
-    others are taken to take more, too."""
+    others are taken to take more, too.
+
+    Estimates that count on prefetches take a part of the SRAM for them, so their plans also change between
+    the size and what is used: those of the fastest such kind are tried, too, and do not count as tries.
+    """
     if not search.keeps_tensors:
         return
-    first = [timed for timed in search.timed if _is_first(search, timed)]
-    for number, whole in enumerate(sorted(first, key=lambda timed: timed.cycles)):
+    found = [timed for timed in search.timed if _is_first(search, timed)]
+    first = sorted(found, key=lambda timed: timed.cycles)
+    prefetched = next((each for each in first if each.kind.assumption is CostAssumption.PREFETCHED), None)
+    for number, whole in enumerate(first):
         timed, least = whole, whole.cycles
         tries = patience = 1 if number else BEST_PATIENCE
         while tries:
-            size = _smaller_size(timed, search.size // MIN_SRAM_PART)
+            used = _changing_bytes(timed) if whole is prefetched else timed.plan.working_bytes
+            size = _smaller_size(min(timed.candidate.size, used), search.size // MIN_SRAM_PART)
             if not size or _expected(search, whole, size) > LESS_SRAM_RATIO * search.least_cycles:
                 break
             smaller = search.try_kind(timed.kind, size)
             if smaller is None or smaller.plan.tasks > MAX_TASKS:
                 break
-            tries = patience if smaller.cycles < least else tries - 1
+            is_try = size < whole.plan.working_bytes
+            tries = patience if smaller.cycles < least else tries - is_try
             timed, least = smaller, min(least, smaller.cycles)
 
 
@@ -148,19 +157,24 @@ def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
     """The cycles that the plan of a kind for a size is expected to take; 0 where nothing can be said."""
     planner = search.maker.planner(first.kind)
     estimate = planner.estimate(search.size) or first.plan.estimated_cycles
-    return first.cycles * planner.estimate(size) / estimate
+    return first.cycles * planner.estimate(size) / max(estimate, 1)
 
 
 def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:
     return timed.candidate.size == search.size and timed.kind.tiling == "auto"
 
 
-def _smaller_size(timed: TimedPlan, least: int) -> int:
+def _changing_bytes(timed: TimedPlan) -> int:
+    """The SRAM below which a plan that counts on prefetches may change: a part of it holds constants."""
+    most = max((each.constant_bytes for each in timed.plan.problems.values()), default=0)
+    return timed.plan.working_bytes + PREFETCH_PART * most
+
+
+def _smaller_size(used: int, least: int) -> int:
     """The largest of some sizes, the same for all machines, that is smaller than what a plan uses; 0 for
     none. With sizes between, the plan hardly changes."""
-    used = min(timed.candidate.size, timed.plan.working_bytes) - 1
-    step = max((1 << used.bit_length()) // (2 * SIZE_STEPS), 1)
-    size = used // step * step
+    step = max((1 << (used - 1).bit_length()) // (2 * SIZE_STEPS), 1)
+    size = (used - 1) // step * step
     return size if size >= max(least, 1) else 0
 
 

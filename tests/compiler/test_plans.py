@@ -272,11 +272,23 @@ STEPS = (  # that `benchmarks/random_steps.py` drew: the network, a machine, and
          "mac_drain": 0, "vector_fill": 1, "vector_drain": 4},
         {"dma_shared_bandwidth": 15},
     ),
+    (
+        "mnist",
+        {"parallel": "18x11", "sram_bytes": 60400, "sram_bandwidth": 10, "sram_ports": 7, "sram_banks": 32,
+         "line_buffer_bytes": 8823, "weight_buffer_bytes": 4034, "accumulators": 30, "mac_handover": "blocks",
+         "mac_results": 0.7973822162927594, "vector_requantizations": 10.029650303947895,
+         "vector_divisions": 0, "dma_bandwidth": 1, "dma_shared_bandwidth": 19, "dma_latency": 99,
+         "dma_burst_bytes": 12, "dma_burst_overhead": 6, "dma_unpacking": 1,
+         "memories": {"flash": {"burst_overhead": 15, "bus": "system", "regions": "inputs+outputs"}},
+         "buses": {"axi": 15.683}, "vector_lanes": 1, "issue_cycles": 3, "check_cycles": 0,
+         "compute_overlap": 0, "mac_fill": 7, "mac_drain": 0, "vector_fill": 7, "vector_drain": 0},
+        {"vector_lanes": 2},
+    ),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "values", "better"), STEPS)
 def test_random_steps_to_a_better_machine_are_not_slower(name, values, better, tmp_path):
-    """They took 1.7, 0.7 and 1.4 % more."""
+    """They took 1.7, 0.7, 1.4 and 1.8 % more."""
     network, machine = built_in(tmp_path, name), DlaConfig().replace(**values)
     assert cycles(network, machine.replace(**better)) <= TOLERANCE * cycles(network, machine)
