@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,6 +19,7 @@ from dlasim.compiler_shim.network.graph import Numerics
 from dlasim.system.processes import start
 
 ARENA_BYTES = 64 << 20  # untouched pages cost nothing
+KEPT = 32  # interpreters of models that will run with other inputs, too; each has an arena
 MICRO, LITERT = "TFLite Micro", "LiteRT"
 PACKAGES = {MICRO: "tflite_micro", LITERT: "ai_edge_litert"}
 
@@ -45,17 +47,24 @@ def infer(name: str, model: bytes, inputs: Sequence[NDArray[Any]], tensor_count:
 
 
 def _run_micro(model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) -> Tensors:
-    from tflite_micro.python.tflite_micro import runtime
-
-    interpreter = runtime.Interpreter.from_bytes(
-        model,
-        arena_size=ARENA_BYTES + 2 * len(model),
-        intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors,
-    )
+    interpreter = _micro_interpreter(model)
+    interpreter.reset()
     for number, value in enumerate(inputs):
         interpreter.set_input(value, number)
     interpreter.invoke()
     return {index: np.array(interpreter.GetTensor(index, 0)["tensor_data"]) for index in range(tensor_count)}
+
+
+@lru_cache(maxsize=KEPT)
+def _micro_interpreter(model: bytes) -> Any:
+    """TFLite Micro, which keeps all tensors."""
+    from tflite_micro.python.tflite_micro import runtime
+
+    return runtime.Interpreter.from_bytes(
+        model,
+        arena_size=ARENA_BYTES + 2 * len(model),
+        intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors,
+    )
 
 
 def litert_interpreter(model: bytes) -> Any:

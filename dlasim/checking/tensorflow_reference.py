@@ -80,6 +80,7 @@ class ReferenceModel:
         exact = not self.tolerances
         signed = not any(tensor.is_unsigned for tensor in self._graph.tensors)
         self._as_a_whole = exact and signed and not faults and not resizes
+        self._piecewise = _Piecewise(self._graph, self._installed, self._compute)
 
     @property
     def tensor_count(self) -> int:
@@ -94,11 +95,11 @@ class ReferenceModel:
                 clear_unwritten(self._graph, tensors)
                 return Reference(self._installed[0], tensors)
             self._as_a_whole = False
-        return _Piecewise(self._graph, self._installed, self._compute).run(inputs, given or {})
+        return self._piecewise.run(inputs, given or {})
 
     def compute_with_other(self, tensor: int, reference: Reference) -> OtherResult | None:
         """A tensor from the interpreter that `reference` did not use; None if that cannot compute it."""
-        return _Piecewise(self._graph, self._installed, self._compute).compute_with_other(tensor, reference)
+        return self._piecewise.compute_with_other(tensor, reference)
 
     def close(self) -> None:
         """End the separate process, if one was started."""
@@ -113,9 +114,12 @@ class _Piecewise:
         self._installed, self._compute = installed, compute
         self._others: dict[str, str] = {}  # not computed by the preferred one, with its fault
         self._disagreements: list[str] = []
+        self._models: dict[tuple[int, ...], tuple[Graph, bytes]] = {}  # of operators, by their outputs
 
     def run(self, inputs: Sequence[NDArray[Any]], given: Tensors) -> Reference:
         """All tensors that can be computed; outputs of an operator that no interpreter runs are missing."""
+        self._others.clear()
+        self._disagreements.clear()
         tensors = {index: _initial_state(self._graph.tensors[index]) for index in self._variables}
         tensors |= zip(self._graph.inputs, inputs, strict=True)
         for operator in self._graph.operators:
@@ -157,6 +161,13 @@ class _Piecewise:
         """The tensors that the operator takes as inputs: all but constants and its own state."""
         used = sorted({index for index in operator.inputs if index >= 0}.difference(_states(operator)))
         return [index for index in used if not self._graph.tensors[index].is_constant]
+
+    def _model(self, operator: Operator) -> tuple[Graph, bytes]:
+        """A model of the operator, and as a file."""
+        if operator.outputs not in self._models:
+            graph = self._single(operator)
+            self._models[operator.outputs] = graph, write_tflite(graph)
+        return self._models[operator.outputs]
 
     def _single(self, operator: Operator) -> Graph:
         """A model of one operator with only the tensors that it uses, in the original order."""
@@ -200,13 +211,13 @@ class _Piecewise:
     def _outputs(self, name: str, operator: Operator, inputs: list[NDArray[Any]]) -> Tensors | None:
         """An interpreter's values of the operator's outputs, and of its state."""
         used, tensors = _used(operator), self._graph.tensors
-        sources, single = self._sources(operator), self._single(operator)
+        sources, (single, model) = self._sources(operator), self._model(operator)
         shapes = [single.tensors[index].shape for index in single.inputs]
         given = [
             (flipped(values) if tensors[index].is_unsigned else values).reshape(shape)
             for index, values, shape in zip(sources, inputs, shapes, strict=True)
         ]
-        found = self._compute(name, write_tflite(single), given, len(used))
+        found = self._compute(name, model, given, len(used))
         if found is None:
             return None
         written = {*operator.outputs, *_states(operator)}

@@ -101,12 +101,10 @@ def l2_normalization(call: Call) -> list[Array]:
     """L2_NORMALIZATION."""
     values = call.inputs[0].astype(np.int64) - call.attributes.input_zero_point
     rows, early = values.reshape(-1, values.shape[-1]), call.attributes.early_bits
-    results = []
-    for row, total in zip(rows, wrap32((rows * rows).sum(-1)).tolist(), strict=True):
-        multiplier, shift = numerics.inverse_square_root(total)
-        scaled = requant(row << early, multiplier, shift + 7 - early)
-        results.append(limit(scaled, 0, INT8_MIN, INT8_MAX))
-    return [np.array(results, np.int8)]
+    roots = map(numerics.inverse_square_root, wrap32((rows * rows).sum(-1)).tolist())
+    multipliers, shifts = np.array(list(roots), np.int64).T[..., np.newaxis]
+    scaled = requant(rows << early, multipliers, shifts + 7 - early)
+    return [limit(scaled, 0, INT8_MIN, INT8_MAX)]
 
 
 _UNIT_BITS, _VARIANCE_BITS = 21, 12  # below the point: of a normalized number, of a variance
