@@ -20,6 +20,7 @@ PAGES = [
     ROOT / "examples" / "README.md",
     ROOT / "docs" / "tutorial.md",
     ROOT / "docs" / "firmware.md",
+    ROOT / "docs" / "planner.md",
     ROOT / "docs" / "sweeps.md",
     ROOT / "docs" / "timing-model.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
