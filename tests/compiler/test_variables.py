@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dlasim
-from dlasim.checking.interpreters import litert_interpreter
+from dlasim.checking.interpreters import MICRO, litert_interpreter, run
 from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
@@ -150,3 +150,13 @@ def test_a_zero_point_that_no_variable_can_hold_is_refused(tmp_path):
     expected = r"its variable s is int8, so its zero point must be from -128 to 127 \(it is 300\)"
     with pytest.raises(InputError, match=expected):
         dlasim.run(path)
+
+
+def test_the_reference_begins_afresh_with_each_input():
+    """It keeps TFLite Micro's interpreter, and with it the variables."""
+    graph = counter()
+    model = write_tflite(graph)
+    first, again = (run(MICRO, model, [X], len(graph.tensors)) for _ in range(2))
+    assert first is not None
+    assert again is not None
+    assert all(np.array_equal(first[index], again[index]) for index in first)
