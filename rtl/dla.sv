@@ -336,16 +336,13 @@ module dla
   localparam int unsigned SLOTS = 4;  // streams of words that a unit can have at the ports
   request_t request[UNIT_COUNT][SLOTS];
   logic [31:0] crossed_bytes[UNIT_COUNT][SLOTS];
-  logic [7:0] granted[UNIT_COUNT][SLOTS];
-  /* verilator lint_off UNUSEDSIGNAL */
-  logic [31:0] next_word[UNIT_COUNT][SLOTS];  // not every stream looks at it
-  /* verilator lint_on UNUSEDSIGNAL */
+  logic [SLOTS-1:0] takes[UNIT_COUNT];
   for (genvar d = 0; d < 2; d++) begin : dma_words
     if (SRAM_BANDWIDTH == 0) begin : free
       assign {bus_room[d], crossed[d]} = '1;
       assign {request[d][0], crossed_bytes[d][0]} = '0;
       logic unused;
-      assign unused = &{1'b0, flush[d], granted[d][0]};
+      assign unused = &{1'b0, flush[d], takes[d][0]};
     end else begin : shared
       dla_dma_words #(
           .BANK_BYTES(SRAM_BANDWIDTH),
@@ -362,19 +359,19 @@ module dla
           .crossed(crossed[d]),
           .request(request[d][0]),
           .crossed_bytes(crossed_bytes[d][0]),
-          .granted(granted[d][0])
+          .takes(takes[d][0])
       );
     end
     for (genvar s = 1; s < SLOTS; s++) begin : unused_slot
       assign {request[d][s], crossed_bytes[d][s]} = '0;
       logic unused;
-      assign unused = &{1'b0, granted[d][s]};
+      assign unused = &{1'b0, takes[d][s]};
     end
   end
   if (SRAM_BANDWIDTH == 0) begin : no_ports
     for (genvar u = 0; u < UNIT_COUNT; u++) begin : unit
+      assign takes[u] = '0;
       for (genvar s = 0; s < SLOTS; s++) begin : slot
-        assign {granted[u][s], next_word[u][s]} = '0;
         logic unused;
         assign unused = &{1'b0, request[u][s]};
       end
@@ -391,8 +388,7 @@ module dla
         .clock,
         .reset(restart),
         .request,
-        .granted,
-        .next(next_word)
+        .takes
     );
   end
 
@@ -403,7 +399,7 @@ module dla
 `ifndef SYNTHESIS  // a chip has no use for them
       for (int unsigned s = 0; s < SLOTS; s++) begin
         watch_sram_bytes[u] = watch_sram_bytes[u] + crossed_bytes[u][s];
-        watch_sram_words[u] = watch_sram_words[u] + 32'(granted[u][s]);
+        if (takes[u][s]) watch_sram_words[u] = watch_sram_words[u] + 32'(request[u][s].words);
       end
 `endif
     end
@@ -497,8 +493,7 @@ module dla
       .waits(mac_waits),
       .request(request[MAC]),
       .crossed_bytes(crossed_bytes[MAC]),
-      .granted(granted[MAC]),
-      .next_word(next_word[MAC]),
+      .takes(takes[MAC]),
       .macs,
       .read(mac_read),
       .input_address(mac_input_address),
@@ -546,7 +541,7 @@ module dla
       .waits(vector_waits),
       .request(request[VECTOR]),
       .crossed_bytes(crossed_bytes[VECTOR]),
-      .granted(granted[VECTOR]),
+      .takes(takes[VECTOR]),
       .read(vector_read),
       .read_size(vector_read_size),
       .in_address(vector_in_address),

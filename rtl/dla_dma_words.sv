@@ -19,12 +19,12 @@ module dla_dma_words
     output logic crossed,
     output request_t request,
     output logic [31:0] crossed_bytes,
-    input logic [7:0] granted
+    input logic takes
 );
   logic [31:0] waiting, oldest, newest;  // words that wait; the first and the last of them
-  logic has_newest;
+  logic has_newest, was_empty;  // before the words that cross now
 
-  logic [31:0] touched, first_touched, last_touched, word, all, whole;
+  logic [31:0] touched, first_touched, last_touched, word, all, whole, taken;
   logic is_whole, known;
   always_comb begin
     touched = '0;
@@ -52,16 +52,18 @@ module dla_dma_words
   assign request.stride = BANK_BYTES;
   assign request.address = (waiting == 0 ? first_touched : oldest) * BANK_BYTES;
   assign request.words = whole < PORTS ? whole[7:0] : 8'(PORTS);
-  assign crossed = all == 32'(granted);
+  assign crossed = all == 0 && was_empty;
+  assign taken = takes ? 32'(request.words) : '0;
   assign crossed_bytes = beat ? beat_bytes : '0;
   assign room = waiting * BANK_BYTES < BANK_BYTES + QUEUE_BYTES;
   always_ff @(posedge clock) begin
     if (reset) begin
       {waiting, oldest, newest} <= '0;
-      has_newest <= 1'b0;
+      {has_newest, was_empty} <= '0;
     end else begin
-      waiting <= all - 32'(granted);
-      oldest <= (waiting == 0 ? first_touched : oldest) + 32'(granted);
+      if (takes) was_empty <= all == 0;
+      waiting <= all - taken;
+      oldest <= (waiting == 0 ? first_touched : oldest) + taken;
       newest <= last_touched;
       has_newest <= known;
     end

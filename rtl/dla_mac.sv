@@ -56,10 +56,7 @@ module dla_mac
     output logic waits,  // for words of the SRAM
     output request_t request[4],  // to the ports
     output logic [31:0] crossed_bytes[4],
-    input logic [7:0] granted[4],
-    /* verilator lint_off UNUSEDSIGNAL */
-    input logic [31:0] next_word[4],  // of each stream, after those
-    /* verilator lint_on UNUSEDSIGNAL */
+    input logic [3:0] takes,
     output logic [31:0] macs,  // multiply-accumulates that begin in this cycle
     output logic read,
     output logic [31:0] input_address,  // of the first lane
@@ -511,7 +508,7 @@ module dla_mac
         assign {request[s], crossed_bytes[s]} = '0;
       end
       logic unused;
-      assign unused = &{1'b0, in_row, in_column, lane_bytes, rows_before, granted[0], granted[1], granted[2], granted[3]};
+      assign unused = &{1'b0, in_row, in_column, lane_bytes, rows_before, takes};
     end else begin : shared
       dla_mac_traffic #(
           .INPUT_LANES(INPUT_LANES),
@@ -559,8 +556,7 @@ module dla_mac
           .written(is_written),
           .request,
           .crossed_bytes,
-          .granted,
-          .next_word
+          .takes
       );
     end
   end else begin : ideal
@@ -583,7 +579,7 @@ module dla_mac
       assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
-    assign unused = &{1'b0, by_channel, in_row, in_column, granted[0], granted[1], granted[2], granted[3]};
+    assign unused = &{1'b0, by_channel, in_row, in_column, takes};
   end
 
   // --------------------------------------------------------------------------------------------------------- end

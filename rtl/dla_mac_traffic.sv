@@ -58,10 +58,7 @@ module dla_mac_traffic
     // To the ports
     output request_t request[4],
     output logic [31:0] crossed_bytes[4],  // of operands, with this cycle's words
-    input logic [7:0] granted[4],
-    /* verilator lint_off UNUSEDSIGNAL */
-    input logic [31:0] next_word[4]
-    /* verilator lint_on UNUSEDSIGNAL */
+    input logic [3:0] takes
 );
   localparam int unsigned RESULTS = 0, WEIGHTS = 1, INPUT = 2, PARTIALS = 3;
 
@@ -96,8 +93,7 @@ module dla_mac_traffic
       .ready(weights_ready),
       .request(request[WEIGHTS]),
       .crossed_bytes(crossed_bytes[WEIGHTS]),
-      .granted(granted[WEIGHTS]),
-      .next_word(next_word[WEIGHTS])
+      .takes(takes[WEIGHTS])
   );
 
   // -------------------------------------------------------------------------------------------------------- input
@@ -153,7 +149,7 @@ module dla_mac_traffic
       .ready(pixels_ready),
       .request(pixels_request),
       .crossed_bytes(pixels_bytes),
-      .granted(granted[INPUT])
+      .takes(takes[INPUT])
   );
 
   // Slices of its pixels, where these are read by one tap and are whole words
@@ -182,8 +178,7 @@ module dla_mac_traffic
       .ready(slices_ready),
       .request(slices_request),
       .crossed_bytes(slices_bytes),
-      .granted(granted[INPUT]),
-      .next_word(next_word[INPUT])
+      .takes(takes[INPUT])
   );
 
   // ------------------------------------------------------------------------------------------------- partial sums
@@ -220,7 +215,7 @@ module dla_mac_traffic
       .ready(partials_ready),
       .request(request[PARTIALS]),
       .crossed_bytes(crossed_bytes[PARTIALS]),
-      .granted(granted[PARTIALS])
+      .takes(takes[PARTIALS])
   );
   assign ready = weights_ready && (input_ready || !step_meets)
       && (partials_ready || !uses.acc.present || !step_first);
@@ -228,6 +223,6 @@ module dla_mac_traffic
   // ------------------------------------------------------------------------------------------------------ results
   dla_writer #(.BANK_BYTES(BANK_BYTES), .PORTS(PORTS), .PLACE(PLACE)) results (
       .clock, .reset, .put, .room, .written,
-      .request(request[RESULTS]), .crossed_bytes(crossed_bytes[RESULTS]), .granted(granted[RESULTS])
+      .request(request[RESULTS]), .crossed_bytes(crossed_bytes[RESULTS]), .takes(takes[RESULTS])
   );
 endmodule

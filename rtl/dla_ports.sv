@@ -1,8 +1,12 @@
-// The ports of the SRAM: in a cycle each of PORTS serves one word of one unit, and each of BANKS one port. The
-// units take turns, a word each, as long as they want any; the first OWN_PORTS units have a port for themselves instead.
+// The ports of the SRAM: in a cycle PORTS words cross, and each of BANKS serves one. The first OWN_PORTS units have a port
+// for themselves besides.
 //
-// A unit has SLOTS streams of words, which take turns in the same way when it is the unit's turn. A stream asks for words
-// that lie STRIDE bytes apart from an address on, and gets them in this order.
+// A stream asks for at most PORTS words that lie STRIDE bytes apart from an address on. They enter the stream's slot when
+// all that were there have crossed by the end of the cycle (`takes`), and cross from the next cycle on, each when its bank
+// serves it. So a stream counts on without waiting for the choice, and what it knows about words is a cycle old.
+//
+// One stream leads: all of its words cross that lie in different banks. Units take turns at that, and the streams of a
+// unit do; the others have what it leaves of banks and ports.
 
 module dla_ports
   import dla_words::*;
@@ -12,23 +16,19 @@ module dla_ports
     parameter int OWN_PORTS = 0,
     parameter int unsigned BANKS = 8,
     parameter int unsigned UNITS = 4,
-    parameter int unsigned SLOTS = 4
+    parameter int unsigned SLOTS = 4,  // streams of a unit
+    parameter int unsigned SINGLE = 2  // units with one stream, which are the first
 ) (
     input logic clock,
     input logic reset,
+    /* verilator lint_off UNUSEDSIGNAL */
     input request_t request[UNITS][SLOTS],
-    output logic [7:0] granted[UNITS][SLOTS],  // of the words
-    output logic [31:0] next[UNITS][SLOTS]  // address of the word after those
+    /* verilator lint_on UNUSEDSIGNAL */
+    output logic [SLOTS-1:0] takes[UNITS]
 );
   localparam int unsigned UNIT_BITS = $clog2(UNITS);
   localparam int unsigned BANK_BITS = BANKS > 1 ? $clog2(BANKS) : 1;
   localparam int unsigned SLOT_BITS = $clog2(SLOTS);
-  logic [UNIT_BITS-1:0] turn, next_turn, first, u;
-  logic [SLOT_BITS-1:0] slot[UNITS], next_slot[UNITS], s;
-  logic [BANKS-1:0] used;
-  logic [BANK_BITS-1:0] bank[UNITS][SLOTS];  // where that lies
-  logic [SLOTS-1:0] may[UNITS], chosen[UNITS];
-  logic served;
 
   // Words are interleaved, and each row of the banks is shifted against the one before, so that words at a stride
   // of a power of two lie in different banks, too.
@@ -36,56 +36,82 @@ module dla_ports
     return BANK_BITS'((word + word / BANKS + word / (BANKS * BANKS)) % BANKS);
   endfunction
 
-  // For each port: find all streams that may have it, then grant it to the first of them in turn. So one bit of each
-  // stream goes through the multiplexers of the choice, and not its address.
-  always_comb begin
-    used = '0;
-    first = '0;
-    u = '0;
-    s = '0;
-    next_turn = turn;
-    next_slot = slot;
-    for (int unsigned k = 0; k < UNITS; k++) begin
-      for (int unsigned j = 0; j < SLOTS; j++) begin
-        granted[k][j] = '0;
-        next[k][j] = request[k][j].address;
-      end
-    end
-    for (int unsigned p = 0; p < 32'(OWN_PORTS) + PORTS; p++) begin
-      for (int unsigned k = 0; k < UNITS; k++) begin
-        chosen[k] = '0;
-        for (int unsigned j = 0; j < SLOTS; j++) begin
-          bank[k][j] = bank_of(next[k][j] / BANK_BYTES);
-          may[k][j] = granted[k][j] < request[k][j].words && !used[bank[k][j]]
-              && (int'(p) < OWN_PORTS ? k == p : int'(k) >= OWN_PORTS);
+  // -------------------------------------------------------------------------------------------------------- slots
+  logic [BANKS-1:0] wanted[UNITS][SLOTS], served[UNITS][SLOTS];
+  logic [SLOTS-1:0] has_words[UNITS];
+  for (genvar k = 0; k < UNITS; k++) begin : unit
+    for (genvar j = 0; j < SLOTS; j++) begin : slot
+      if (k < SINGLE && j > 0) begin : none
+        assign wanted[k][j] = '0;
+        assign {takes[k][j], has_words[k][j]} = '0;
+        logic unused;
+        assign unused = &{1'b0, served[k][j]};
+      end else begin : words
+        logic [PORTS-1:0] waits, stays;
+        logic [BANK_BITS-1:0] bank[PORTS];
+        logic [BANKS-1:0] serves;
+        always_comb begin
+          wanted[k][j] = '0;
+          serves = served[k][j];
+          for (int unsigned i = 0; i < PORTS; i++) begin
+            if (waits[i]) wanted[k][j][bank[i]] = 1'b1;
+            stays[i] = waits[i] && !serves[bank[i]];
+            if (waits[i]) serves[bank[i]] = 1'b0;  // a bank serves the first of its words
+          end
         end
-      end
-      served = 1'b0;
-      first = int'(p) < OWN_PORTS ? UNIT_BITS'(p) : next_turn;
-      for (int unsigned k = 0; k < UNITS; k++) begin
-        u = first + UNIT_BITS'(k);
-        if (!served && may[u] != '0) begin
-          served = 1'b1;
-          for (int unsigned j = SLOTS; j > 0; j--) if (may[u][next_slot[u]+SLOT_BITS'(j-1)]) s = next_slot[u] + SLOT_BITS'(j - 1);
-          chosen[u][s] = 1'b1;
-          if (int'(p) >= OWN_PORTS) next_turn = u + 1'b1;
-          next_slot[u] = s + 1'b1;
-        end
-      end
-      for (int unsigned k = 0; k < UNITS; k++) begin
-        for (int unsigned j = 0; j < SLOTS; j++) begin
-          if (chosen[k][j]) begin
-            used[bank[k][j]] = 1'b1;
-            granted[k][j] = granted[k][j] + 1'b1;
-            next[k][j] = next[k][j] + request[k][j].stride;
+        assign takes[k][j] = stays == '0;
+        assign has_words[k][j] = waits != '0;
+        for (genvar i = 0; i < PORTS; i++) begin : word
+          always_ff @(posedge clock) begin
+            waits[i] <= !reset && (takes[k][j] ? i < request[k][j].words : stays[i]);
+            if (takes[k][j]) bank[i] <= bank_of((request[k][j].address + i * request[k][j].stride) / BANK_BYTES);
           end
         end
       end
     end
   end
 
+  // ------------------------------------------------------------------------------------------------------- choice
+  logic [UNIT_BITS-1:0] turn, next_turn;  // of the unit that leads
+  logic [SLOT_BITS-1:0] lead[UNITS], next_lead;  // its stream
+  logic [BANKS-1:0] own, led, others, passes, chosen;
+  always_comb begin
+    own = '0;
+    for (int unsigned k = 0; k < UNITS; k++) begin
+      for (int unsigned j = 0; j < SLOTS; j++) served[k][j] = '0;
+      if (int'(k) < OWN_PORTS) begin
+        served[k][0] = wanted[k][0] & ~own;
+        own = own | wanted[k][0];
+      end
+    end
+
+    led = wanted[turn][lead[turn]] & ~own;
+    others = '0;
+    for (int unsigned k = 32'(OWN_PORTS); k < UNITS; k++)
+      for (int unsigned j = 0; j < SLOTS; j++) others = others | (wanted[k][j] & ~own & ~led);
+    for (int unsigned b = 0; b < BANKS; b++)
+      passes[b] = 32'($countones(led | (others & ((BANKS'(1) << b) - 1'b1)))) < PORTS;
+
+    chosen = own | led;
+    for (int unsigned k = 32'(OWN_PORTS); k < UNITS; k++)
+      for (int unsigned j = 0; j < SLOTS; j++) begin
+        served[k][j] = (wanted[k][j] & ~chosen & passes) | (turn == UNIT_BITS'(k) && lead[k] == SLOT_BITS'(j) ? led : '0);
+        chosen = chosen | wanted[k][j];
+      end
+  end
+
+  // The next unit that has words leads, with the stream after the one that led last.
+  always_comb begin
+    next_turn = turn;
+    next_lead = lead[turn];
+    for (int unsigned k = UNITS - 1; k > 0; k--) if (has_words[turn+UNIT_BITS'(k)] != '0) next_turn = turn + UNIT_BITS'(k);
+    for (int unsigned j = SLOTS - 1; j > 0; j--)
+      if (has_words[turn][lead[turn]+SLOT_BITS'(j)]) next_lead = lead[turn] + SLOT_BITS'(j);
+  end
   always_ff @(posedge clock) turn <= reset ? '0 : next_turn;
-  for (genvar k = 0; k < UNITS; k++) begin : unit
-    always_ff @(posedge clock) slot[k] <= reset ? '0 : next_slot[k];
+  for (genvar k = 0; k < UNITS; k++) begin : streams
+    always_ff @(posedge clock)
+      if (reset) lead[k] <= '0;
+      else if (turn == UNIT_BITS'(k)) lead[k] <= next_lead;
   end
 endmodule

@@ -42,7 +42,7 @@ module dla_raster
     output logic ready,  // what the step reads has come
     output request_t request,
     output logic [31:0] crossed_bytes,
-    input logic [7:0] granted
+    input logic takes
 );
   // ------------------------------------------------------------------------------------------------------- shape
   logic sparse;  // the window leaves out columns
@@ -66,7 +66,7 @@ module dla_raster
   // Registers have the bits that they can need: of a size, a column in front of the picture, or rows of two groups.
   localparam logic [31:0] SIZE = 32'h0000ffff, COLUMNS = 32'h0001ffff, ROWS = 32'h0003ffff, CHANNELS = 32'h01ffffff;
   // Beyond the greatest size and its padding no row is in the picture: distances count no further.
-  localparam int unsigned DISTANCE_BITS = 18;
+  localparam int unsigned DISTANCE_BITS = 18, PLACE_BITS = $clog2(PLACE + 1);
   typedef struct packed {
     logic [DISTANCE_BITS-1:0] row;
     logic [31:0] place;
@@ -79,7 +79,7 @@ module dla_raster
   line_t line, first_line, new_line, next_first_line, next_new_line;
   logic [31:0] passed, row, next_row, tap_row, new_tap, offset, phase, sent, held_word;
   logic signed [31:0] in_row, column;
-  logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead, is_level, ends_taps;
+  logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead, ends_taps;
   logic fits, is_kept, waits, decides, skips_taps, may_go;
   logic [31:0] next_offset, window_place, pixel_place, next_pixel_place;
   assign column = $signed(offset) - pad_left;
@@ -93,8 +93,7 @@ module dla_raster
   // Of a later row only the taps that bring a new line are looked at.
   assign new_tap = kernel_height - common_tap;
   assign skips_taps = fits && next_row >= common_row && kernel_height > common_tap;
-  assign is_level = ((passed - step_row) & ROWS) == 0;
-  assign is_ahead = !is_level && ((passed - step_row) & ROWS) <= ROWS / 2;
+  assign is_ahead = passed != (step_row & ROWS) && ((passed - step_row) & ROWS) <= ROWS / 2;
   assign active = enable && !finished && !decides && !(waits && (row >= common_row || ends_taps)) && (!is_ahead || may_go);
   assign next_offset = offset + (sparse && phase + 1 == kernel_width ? stride_width - kernel_width + 1 : 1);
   assign next_pixel_place = (sparse && phase + 1 == kernel_width ? window_place + walk.column_step
@@ -159,20 +158,39 @@ module dla_raster
   assign request.stride = BANK_BYTES;
   assign request.address = ((first_word + 32'(skips_word) + sent) * BANK_BYTES) & PLACE;
   assign request.words = !active || !reads_row || column < 0 ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
-  assign pixel_done = column < 0 || 32'(granted) == left;
+  assign pixel_done = column < 0 || left == 0 || (takes && left <= PORTS);
   assign crossed_bytes = active && reads_row && column >= 0 && pixel_done ? pixel_bytes : '0;
   assign row_done = active && (!reads_row || (pixel_done && $signed(next_offset) - pad_left > last_column));
 
   assign group_ends = row_done && ends_taps && row + 1 == out_height;
 
   // ------------------------------------------------------------------------------------------- what has crossed
-  // Where rows come in order, a step waits only for those above its own.
+  // Where the reader was when the words that cross now were taken: all before that have crossed. Where rows come in
+  // order, a step waits only for those above its own.
+  typedef struct packed {
+    logic finished;
+    logic [17:0] passed;
+    logic [24:0] group;
+    logic [15:0] tap_row;
+    logic signed [DISTANCE_BITS:0] in_row;
+    logic signed [17:0] column;
+    logic signed [PLACE_BITS:0] bytes;  // of the pixel
+  } crossed_t;
+  crossed_t crossed;
+  logic [31:0] passed_step;  // rows from the step's on
   logic has_column, in_order;
-  assign has_column = column > step_column || (column == step_column && request.address >= ((pixel + step_bytes) & PLACE));
-  assign in_order = fits && dilation_height == 1 && group == step_group;
-  assign ready = finished || is_ahead
-      || (is_level && (tap_row > step_tap_row || (tap_row == step_tap_row && has_column)))
-      || (in_order && (in_row > step_in_row || (in_row == step_in_row && has_column)));
+  always_ff @(posedge clock) begin
+    if (reset) crossed <= '0;
+    else if (takes)
+      crossed <= '{finished: finished, passed: passed[17:0], group: group[24:0], tap_row: tap_row[15:0],
+                   in_row: in_row[DISTANCE_BITS:0], column: column[17:0], bytes: (PLACE_BITS + 1)'(request.address - pixel)};
+  end
+  assign passed_step = (32'(crossed.passed) - step_row) & ROWS;
+  assign has_column = 32'(crossed.column) > step_column || (32'(crossed.column) == step_column && 32'(crossed.bytes) >= $signed(step_bytes));
+  assign in_order = fits && dilation_height == 1 && 32'(crossed.group) == step_group;
+  assign ready = crossed.finished || (passed_step != 0 && passed_step <= ROWS / 2)
+      || (passed_step == 0 && (32'(crossed.tap_row) > step_tap_row || (32'(crossed.tap_row) == step_tap_row && has_column)))
+      || (in_order && (32'(crossed.in_row) > step_in_row || (32'(crossed.in_row) == step_in_row && has_column)));
 
   always_ff @(posedge clock) begin
     if (reset) begin
@@ -187,7 +205,7 @@ module dla_raster
         {window_place, pixel_place} <= {2{new_line.place}};
       end
     end else if (active) begin
-      sent <= pixel_done ? '0 : (sent + 32'(granted)) & PLACE;
+      sent <= pixel_done ? '0 : takes ? (sent + PORTS) & PLACE : sent;
       if (row_done) begin
         offset <= '0;
         phase <= '0;

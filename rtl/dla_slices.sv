@@ -32,8 +32,7 @@ module dla_slices
     output logic ready,  // what the step reads has come
     output request_t request,
     output logic [31:0] crossed_bytes,
-    input logic [7:0] granted,
-    input logic [31:0] next_word  // address of the word after those
+    input logic takes
 );
   // ------------------------------------------------------------------------------------------------------- shape
   logic whole_words, is_kept;
@@ -69,12 +68,14 @@ module dla_slices
   assign request.stride = walk.column_step;
   assign request.address = (walk.start + at.place) & PLACE;
   assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
-  assign crossed_bytes = active ? 32'(granted) * BANK_BYTES : '0;
-  assign run_done = active && 32'(granted) == left;
+  assign crossed_bytes = takes ? 32'(request.words) * BANK_BYTES : '0;
+  assign run_done = active && takes && left <= PORTS;
 
-  logic [31:0] next_row_place, next_place;
+  localparam int unsigned COUNT_BITS = $clog2(PORTS + 1);
+  logic [31:0] next_row_place, next_place, next_word;
+  assign next_word = (at.place + 32'(request.words[COUNT_BITS-1:0]) * walk.column_step) & PLACE;
   assign next_row_place = ends_row ? (at.row_place + walk.row_step) & PLACE : at.row_place;
-  assign next_place = ends_row ? next_row_place : (next_word - walk.start) & PLACE;
+  assign next_place = ends_row ? next_row_place : next_word;
   assign after = {next_place, next_row_place};
   assign block_after = ends_picture ? '0
       : {(next_place - slice_place) & PLACE, (next_row_place - slice_place) & PLACE};
@@ -90,10 +91,17 @@ module dla_slices
   assign ahead = (come - used - step_slice) & PLACE;
   assign active = enable && serves && !finished
       && (is_kept || ahead <= 1 || ahead > PLACE / 2 || ahead < BUFFER_BYTES / (BLOCK * BANK_BYTES));
-  logic [31:0] block_come;  // of the block at hand
-  assign block_come = (come - used) & PLACE;
-  assign ready = finished || (block_come != step_slice && ahead <= PLACE / 2)
-      || (block_come == step_slice && index + sent > step_index);
+  // What had been taken before the words that cross now
+  logic has_finished;
+  logic [31:0] crossed, crossed_pixels, block_crossed, crossed_ahead;  // slices; pixels of the next; slices of the block at hand
+  always_ff @(posedge clock) begin
+    if (reset) {has_finished, crossed, crossed_pixels} <= '0;
+    else if (takes) {has_finished, crossed, crossed_pixels} <= {finished, come, (index + sent) & SIZE};
+  end
+  assign block_crossed = (crossed - used) & PLACE;
+  assign crossed_ahead = (crossed - used - step_slice) & PLACE;
+  assign ready = has_finished || (block_crossed != step_slice && crossed_ahead <= PLACE / 2)
+      || (block_crossed == step_slice && crossed_pixels > step_index);
 
   always_ff @(posedge clock) begin
     if (reset) begin
@@ -101,7 +109,7 @@ module dla_slices
       {at, first, slice_place} <= '0;
       finished <= 1'b0;
     end else begin
-      if (active && is_kept) read_words <= read_words + WORDS_BITS'(granted);
+      if (takes && is_kept) read_words <= read_words + WORDS_BITS'(request.words);
       if (block_ends) used <= (used + words) & PLACE;
       if (run_done) begin
         sent <= '0;
@@ -124,13 +132,13 @@ module dla_slices
           {at, first} <= {2{block_after}};
           if (ends_picture) begin
             group <= (group + group_step) & CHANNELS;
-            finished <= (is_kept && (BUFFER_BYTES == 0 || 32'(read_words) + 32'(granted) <= MOST_WORDS))
+            finished <= (is_kept && (BUFFER_BYTES == 0 || 32'(read_words) + 32'(request.words) <= MOST_WORDS))
                 || group + group_step >= channels;
           end
         end
-      end else if (active) begin
-        sent <= (sent + 32'(granted)) & SIZE;
-        at.place <= (next_word - walk.start) & PLACE;
+      end else if (active && takes) begin
+        sent <= (sent + PORTS) & SIZE;
+        at.place <= next_word;
       end
     end
   end

@@ -38,7 +38,7 @@ module dla_vector
     output logic waits,  // for words of the SRAM
     output request_t request[4],  // to the ports
     output logic [31:0] crossed_bytes[4],
-    input logic [7:0] granted[4],
+    input logic [3:0] takes,
     output logic read,
     output logic [1:0] read_size,  // of an element: its bytes as a power of 2
     output logic [31:0] in_address,
@@ -328,7 +328,7 @@ module dla_vector
       assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
-    assign unused = &{1'b0, in_row, in_column, results, granted[0], granted[1], granted[2], granted[3]};
+    assign unused = &{1'b0, in_row, in_column, results, takes};
   end else begin : shared
     dla_vector_traffic #(
         .BANK_BYTES(BANK_BYTES),
@@ -362,7 +362,7 @@ module dla_vector
         .written(is_written),
         .request,
         .crossed_bytes,
-        .granted
+        .takes
     );
   end
 

@@ -36,7 +36,7 @@ module dla_vector_traffic
     // To the ports
     output request_t request[4],
     output logic [31:0] crossed_bytes[4],  // of operands, with this cycle's words
-    input logic [7:0] granted[4]
+    input logic [3:0] takes
 );
   localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;
   logic [31:0] pixel_bytes, parameter_bytes;
@@ -78,7 +78,7 @@ module dla_vector_traffic
       .ready(inputs_ready),
       .request(request[INPUT]),
       .crossed_bytes(crossed_bytes[INPUT]),
-      .granted(granted[INPUT])
+      .takes(takes[INPUT])
   );
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
@@ -109,7 +109,7 @@ module dla_vector_traffic
       .ready(inputs2_ready),
       .request(request[INPUT2]),
       .crossed_bytes(crossed_bytes[INPUT2]),
-      .granted(granted[INPUT2])
+      .takes(takes[INPUT2])
   );
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
@@ -139,7 +139,7 @@ module dla_vector_traffic
       .ready(parameters_ready),
       .request(request[PARAMETERS]),
       .crossed_bytes(crossed_bytes[PARAMETERS]),
-      .granted(granted[PARAMETERS])
+      .takes(takes[PARAMETERS])
   );
   /* verilator lint_on PINCONNECTEMPTY */
   assign ready = (inputs_ready || !step_meets || !uses.in.present) && (inputs2_ready || !uses.in2.present)
@@ -147,6 +147,6 @@ module dla_vector_traffic
 
   dla_writer #(.BANK_BYTES(BANK_BYTES), .PORTS(PORTS), .PLACE(PLACE)) results (
       .clock, .reset, .put, .room, .written,
-      .request(request[RESULTS]), .crossed_bytes(crossed_bytes[RESULTS]), .granted(granted[RESULTS])
+      .request(request[RESULTS]), .crossed_bytes(crossed_bytes[RESULTS]), .takes(takes[RESULTS])
   );
 endmodule

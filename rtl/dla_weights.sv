@@ -35,8 +35,7 @@ module dla_weights
     output logic ready,
     output request_t request,
     output logic [31:0] crossed_bytes,
-    input logic [7:0] granted,
-    input logic [31:0] next_word  // address of the word after those
+    input logic takes
 );
   // ------------------------------------------------------------------------------------------------------- shape
   logic whole;  // a group is one chunk
@@ -75,7 +74,7 @@ module dla_weights
   assign request.address = (first + sent_place) & PLACE;
   assign request.stride = stride;
   assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
-  assign chunk_done = active && 32'(granted) == left;
+  assign chunk_done = active && (left == 0 || (takes && left <= PORTS));
 
   // What is compared with the buffer counts no further than beyond it: the pass's chunks up to this one, and those from the
   // array's to this one.
@@ -129,17 +128,23 @@ module dla_weights
           end
         end
       end
-    end else if (active) begin
-      sent <= (sent + 32'(granted)) & PLACE;
-      sent_place <= (next_word - first) & PLACE;
+    end else if (active && takes) begin
+      sent <= (sent + PORTS) & PLACE;
+      sent_place <= (sent_place + PORTS * stride) & PLACE;
     end
   end
 
   // ------------------------------------------------------------------------------------------- what the array uses
   // `used`: chunks before those of the array's block
+  logic has_finished;
+  logic [31:0] crossed;
   assign step_chunk = 32'(has_records)
       + (depthwise ? step_tap : whole ? 0 : (shift + step_bytes - 1) / BANK_BYTES);
-  assign ready = finished || sequence_ > used + step_chunk;
+  assign ready = has_finished || crossed > used + step_chunk;
+  always_ff @(posedge clock) begin
+    if (reset) {has_finished, crossed} <= '0;
+    else if (takes) {has_finished, crossed} <= {finished, sequence_};  // taken before the words that cross now
+  end
   always_ff @(posedge clock) begin
     if (reset) used <= '0;
     else if (block_ends) used <= used + chunks + 32'(group_ends && has_records);

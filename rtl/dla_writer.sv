@@ -14,23 +14,28 @@ module dla_writer
     input logic reset,
     input results_t put,
     output logic room,  // for one more
-    output logic written,  // all that came
+    output logic written,  // all that came has crossed
     output request_t request,
     output logic [31:0] crossed_bytes,
-    input logic [7:0] granted
+    input logic takes
 );
   localparam int unsigned BITS = $clog2(DEPTH);
   logic [31:0] first[DEPTH], last[DEPTH];  // words of the runs that wait
   logic [BITS:0] waiting;
   logic [BITS-1:0] head, tail;
-  logic is_open;
+  logic is_open, is_empty, was_empty;  // the latter before the words that cross now
   logic [31:0] open_first, open_last, put_first, put_last;  // of the run that grows
 
   assign put_first = (put.address & PLACE) / BANK_BYTES;
   assign put_last = ((put.address + put.bytes - 1) & PLACE) / BANK_BYTES;
   assign crossed_bytes = put.valid ? put.bytes : '0;  // the operation does not end before they have
   assign room = waiting < (BITS + 1)'(DEPTH) && (!is_open || open_last - open_first < ROOM);
-  assign written = waiting == 0 && !is_open;
+  assign is_empty = waiting == 0 && !is_open;
+  assign written = is_empty && was_empty;
+  always_ff @(posedge clock) begin
+    if (reset) was_empty <= 1'b1;
+    else if (takes) was_empty <= is_empty;
+  end
 
   logic flush;  // no results follow
   always_ff @(posedge clock) begin
@@ -38,7 +43,7 @@ module dla_writer
     else if (put.valid && put.ends) flush <= 1'b1;
   end
 
-  logic [31:0] next, left;
+  logic [31:0] next, left, taken;
   logic from_open;
   assign from_open = waiting == 0;
   assign next = from_open ? open_first : first[head];
@@ -46,17 +51,18 @@ module dla_writer
   assign request.address = next * BANK_BYTES;
   assign request.stride = BANK_BYTES;
   assign request.words = left < PORTS ? left[7:0] : 8'(PORTS);
+  assign taken = takes ? 32'(request.words) : '0;
 
   logic grows, closes, pops;
   assign grows = is_open && (put_first == open_last || put_first == open_last + 1);
   assign closes = put.valid && is_open && !grows;
-  assign pops = !from_open && 32'(granted) == left;
+  assign pops = !from_open && takes && left <= PORTS;
   for (genvar i = 0; i < DEPTH; i++) begin : slots
     always_ff @(posedge clock) begin
       if (closes && tail == BITS'(i)) begin
-        first[i] <= (from_open ? open_first + 32'(granted) : open_first) & PLACE;
+        first[i] <= (from_open ? open_first + taken : open_first) & PLACE;
         last[i] <= open_last;
-      end else if (!from_open && head == BITS'(i)) first[i] <= (first[i] + 32'(granted)) & PLACE;
+      end else if (!from_open && head == BITS'(i)) first[i] <= (first[i] + taken) & PLACE;
     end
   end
 
@@ -73,10 +79,10 @@ module dla_writer
         is_open <= 1'b1;
         open_last <= put_last;
         if (!grows) open_first <= put_first;
-        else if (from_open) open_first <= (open_first + 32'(granted)) & PLACE;
+        else if (from_open) open_first <= (open_first + taken) & PLACE;
       end else if (from_open && is_open) begin
-        open_first <= (open_first + 32'(granted)) & PLACE;
-        if (flush && 32'(granted) == left) is_open <= 1'b0;
+        open_first <= (open_first + taken) & PLACE;
+        if (flush && takes && left <= PORTS) is_open <= 1'b0;
       end
     end
   end

@@ -23,7 +23,7 @@ module dla_crossing
     input logic clock,
     input logic [UNIT_COUNT-1:0] done,
     input request_t request[UNIT_COUNT][4],
-    input logic [7:0] granted[UNIT_COUNT][4],
+    input logic [3:0] takes[UNIT_COUNT],
     input logic [31:0] crossed_bytes[UNIT_COUNT][4],
     // MAC: the operation, the step that reads, the pixel that leaves, what is written
     input logic [7:0] mac_opcode,
@@ -74,6 +74,8 @@ module dla_crossing
   int unsigned crossed_in[2*4*WORDS];
   int unsigned crossed_after[2*4*WORDS];
   int unsigned total[2][4];
+  request_t taken[2][4];  // words of each stream that may not have crossed, and the bytes before them
+  int unsigned taken_after[2][4];
   int unsigned written[2][$];  // words with results
 
   function automatic int unsigned place(input int unsigned u, input int unsigned s, input int unsigned word);
@@ -155,14 +157,18 @@ module dla_crossing
     end
   endfunction
 
-  // The words of this cycle serve steps after it.
+  // A stream's words are taken when all before them cross at the latest in this cycle; those serve steps after it.
   function automatic void note(input int unsigned u);
     for (int unsigned s = 0; s < 4; s++) begin
-      for (int unsigned i = 0; i < 32'(granted[u][s]); i++) begin
-        int unsigned at;
-        at = place(u, s, (request[u][s].address + i * request[u][s].stride) / BANK_BYTES);
-        crossed_in[at] = operation[u-MAC];
-        crossed_after[at] = total[u-MAC][s];
+      if (takes[u][s]) begin
+        for (int unsigned i = 0; i < 32'(taken[u-MAC][s].words); i++) begin
+          int unsigned at;
+          at = place(u, s, (taken[u-MAC][s].address + i * taken[u-MAC][s].stride) / BANK_BYTES);
+          crossed_in[at] = operation[u-MAC];
+          crossed_after[at] = taken_after[u-MAC][s];
+        end
+        taken[u-MAC][s] = request[u][s];
+        taken_after[u-MAC][s] = total[u-MAC][s];
       end
       total[u-MAC][s] = total[u-MAC][s] + crossed_bytes[u][s];
     end
@@ -177,6 +183,7 @@ module dla_crossing
                word * BANK_BYTES);
     end
     operation[u-MAC] = operation[u-MAC] + 1;
+    for (int unsigned s = 0; s < 4; s++) taken[u-MAC][s] = '0;
   endfunction
 
   always @(posedge clock) begin
@@ -204,7 +211,7 @@ bind dla dla_crossing #(
     .clock,
     .done,
     .request,
-    .granted,
+    .takes,
     .crossed_bytes,
     .mac_opcode(mac_head.opcode),
     .mac_fields(mac_head.fields),
