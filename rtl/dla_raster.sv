@@ -167,30 +167,28 @@ module dla_raster
   // ------------------------------------------------------------------------------------------- what has crossed
   // Where the reader was when the words that cross now were taken: all before that have crossed. Where rows come in
   // order, a step waits only for those above its own.
-  typedef struct packed {
-    logic finished;
-    logic [17:0] passed;
-    logic [24:0] group;
-    logic [15:0] tap_row;
-    logic signed [DISTANCE_BITS:0] in_row;
-    logic signed [17:0] column;
-    logic signed [PLACE_BITS:0] bytes;  // of the pixel
-  } crossed_t;
-  crossed_t crossed;
-  logic [31:0] passed_step;  // rows from the step's on
+  logic has_finished;
+  logic [31:0] crossed_rows, crossed_group, crossed_tap_row;
+  logic signed [DISTANCE_BITS:0] crossed_in_row, crossed_column;
+  logic signed [PLACE_BITS:0] crossed_part;  // bytes of the pixel
+  logic [31:0] ahead;  // rows from the step's on
   logic has_column, in_order;
   always_ff @(posedge clock) begin
-    if (reset) crossed <= '0;
-    else if (takes)
-      crossed <= '{finished: finished, passed: passed[17:0], group: group[24:0], tap_row: tap_row[15:0],
-                   in_row: in_row[DISTANCE_BITS:0], column: column[17:0], bytes: (PLACE_BITS + 1)'(request.address - pixel)};
+    if (reset) begin
+      {has_finished, crossed_rows, crossed_group, crossed_tap_row} <= '0;
+      {crossed_in_row, crossed_column, crossed_part} <= '0;
+    end else if (takes) begin
+      {has_finished, crossed_rows, crossed_group, crossed_tap_row} <= {finished, passed, group, tap_row};
+      {crossed_in_row, crossed_column} <= {in_row[DISTANCE_BITS:0], column[DISTANCE_BITS:0]};
+      crossed_part <= (PLACE_BITS + 1)'(request.address - pixel);
+    end
   end
-  assign passed_step = (32'(crossed.passed) - step_row) & ROWS;
-  assign has_column = 32'(crossed.column) > step_column || (32'(crossed.column) == step_column && 32'(crossed.bytes) >= $signed(step_bytes));
-  assign in_order = fits && dilation_height == 1 && 32'(crossed.group) == step_group;
-  assign ready = crossed.finished || (passed_step != 0 && passed_step <= ROWS / 2)
-      || (passed_step == 0 && (32'(crossed.tap_row) > step_tap_row || (32'(crossed.tap_row) == step_tap_row && has_column)))
-      || (in_order && (32'(crossed.in_row) > step_in_row || (32'(crossed.in_row) == step_in_row && has_column)));
+  assign ahead = (crossed_rows - step_row) & ROWS;
+  assign has_column = 32'(crossed_column) > step_column || (32'(crossed_column) == step_column && 32'(crossed_part) >= $signed(step_bytes));
+  assign in_order = fits && dilation_height == 1 && crossed_group == step_group;
+  assign ready = has_finished || (ahead != 0 && ahead <= ROWS / 2)
+      || (ahead == 0 && (crossed_tap_row > step_tap_row || (crossed_tap_row == step_tap_row && has_column)))
+      || (in_order && (32'(crossed_in_row) > step_in_row || (32'(crossed_in_row) == step_in_row && has_column)));
 
   always_ff @(posedge clock) begin
     if (reset) begin
@@ -205,7 +203,7 @@ module dla_raster
         {window_place, pixel_place} <= {2{new_line.place}};
       end
     end else if (active) begin
-      sent <= pixel_done ? '0 : takes ? (sent + PORTS) & PLACE : sent;
+      sent <= pixel_done ? '0 : takes ? (sent + 32'(request.words)) & PLACE : sent;
       if (row_done) begin
         offset <= '0;
         phase <= '0;

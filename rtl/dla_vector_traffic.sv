@@ -135,7 +135,7 @@ module dla_vector_traffic
       .step_tap_row(0),
       .step_in_row(0),
       .step_column(0),
-      .step_bytes(parameter_bytes),
+      .step_bytes(WHOLE),
       .ready(parameters_ready),
       .request(request[PARAMETERS]),
       .crossed_bytes(crossed_bytes[PARAMETERS]),

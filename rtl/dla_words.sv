@@ -9,6 +9,8 @@ package dla_words;
     logic [7:0] words;
   } request_t;
 
+  localparam logic [31:0] WHOLE = 32'h7fffffff;  // bytes of a pixel that a step reads: all
+
   // Results on their way to the ports
   typedef struct packed {
     logic valid;
