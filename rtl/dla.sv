@@ -347,7 +347,8 @@ module dla
       dla_dma_words #(
           .BANK_BYTES(SRAM_BANDWIDTH),
           .PORTS(DMA_WORDS),
-          .BEAT_BYTES(d == DMA_IN ? SPREAD_BYTES : BEAT_BYTES)
+          .BEAT_BYTES(d == DMA_IN ? SPREAD_BYTES : BEAT_BYTES),
+          .PLACE(PLACE)
       ) carrier (
           .clock,
           .reset(restart || done[d]),
