@@ -17,22 +17,22 @@ package dla_fixed_point;
     return !sum[48] && sum[46] ? 32'sh7fffffff : sum[46:15];
   endfunction
 
-  // value / 2^exponent, rounded to nearest, halves away from zero.
-  function automatic logic signed [31:0] rounding_shift(input logic signed [31:0] value,
-                                                        input logic [4:0] exponent);
+  // value / 2^exponent, rounded to nearest, halves away from zero, and what is added to that.
+  function automatic logic signed [31:0] rounding_shift(input logic signed [31:0] value, input logic [4:0] exponent,
+                                                        input logic signed [31:0] added);
     logic signed [32:0] wide;  // with the bit below the result
     logic [31:0] below;  // that bit
     wide = $signed({value, 1'b0}) >>> exponent;
     below = (32'd1 << exponent) - 1;
-    return wide[32:1] + 32'(wide[0] && (value >= 0 || ($unsigned(value) & (below >> 1)) != 0));
+    return wide[32:1] + added + 32'(wide[0] && (value >= 0 || ($unsigned(value) & (below >> 1)) != 0));
   endfunction
 
-  // Second half of requant: the shift to the right.
-  function automatic logic signed [31:0] descale(input logic signed [31:0] value,
-                                                 input logic signed [6:0] shift);
+  // Second half of requant, and what is added to it: the shift to the right.
+  function automatic logic signed [31:0] descale(input logic signed [31:0] value, input logic signed [6:0] shift,
+                                                 input logic signed [31:0] added);
     logic signed [6:0] right;
-    right = -shift;
-    return shift < 0 ? rounding_shift(value, right[4:0]) : value;
+    right = shift < 0 ? -shift : '0;
+    return rounding_shift(value, right[4:0], added);
   endfunction
 
   /* verilator lint_on UNUSEDSIGNAL */

@@ -46,6 +46,7 @@ module dla_mac_result
       .replaces(1'b0),
       .replacement('0),
       .multiplier(multiplier_shifted),
+      .added(zero_point),
       .result(rescaled)
   );
   always_ff @(posedge clock) begin
@@ -58,7 +59,7 @@ module dla_mac_result
     sums_kept[0] <= started;
     sums_kept[1] <= sums_kept[0];
     sums_kept[2] <= sums_kept[1];
-    rounded <= wide ? sums_kept[2] : BITS > 32 && int16 ? rescaled16 : rescaled + zero_point;
+    rounded <= wide ? sums_kept[2] : BITS > 32 && int16 ? rescaled16 : rescaled;
   end
 
   // Of int16: a bias of 48 bits, a multiplier of 16 without a sign, and one rounding

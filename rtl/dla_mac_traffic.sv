@@ -104,14 +104,14 @@ module dla_mac_traffic
   // Depthwise: the input channels that a group of outputs reads. Of the first one `fed_before` outputs are in groups
   // before, and each group adds to that as many whole channels as have all of their outputs in it, and the rest.
   logic input_ends, goes_on;
-  logic [31:0] input_group, input_left, fed_first, fed_before, fed_last, next_before;
+  logic [31:0] input_group, input_left, fed_first, fed_before, fed_channels, next_before;
   assign input_left = operands.out_channels - input_group;
   assign next_before = (fed_before + each_before) & PLACE;
   assign goes_on = next_before >= products.outputs_each;  // into the channel after those
   always_comb begin
-    if (input_left <= LANES) fed_last = operands.in_channels - 1;
-    else if (next_before == 0) fed_last = fed_first + each_channels - 1;
-    else fed_last = fed_first + each_channels + 32'(next_before > products.outputs_each);
+    if (input_left <= LANES) fed_channels = operands.in_channels - fed_first;
+    else if (next_before == 0) fed_channels = each_channels;
+    else fed_channels = each_channels + (next_before > products.outputs_each ? 2 : 1);
   end
   always_ff @(posedge clock) begin
     if (reset) {fed_first, fed_before} <= '0;
@@ -132,7 +132,7 @@ module dla_mac_traffic
       .walk(products.walk),
       .base(depthwise ? products.walk.start + (fed_first << (INT16 != 0 && int16)) : products.walk.start),
       .pixel_stride(operands.in_pixel_stride),
-      .pixel_bytes((depthwise ? fed_last - fed_first + 1 : operands.in_channels) << (INT16 != 0 && int16)),
+      .pixel_bytes((depthwise ? fed_channels : operands.in_channels) << (INT16 != 0 && int16)),
       .window,
       .channels(operands.out_channels),
       .group_step,

@@ -14,6 +14,7 @@ module dla_rescale
     input logic replaces,
     input logic signed [31:0] replacement,  // a cycle after the value
     input logic signed [31:0] multiplier,  // a cycle after it
+    input logic signed [31:0] added,  // to the result, with it
     output logic signed [31:0] result
 );
   logic signed [31:0] shifted, factor, scaled;
@@ -28,7 +29,7 @@ module dla_rescale
   assign amount = 6'(left) + (shift > 0 ? 6'(shift[4:0]) : '0);
   assign factor = replaces ? replacement : shifted;
   assign low_product = 49'(factor) * 49'($signed({1'b0, multiplier[15:0]}));
-  assign result = descale(scaled, shift_scaled);
+  assign result = descale(scaled, shift_scaled, added);
   always_ff @(posedge clock) begin
     shifted <= value <<< amount;
     shift_multiplied <= shift;

@@ -68,7 +68,7 @@ module dla_softmax
       fours_sum[four] = '0;
       for (int unsigned l = 4 * four; l < LANES && l < 4 * four + 4; l++)
         fours_sum[four] = fours_sum[four]
-            + (used_s[l] ? $unsigned(rounding_shift($signed(looked_up[l]), SUM_SHIFT)) : '0);
+            + (used_s[l] ? $unsigned(rounding_shift($signed(looked_up[l]), SUM_SHIFT, '0)) : '0);
     end
   end
   for (genvar four = 0; four < FOURS; four++) begin : fours
@@ -99,6 +99,7 @@ module dla_softmax
       .replaces(1'b0),
       .replacement('0),
       .multiplier(right_factor),
+      .added('0),
       .result(high)
   );
   always_ff @(posedge clock) begin

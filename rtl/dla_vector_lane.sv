@@ -60,6 +60,7 @@ module dla_vector_lane
       .replaces(1'b0),
       .replacement('0),
       .multiplier($signed(operands.in_mult)),
+      .added('0),
       .result(aligned)
   );
   dla_rescale align2 (
@@ -70,6 +71,7 @@ module dla_vector_lane
       .replaces(1'b0),
       .replacement('0),
       .multiplier($signed(operands.in2_mult)),
+      .added('0),
       .result(aligned2)
   );
 
@@ -125,8 +127,7 @@ module dla_vector_lane
     case (opcode)
       OPCODE_OP_POOL: next_value = pooled;
       OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: next_value = total;
-      OPCODE_OP_E16_ADD:
-      next_value = clamp(limit16(aligned) + limit16(aligned2), -$signed({15'd0, operands.limit[16:0]}), operands.limit[15] ? 32'sd32767 : $signed({16'd0, operands.limit[15:0]}));
+      OPCODE_OP_E16_ADD: next_value = limit16(aligned) + limit16(aligned2);
       default: next_value = present;
     endcase
   end
@@ -162,6 +163,7 @@ module dla_vector_lane
       .replaces(opcode == OPCODE_OP_E_SQDIFF),
       .replacement(square),
       .multiplier,
+      .added(is_share ? -32'sd128 : operands.out_zp),
       .result(rescaled)
   );
   dla_divider #(
@@ -192,6 +194,9 @@ module dla_vector_lane
       default: is_free = 1'b0;
     endcase
   end
+  // OP_E16_ADD: the limits of the sum
+  logic signed [31:0] limited;
+  assign limited = clamp(value, -$signed({15'd0, operands.limit[16:0]}), operands.limit[15] ? 32'sd32767 : $signed({16'd0, operands.limit[15:0]}));
   // OP_E16_SIGMOID: between the entries of the table; the next stage rounds that and gives it the sign
   logic [31:0] between, between_first, between_rest;
   logic kept_minus;
@@ -206,11 +211,11 @@ module dla_vector_lane
     return tanh_ ? sum >>> 8 : sum >>> 10;
   endfunction
   always_ff @(posedge clock) begin
-    kept[0] <= opcode == OPCODE_OP_ACT_LUT ? 32'($signed(looked_up[7:0])) : is_sigmoid ? $signed(between) : value;
+    kept[0] <= opcode == OPCODE_OP_ACT_LUT ? 32'($signed(looked_up[7:0])) : is_sigmoid ? $signed(between) : is_sum16 ? limited : value;
     kept_minus <= value_minus;
     kept[1] <= is_sigmoid ? rounded_sigmoid(kept[0], kept_minus, is_tanh) : kept[0];
     kept[2] <= kept[1];
-    unclamped <= is_free || skips ? kept[RESCALE-1] : rescaled + (is_share ? -32'sd128 : operands.out_zp);
+    unclamped <= is_free || skips ? kept[RESCALE-1] : rescaled;
   end
   assign result = is_free ? unclamped
       : clamp(opcode == OPCODE_OP_POOL && divides ? average : unclamped, lowest, highest);

@@ -84,10 +84,12 @@ module dla_weights
     localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2), CHUNK_BITS = $clog2(LANES * BANK_BYTES + 1);
     localparam logic [31:0] TOO_MANY = BUFFER_BYTES + 1;
     logic [ENOUGH_BITS-1:0] pass_bytes;  // of the chunks before this one
-    logic [31:0] next_bytes, ahead;
+    logic [31:0] next_bytes, ahead, used_before;
     assign next_bytes = 32'(pass_bytes) + 32'(chunk_bytes[CHUNK_BITS-1:0]);
     assign chunk_fits = next_bytes < TOO_MANY;
-    assign ahead = sequence_ - used - step_chunk;
+    // Against the array's place a cycle ago, which is never beyond today's, so that the product begins at a register
+    assign ahead = sequence_ - used_before;
+    always_ff @(posedge clock) used_before <= reset ? '0 : used + step_chunk;
     assign ahead_fits = ahead < TOO_MANY && (ENOUGH_BITS + CHUNK_BITS)'(ahead[ENOUGH_BITS-1:0])
         * (ENOUGH_BITS + CHUNK_BITS)'(chunk_bytes[CHUNK_BITS-1:0]) < (ENOUGH_BITS + CHUNK_BITS)'(TOO_MANY);
     always_ff @(posedge clock) begin

@@ -15,6 +15,7 @@ module requantizer (
       .replaces(1'b0),
       .replacement('0),
       .multiplier,
+      .added('0),
       .result
   );
 endmodule

@@ -107,10 +107,9 @@ def _wider(name: str, usual: int) -> Callable[[Parameters], Terms]:
 
 
 def _ports(sizes: Parameters) -> Terms:
-    """Ports; streams whose next address a further port needs; banks that a port looks at."""
-    ports, banks, width = sizes["PORTS"], sizes["BANKS"], sizes["BANK_BYTES"]
-    address_bits = math.log2(width) + 3 * math.log2(banks)
-    return [1.0, ports, (ports - 1) * address_bits, ports * banks]
+    """Words of slots, each with the bits of its bank; banks that a word or a choice looks at."""
+    ports, banks = sizes["PORTS"], sizes["BANKS"]
+    return [1.0, ports, ports * math.log2(banks), banks, ports * banks]
 
 
 def _crossbar(sizes: Parameters) -> Terms:
