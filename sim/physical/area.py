@@ -38,6 +38,7 @@ DMA_UNITS = 2  # in and out
 FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
 _HALVES = 2  # of the accumulators: one adds up while the other's results leave
 _BYTE_BITS, _SUM_BITS = 8, 32
+_PLACE_BITS = 20  # of an address of the SRAM, in blocks that are synthesised
 _INT16_BITS, _INT16_SUM_BITS = 16, 48  # of elements and sums of a machine with int16
 _BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
 # What a queue keeps besides registers: values with the bits of an address, and bits. Of a transfer the merged
@@ -126,8 +127,10 @@ def _words(sizes: Parameters) -> Terms:
 
 
 def _dma_words(sizes: Parameters) -> Terms:
-    """A beat's bytes, each of which may lie in another word."""
-    return [1.0, sizes["BEAT_BYTES"] * (32 - math.log2(sizes["BANK_BYTES"]))]
+    """A beat's bytes, each of which may lie in another word; a single one always continues the last word or
+    begins one."""
+    beat = sizes["BEAT_BYTES"]
+    return [1.0, beat * (_PLACE_BITS - math.log2(sizes["BANK_BYTES"])), float(beat > 1)]
 
 
 # What the area of each block is linear in.
