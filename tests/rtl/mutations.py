@@ -122,8 +122,6 @@ LIMIT_MUTATIONS = (
     Mutation("weights that have crossed", "dla_weights.sv",
              "else if (takes) {has_finished", "else {has_finished"),
     Mutation("results that have crossed", "dla_writer.sv", "is_empty && was_empty", "is_empty"),
-    Mutation("a word that is not asked for", "dla_raster.sv",
-             "(sent + 32'(request.words))", "(sent + PORTS)"),
     Mutation("rows that cross again", "dla_fitting.sv",
              "fits = window_bytes != TOO_MANY", "fits = 1'b0"),
     Mutation("lines that do not fit", "dla_fitting.sv", "fits = window_bytes != TOO_MANY", "fits = 1'b1"),
