@@ -1,5 +1,6 @@
 // Asks the SRAM for the pixels that a window passes over, ahead of the unit that uses them: for each row of the
-// output the rows under its window, each from left to right. A word that two pixels share crosses once.
+// output the rows under its window, each from left to right. A word that two pixels share crosses once. Up to four small
+// pixels that follow each other in memory are read as one.
 //
 // A row that an earlier window had crosses again only if BUFFER_BYTES do not hold the lines under a window. The
 // reader goes ahead as far as the buffer has room beside those lines; without that it stays in the unit's row.
@@ -80,8 +81,9 @@ module dla_raster
   logic [31:0] passed, row, next_row, tap_row, new_tap, offset, phase, sent, held_word;
   logic signed [31:0] in_row, column;
   logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead, ends_taps;
-  logic fits, is_kept, waits, decides, skips_taps, may_go;
-  logic [31:0] next_offset, window_place, pixel_place, next_pixel_place;
+  logic fits, is_kept, waits, decides, skips_taps, may_go, is_dense, reads_more;
+  logic [31:0] next_offset, window_place, pixel_place, next_pixel_place, run_bytes;
+  logic [1:0] most, doublings;  // as a power of 2, the pixels of a run
   assign column = $signed(offset) - pad_left;
   assign in_row = $signed(32'(line.row)) - pad_top;
   assign reads_row = in_row >= 0 && in_row < in_height
@@ -95,9 +97,15 @@ module dla_raster
   assign skips_taps = fits && next_row >= common_row && kernel_height > common_tap;
   assign is_ahead = passed != (step_row & ROWS) && ((passed - step_row) & ROWS) <= ROWS / 2;
   assign active = enable && !finished && !decides && !(waits && (row >= common_row || ends_taps)) && (!is_ahead || may_go);
-  assign next_offset = offset + (sparse && phase + 1 == kernel_width ? stride_width - kernel_width + 1 : 1);
+  localparam logic [31:0] AT_ONCE = PORTS * BANK_BYTES;  // bytes
+  assign is_dense = pixel_stride == pixel_bytes && !sparse;
+  assign most = !is_dense ? 2'd0 : pixel_bytes <= AT_ONCE / 4 ? 2'd2 : pixel_bytes <= AT_ONCE / 2 ? 2'd1 : 2'd0;
+  assign reads_more = column >= 0 && column + (32'sd1 << most) <= last_column + 1;
+  assign doublings = reads_more ? most : 2'd0;
+  assign run_bytes = pixel_bytes << doublings;
+  assign next_offset = offset + (sparse && phase + 1 == kernel_width ? stride_width - kernel_width + 1 : 1 << doublings);
   assign next_pixel_place = (sparse && phase + 1 == kernel_width ? window_place + walk.column_step
-      : pixel_place + pixel_stride) & PLACE;
+      : pixel_place + (pixel_stride << doublings)) & PLACE;
 
   // -------------------------------------------------------------------------------------------------- what is held
   // A line's bytes are those of the first line that is read; what is compared with the buffer counts no further than
@@ -115,7 +123,7 @@ module dla_raster
     logic [31:0] all_bytes;
     logic [17:0] rows, rows_again;
     logic known, is_measured;
-    assign all_bytes = 32'(read_bytes) + (pixel_bytes < TOO_MANY ? pixel_bytes : TOO_MANY);
+    assign all_bytes = 32'(read_bytes) + (run_bytes < TOO_MANY ? run_bytes : TOO_MANY);
     assign next_read_bytes = !(reads_row && column >= 0 && pixel_done) ? read_bytes
         : ENOUGH_BITS'(all_bytes < TOO_MANY ? all_bytes : TOO_MANY);
     assign measures = row_done && reads_row && !is_measured;
@@ -152,14 +160,14 @@ module dla_raster
   logic [31:0] pixel, first_word, last_word, left;
   assign pixel = (base + pixel_place) & PLACE;
   assign first_word = pixel / BANK_BYTES;
-  assign last_word = ((pixel + pixel_bytes - 1) & PLACE) / BANK_BYTES;
+  assign last_word = ((pixel + run_bytes - 1) & PLACE) / BANK_BYTES;
   assign skips_word = holds_word && held_word == first_word;
   assign left = (last_word - first_word + 1 - 32'(skips_word) - sent) & PLACE;
   assign request.stride = BANK_BYTES;
   assign request.address = ((first_word + 32'(skips_word) + sent) * BANK_BYTES) & PLACE;
   assign request.words = !active || !reads_row || column < 0 ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign pixel_done = column < 0 || left == 0 || (takes && left <= PORTS);
-  assign crossed_bytes = active && reads_row && column >= 0 && pixel_done ? pixel_bytes : '0;
+  assign crossed_bytes = active && reads_row && column >= 0 && pixel_done ? run_bytes : '0;
   assign row_done = active && (!reads_row || (pixel_done && $signed(next_offset) - pad_left > last_column));
 
   assign group_ends = row_done && ends_taps && row + 1 == out_height;

@@ -1,8 +1,10 @@
 // Asks the SRAM for the input of a convolution with one tap, or of a product of matrices, ahead of the array: for each
 // block of pixels a word of each pixel, then the next word of each, in the order in which the array uses them.
 //
-// That needs pixels whose bytes are whole words; `dla_raster` serves the others. The words of the picture cross again
-// for each group of output channels, unless BUFFER_BYTES hold them all.
+// It serves several pixels whose bytes are whole words, and others where the buffer has no room for two blocks of them:
+// there `dla_raster`, which serves the rest, would read a block while the array waits. Of pixels that are not whole words
+// those that two share cross twice, so they must be long. The words of the picture cross again for each group of output
+// channels, unless BUFFER_BYTES hold them all.
 
 module dla_slices
   import dla_words::*;
@@ -34,14 +36,23 @@ module dla_slices
     output logic [31:0] crossed_bytes,
     input logic takes
 );
+  localparam logic [31:0] LONG = 8 * BANK_BYTES;
+
   // ------------------------------------------------------------------------------------------------------- shape
-  logic whole_words, is_kept;
-  logic [31:0] out_height, out_width, words;
-  assign {out_height, out_width} = {32'(window.out_size.height), 32'(window.out_size.width)};
-  assign words = (pixel_bytes & PLACE) / BANK_BYTES;  // of a pixel
+  logic whole_words, is_crowded, is_kept, is_column;
+  logic [31:0] out_height, out_width, column_step, words, shift;
+  // A picture of one column is read as a row: a cycle brings words of one row only.
+  assign is_column = window.out_size.width == 1;
+  assign out_height = is_column ? 1 : 32'(window.out_size.height);
+  assign out_width = is_column ? 32'(window.out_size.height) : 32'(window.out_size.width);
+  assign column_step = is_column ? walk.row_step : walk.column_step;
+  assign shift = whole_words ? 0 : BANK_BYTES - 1;  // the most of a pixel
+  assign words = ((pixel_bytes & PLACE) + shift - 1) / BANK_BYTES + 1;  // of a pixel
   assign whole_words = walk.start % BANK_BYTES == 0 && walk.row_step % BANK_BYTES == 0
-      && walk.column_step % BANK_BYTES == 0 && pixel_bytes % BANK_BYTES == 0;
-  assign serves = window.kernel.height == 1 && window.kernel.width == 1 && whole_words && walk.is_inside;
+      && column_step % BANK_BYTES == 0 && pixel_bytes % BANK_BYTES == 0;
+  assign is_crowded = BUFFER_BYTES != 0 && pixel_bytes > BUFFER_BYTES / (2 * BLOCK) && pixel_bytes >= LONG;
+  assign serves = window.kernel.height == 1 && window.kernel.width == 1 && (whole_words || is_crowded) && walk.is_inside
+      && (window.out_size.height != 1 || !is_column);
 
   // ---------------------------------------------------------------------------------------------------- position
   // A run is the part of a row of pixels that is in the block.
@@ -54,7 +65,9 @@ module dla_slices
     logic [31:0] row_place;
   } at_t;
   at_t at, first, after, block_after, slice_after;
+  localparam int unsigned WIDTH_BITS = $clog2(BANK_BYTES + 1);
   logic [31:0] slice_place;
+  logic [WIDTH_BITS-1:0] own_bytes;
   logic [31:0] run, left, next_row, next_column, step_slice, ahead;
   logic finished, active, run_done, ends_row, ends_block, ends_slices, ends_picture;
   assign run = out_width - column < BLOCK - index ? out_width - column : BLOCK - index;
@@ -65,15 +78,18 @@ module dla_slices
   assign ends_slices = slice + 1 == words;
   assign next_column = ends_row ? '0 : (column + run) & SIZE;
   assign next_row = ends_picture ? '0 : ends_row ? (row + 1) & SIZE : row;
-  assign request.stride = walk.column_step;
+  assign request.stride = column_step;
   assign request.address = (walk.start + at.place) & PLACE;
   assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
-  assign crossed_bytes = takes ? 32'(request.words) * BANK_BYTES : '0;
+  // Of a word of each pixel count the bytes that the pixel still has there.
+  assign own_bytes = WIDTH_BITS'(pixel_bytes <= slice_place ? 0
+      : pixel_bytes - slice_place < BANK_BYTES ? pixel_bytes - slice_place : BANK_BYTES);
+  assign crossed_bytes = takes ? 32'(request.words) * 32'(own_bytes) : '0;
   assign run_done = active && takes && left <= PORTS;
 
   localparam int unsigned COUNT_BITS = $clog2(PORTS + 1);
   logic [31:0] next_row_place, next_place, next_word;
-  assign next_word = (at.place + 32'(request.words[COUNT_BITS-1:0]) * walk.column_step) & PLACE;
+  assign next_word = (at.place + 32'(request.words[COUNT_BITS-1:0]) * column_step) & PLACE;
   assign next_row_place = ends_row ? (at.row_place + walk.row_step) & PLACE : at.row_place;
   assign next_place = ends_row ? next_row_place : next_word;
   assign after = {next_place, next_row_place};
@@ -83,11 +99,11 @@ module dla_slices
 
   // ------------------------------------------------------------------------------------------- what the array uses
   // Slices are counted from the operation's first: those that have come, and those before the array's block.
-  localparam int unsigned MOST_WORDS = BUFFER_BYTES / BANK_BYTES, WORDS_BITS = $clog2(MOST_WORDS + PORTS + 2);
+  localparam int unsigned BYTES_BITS = $clog2(BUFFER_BYTES + PORTS * BANK_BYTES + 2);
   logic [31:0] come, used;
-  logic [WORDS_BITS-1:0] read_words;  // of the picture's first pass, no further than beyond the buffer
-  assign is_kept = BUFFER_BYTES == 0 || 32'(read_words) <= MOST_WORDS;
-  assign step_slice = (step_bytes - 1) / BANK_BYTES;
+  logic [BYTES_BITS-1:0] read_bytes;  // of the picture's first pass, no further than beyond the buffer
+  assign is_kept = BUFFER_BYTES == 0 || 32'(read_bytes) <= BUFFER_BYTES;
+  assign step_slice = (shift + step_bytes - 1) / BANK_BYTES;
   assign ahead = (come - used - step_slice) & PLACE;
   assign active = enable && serves && !finished
       && (is_kept || ahead <= 1 || ahead > PLACE / 2 || ahead < BUFFER_BYTES / (BLOCK * BANK_BYTES));
@@ -105,11 +121,11 @@ module dla_slices
 
   always_ff @(posedge clock) begin
     if (reset) begin
-      {group, first_row, first_column, row, column, index, slice, sent, come, used, read_words} <= '0;
+      {group, first_row, first_column, row, column, index, slice, sent, come, used, read_bytes} <= '0;
       {at, first, slice_place} <= '0;
       finished <= 1'b0;
     end else begin
-      if (takes && is_kept) read_words <= read_words + WORDS_BITS'(request.words);
+      if (takes && is_kept) read_bytes <= read_bytes + BYTES_BITS'(crossed_bytes);
       if (block_ends) used <= (used + words) & PLACE;
       if (run_done) begin
         sent <= '0;
@@ -132,7 +148,7 @@ module dla_slices
           {at, first} <= {2{block_after}};
           if (ends_picture) begin
             group <= (group + group_step) & CHANNELS;
-            finished <= (is_kept && (BUFFER_BYTES == 0 || 32'(read_words) + 32'(request.words) <= MOST_WORDS))
+            finished <= (is_kept && (BUFFER_BYTES == 0 || 32'(read_bytes) + crossed_bytes <= BUFFER_BYTES))
                 || group + group_step >= channels;
           end
         end

@@ -3,6 +3,9 @@
 // Of a convolution a chunk is a word of each lane's filter, and a pass needs all chunks up to its input channels;
 // filters shorter than a word make one chunk. Of a depthwise convolution a chunk is a tap. All chunks cross for
 // the first block of pixels, and for each further one those that BUFFER_BYTES do not hold.
+//
+// Words of different filters often lie in one bank, those that follow each other in a filter never. So after the first
+// chunks, which the array waits for, PORTS chunks cross together: as many words of each filter after the other.
 
 module dla_weights
   import dla_isa::RECORD_BYTES;
@@ -47,10 +50,10 @@ module dla_weights
   assign chunks = depthwise ? filter_bytes : whole ? 1 : (shift + filter_bytes - 1) / BANK_BYTES + 1;
 
   // ------------------------------------------------------------------------------------------------------ chunks
-  logic [31:0] group, pixel, chunk, sent, sequence_, used, step_chunk, first, bytes, count, left, stride;
+  logic [31:0] group, pixel, chunk, sent, sequence_, used, step_chunk, first, bytes, count, left, stride, lane, together;
   // Where the group's filters and records, the chunk, and the next word of it lie, each from the one before
-  logic [31:0] group_place, record_place, chunk_place, sent_place;
-  logic records_done, at_records, finished, active, is_held, chunk_done, chunk_fits, ahead_fits;
+  logic [31:0] group_place, record_place, chunk_place, lane_place, sent_place;
+  logic records_done, at_records, finished, active, is_held, run_done, chunk_done, chunk_fits, ahead_fits, burst_fits, bursts;
   assign at_records = has_records && !records_done;
   localparam int unsigned LANE_BITS = $clog2(LANES + 1);
   assign lanes = 32'(LANE_BITS'(channels - group < group_step ? channels - group : group_step));
@@ -64,62 +67,73 @@ module dla_weights
     end else begin
       first = (weight_address + group_place + chunk_place) & PLACE;
       bytes = chunk_bytes;
-      if (!depthwise && !whole) stride = filter_bytes & PLACE;
+      if (!depthwise && !whole && !bursts) stride = filter_bytes & PLACE;
     end
     count = at_records || depthwise || whole ? ((first + bytes - 1) & PLACE) / BANK_BYTES - first / BANK_BYTES + 1 : lanes;
   end
   assign is_held = !at_records && pixel != 0 && chunk_fits;
   assign active = enable && !finished && (sequence_ <= used + step_chunk + 1 || ahead_fits);
-  assign left = is_held ? '0 : count - sent;
+  assign bursts = lane != 0 || (PORTS > 1 && sent == 0 && !at_records && !depthwise && !whole && !is_held && burst_fits
+      && chunk + PORTS <= chunks && (group != 0 || pixel != 0 || chunk >= PORTS || LANES < PORTS));
+  assign together = bursts ? PORTS : 1;
+  assign left = is_held ? '0 : bursts ? PORTS : count - sent;
   assign request.address = (first + sent_place) & PLACE;
   assign request.stride = stride;
   assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
-  assign chunk_done = active && (left == 0 || (takes && left <= PORTS));
+  assign run_done = active && (left == 0 || (takes && left <= PORTS));
+  assign chunk_done = run_done && (!bursts || lane + 1 == lanes);
 
   // What is compared with the buffer counts no further than beyond it: the pass's chunks up to this one, and those from the
   // array's to this one.
   if (BUFFER_BYTES == 0) begin : all_fit
-    assign {chunk_fits, ahead_fits} = '1;
+    assign {chunk_fits, ahead_fits, burst_fits} = '1;
   end else begin : some_fit
     localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2), CHUNK_BITS = $clog2(LANES * BANK_BYTES + 1);
     localparam logic [31:0] TOO_MANY = BUFFER_BYTES + 1;
     logic [ENOUGH_BITS-1:0] pass_bytes;  // of the chunks before this one
-    logic [31:0] next_bytes, ahead, used_before;
+    logic [31:0] next_bytes, done_bytes, ahead, used_before;
+    function automatic logic fits(input logic [31:0] further);  // so many chunks
+      return further < TOO_MANY && (ENOUGH_BITS + CHUNK_BITS)'(further[ENOUGH_BITS-1:0])
+          * (ENOUGH_BITS + CHUNK_BITS)'(chunk_bytes[CHUNK_BITS-1:0]) < (ENOUGH_BITS + CHUNK_BITS)'(TOO_MANY);
+    endfunction
     assign next_bytes = 32'(pass_bytes) + 32'(chunk_bytes[CHUNK_BITS-1:0]);
+    assign done_bytes = 32'(pass_bytes) + together * 32'(chunk_bytes[CHUNK_BITS-1:0]);
     assign chunk_fits = next_bytes < TOO_MANY;
     // Against the array's place a cycle ago, which is never beyond today's, so that the product begins at a register
     assign ahead = sequence_ - used_before;
     always_ff @(posedge clock) used_before <= reset ? '0 : used + step_chunk;
-    assign ahead_fits = ahead < TOO_MANY && (ENOUGH_BITS + CHUNK_BITS)'(ahead[ENOUGH_BITS-1:0])
-        * (ENOUGH_BITS + CHUNK_BITS)'(chunk_bytes[CHUNK_BITS-1:0]) < (ENOUGH_BITS + CHUNK_BITS)'(TOO_MANY);
+    assign ahead_fits = fits(ahead);
+    assign burst_fits = fits(ahead + PORTS - 1);
     always_ff @(posedge clock) begin
       if (reset) pass_bytes <= '0;
       else if (chunk_done && !at_records)
-        pass_bytes <= chunk + 1 == chunks ? '0 : ENOUGH_BITS'(chunk_fits ? next_bytes : TOO_MANY);
+        pass_bytes <= chunk + together == chunks ? '0 : ENOUGH_BITS'(done_bytes < TOO_MANY ? done_bytes : TOO_MANY);
     end
   end
 
-  // Of a word of each lane's filter count the bytes that the filter still has there.
-  logic [31:0] done_bytes, own_bytes;
-  assign done_bytes = chunk * BANK_BYTES;
-  assign own_bytes = filter_bytes <= done_bytes ? '0
-      : filter_bytes - done_bytes < BANK_BYTES ? filter_bytes - done_bytes : BANK_BYTES;
+  // Of the words of each lane's filter count the bytes that the filter still has there.
+  logic [31:0] before_bytes, own_bytes, next_lane_place;
+  assign before_bytes = chunk * BANK_BYTES;
+  assign own_bytes = filter_bytes <= before_bytes ? '0
+      : filter_bytes - before_bytes < together * BANK_BYTES ? filter_bytes - before_bytes : together * BANK_BYTES;
+  assign next_lane_place = (lane_place + filter_bytes) & PLACE;
   assign crossed_bytes = !chunk_done || is_held ? '0 : at_records || depthwise || whole ? bytes : lanes * own_bytes;
 
   always_ff @(posedge clock) begin
     if (reset) begin
-      {group, pixel, chunk, sent, sequence_} <= '0;
-      {group_place, record_place, chunk_place, sent_place} <= '0;
+      {group, pixel, chunk, sent, lane, sequence_} <= '0;
+      {group_place, record_place, chunk_place, lane_place, sent_place} <= '0;
       finished <= 1'b0;
       records_done <= 1'b0;
     end else if (chunk_done) begin
-      {sent, sent_place} <= '0;
-      sequence_ <= sequence_ + 1;
+      {sent, lane, lane_place, sent_place} <= '0;
+      sequence_ <= sequence_ + together;
       if (at_records) records_done <= 1'b1;
       else begin
-        chunk <= chunk + 1 == chunks ? '0 : (chunk + 1) & PLACE;
-        chunk_place <= chunk + 1 == chunks ? '0 : (chunk_place + (depthwise ? channels : BANK_BYTES)) & PLACE;
-        if (chunk + 1 == chunks) begin
+        chunk <= chunk + together == chunks ? '0 : (chunk + together) & PLACE;
+        chunk_place <= chunk + together == chunks ? '0
+            : (chunk_place + (depthwise ? channels : together * BANK_BYTES)) & PLACE;
+        if (chunk + together == chunks) begin
           pixel <= pixel + BLOCK >= pixels ? '0 : pixel + BLOCK;
           if (pixel + BLOCK >= pixels) begin
             group <= (group + group_step) & CHANNELS;
@@ -130,6 +144,9 @@ module dla_weights
           end
         end
       end
+    end else if (run_done) begin
+      lane <= 32'(LANE_BITS'(lane + 1));
+      {lane_place, sent_place} <= {2{next_lane_place}};
     end else if (active && takes) begin
       sent <= (sent + PORTS) & PLACE;
       sent_place <= (sent_place + PORTS * stride) & PLACE;

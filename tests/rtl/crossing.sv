@@ -102,7 +102,7 @@ module dla_crossing
 
   operand_uses_t mac_uses, vector_uses;
   logic depthwise, pool, softmax;
-  int unsigned vector_bytes;  // of an element
+  int unsigned vector_bytes, vector_buffer, vector_buffer2;  // of an element; of the buffers, 0 where a line is longer
   int unsigned line_bytes, block_bytes;  // of MAC's input; of the lines of a block besides those under its first window
   assign mac_uses = operand_uses(64'({mac_fields, mac_opcode}));
   assign depthwise = mac_opcode == OPCODE_OP_DEPTH_CONV;
@@ -114,6 +114,12 @@ module dla_crossing
   assign block_bytes = LINE_BUFFER_BYTES == 0 ? 0
       : ((ACCUMULATORS - 1) / 32'(mac_registers.out_size.width) + 1) * 32'(mac_registers.stride.height) * line_bytes;
   assign vector_bytes = 1 << vector_read_size;
+
+  function automatic int unsigned held(input logic fits, input logic [15:0] width);
+    held = fits && 32'(width) * vector_registers.out_channels * vector_bytes <= LINE_BUFFER_BYTES ? LINE_BUFFER_BYTES : 0;
+  endfunction
+  assign vector_buffer = held(vector_fits, pool ? vector_registers.in_size.width : vector_registers.out_size.width);
+  assign vector_buffer2 = held(vector_fits2, vector_registers.out_size.width);
 
   function automatic void look_at_mac();
     if (mac_read) begin
@@ -144,9 +150,9 @@ module dla_crossing
     for (int unsigned l = 0; l < VECTOR_LANES; l++) begin
       if (vector_read && vector_channel + l < vector_registers.out_channels) begin
         if (vector_uses.in.present && (!pool || vector_meets))
-          must_have(VECTOR, INPUT, vector_in_address + vector_bytes * l, vector_bytes, vector_fits ? LINE_BUFFER_BYTES : 0);
+          must_have(VECTOR, INPUT, vector_in_address + vector_bytes * l, vector_bytes, vector_buffer);
         if (vector_uses.in2.present)
-          must_have(VECTOR, INPUT2, vector_in2_address + vector_bytes * l, vector_bytes, vector_fits2 ? LINE_BUFFER_BYTES : 0);
+          must_have(VECTOR, INPUT2, vector_in2_address + vector_bytes * l, vector_bytes, vector_buffer2);
       end
       if (vector_looks_up && vector_looked_up_channel + l < vector_registers.out_channels) begin
         if (vector_uses.lut.present) must_have(VECTOR, PARAMETERS, vector_table_address[l], softmax ? 4 : 1, 0);
