@@ -63,6 +63,14 @@ def test_groups_of_channels_cross_one_after_the_other(channels: int, part: int) 
     assert np.mean([_words(box, part, WIDTH) for box in boxes]) == pytest.approx(np.mean(counted))
 
 
+@pytest.mark.parametrize("part", [8, 16, 64])
+def test_a_picture_of_one_column_is_a_row(part: int) -> None:
+    """Parts of pixels that follow each other lie as far apart, whichever way the picture lies."""
+    for address in range(0, WIDTH, 8):
+        column, row = Box(address, 13, 64, 1, 64, 64), Box(address, 1, 13 * 64, 13, 64, 64)
+        assert _words(column, part, WIDTH) == _words(row, part, WIDTH) == touched(column, part)
+
+
 def accesses(plan: Plan, config: DlaConfig) -> list[float]:
     """Of each operation."""
     batches = plan.stream.batches(plan.operations)
