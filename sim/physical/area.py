@@ -19,6 +19,7 @@ from dlasim.isa.kept_bits import kept_bits
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_table import PARAMETERS
+from dlasim.sim.timing.cost import dma_port_rate
 
 _POINTS = Path(__file__).parent / "area_points.csv"
 COMPONENTS = {
@@ -177,7 +178,7 @@ def block_area(block: str, **sizes: int) -> Area:
 def areas(config: DlaConfig) -> Mapping[str, Area]:
     """The logic of a machine by component."""
     beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
-    beat = min(beat, config.dma_shared_bandwidth or beat)
+    beat = min(beat, config.dma_shared_bandwidth or beat, dma_port_rate(config) or beat)
     dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
     widths = [_kept_bits(unit, config.sram_bytes) + _choice_bits(unit, config) for unit in UNITS]
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
@@ -197,7 +198,8 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
 
 def _unpacking_area(config: DlaConfig, beat: int) -> Area:
     """What DMA_IN has more on a machine that unpacks: beats become longer on the way to the SRAM."""
-    packed = min(config.dma_unpacking, beat)
+    ports = dma_port_rate(config)
+    packed = min(config.dma_unpacking, beat, ports // 2 if ports else beat)
     if not packed:
         return Area()
     spread = max(2 * packed, beat)

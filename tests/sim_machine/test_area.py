@@ -112,6 +112,15 @@ def measured(block: str, *sizes: int) -> area.Area:
     return point.area
 
 
+@pytest.mark.parametrize(
+    ("more", "most"), [({"dma_unpacking": 8}, {"dma_unpacking": 4}), ({"dma_bandwidth": 64}, {})]
+)
+def test_a_beat_is_no_wider_than_the_ports(more: dict[str, int], most: dict[str, int]) -> None:
+    """Nor than half of them, where numbers of 4 bits become bytes: `BEAT_BYTES`, `PACKED_BYTES` of dla.sv."""
+    narrow = DlaConfig(name="narrow").replace(sram_ports=1, sram_bandwidth=8)
+    assert area.areas(narrow.replace(**more))["dma"] == area.areas(narrow.replace(**most))["dma"]
+
+
 def test_sum_of_a_grid_by_hand() -> None:
     """The MAC unit of a machine that was synthesised is its array's blocks, counted. Ports have a limit, so
     results wait for them."""
