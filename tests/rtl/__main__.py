@@ -1,8 +1,9 @@
 """`python -m tests.rtl [MODEL.tflite…]`: networks on large machines, RTL beside simulator, as a table.
 
 Without models: mnist, and MLPerf Tiny's where DLASIM_MODEL_ZOO names a folder that has them, else the
-built-in ones of the same shapes. With --write each row also goes to benchmarks/compared/rtl.csv, from which
-`make accuracy` makes the tables; a run of all networks on all machines leaves no other row there.
+built-in ones of the same shapes; drawn machines run more. With --write each row also goes to
+benchmarks/compared/rtl.csv, from which `make accuracy` makes the tables; a run of all networks on all
+machines leaves no other row there.
 """
 
 import argparse
@@ -13,7 +14,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from tests.rtl.builder import ROOT
-from tests.rtl.network_rows import COLUMNS, KEPT, NAMES, Row, keep, measure, models_in
+from tests.rtl.machines import DRAWN_LIMITED
+from tests.rtl.network_rows import COLUMNS, KEPT, NAMES, Row, keep, measure, models_in, more_models_in
 
 
 def main() -> int:
@@ -29,8 +31,14 @@ def main() -> int:
     print(*COLUMNS, sep=",")
     with tempfile.TemporaryDirectory() as folder:
         models = arguments.models or list(models_in(Path(folder)))
+        more = [] if arguments.models else list(more_models_in(Path(folder)))
         with ProcessPoolExecutor(arguments.jobs, multiprocessing.get_context("spawn")) as pool:
-            tasks = [pool.submit(measure, name, models) for name in arguments.machine or NAMES]
+            tasks = [
+                pool.submit(
+                    measure, name, [*dict.fromkeys([*models, *more])] if name in DRAWN_LIMITED else models
+                )
+                for name in arguments.machine or NAMES
+            ]
             for task in as_completed(tasks):
                 rows, wrong = task.result()
                 for row in rows:

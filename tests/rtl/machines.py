@@ -81,6 +81,24 @@ ODD_LIMITED = {
     "24 O, half a result": {"parallel": "output", "pes": 24, "mac_results": 0.5},
     "12x20, two ports of 8": {"parallel": "12x20", "sram_ports": 2, "sram_bandwidth": 8},
 }
+# Drawn by chance: odd lanes, few or narrow ports, small buffers, slow results.
+DRAWN_LIMITED = {
+    "drawn 8x4, three ports of 4": {
+        "parallel": "8x4", **_SMALL, "vector_lanes": 5, "sram_bandwidth": 4, "sram_ports": 3,
+        "sram_banks": 16, "line_buffer_bytes": 4096, "weight_buffer_bytes": 4096, "accumulators": 16,
+        "mac_results": 4, "vector_requantizations": 2, "vector_divisions": 1, "dma_bandwidth": 4,
+    },
+    "drawn 7x4, eight ports of 4": {
+        "parallel": "7x4", **_SMALL, "vector_lanes": 4, "sram_bandwidth": 4, "sram_ports": 8,
+        "sram_banks": 16, "line_buffer_bytes": 4096, "weight_buffer_bytes": 1024, "accumulators": 4,
+        "mac_results": 0.5, "vector_requantizations": 0.5, "vector_divisions": 0.5, "dma_bandwidth": 16,
+    },
+    "drawn 2x9, three ports of 16": {
+        "parallel": "2x9", **_SMALL, "vector_lanes": 8, "sram_bandwidth": 16, "sram_ports": 3,
+        "sram_banks": 4, "line_buffer_bytes": 2048, "weight_buffer_bytes": 8192, "accumulators": 4,
+        "mac_results": 2, "vector_requantizations": 4, "vector_divisions": 1, "dma_bandwidth": 4,
+    },
+}  # fmt: skip
 # As MUTANT, for mistakes in what limits: each limit is one that some operation alone meets.
 MUTANT_LIMITS = {
     "parallel": "4x8", "sram_bytes": 64 * 1024, "vector_lanes": 16, "sram_ports": 2, "sram_bandwidth": 4,
@@ -98,6 +116,7 @@ def machine(name: str) -> DlaConfig:
         | LARGE_LIMITED
         | RESULTS_ALONE
         | ODD_LIMITED
+        | DRAWN_LIMITED
         | {"mutant with limits": MUTANT_LIMITS}
     )
     described = (MACHINES | LARGE | limited | {"mutant": MUTANT})[name]

@@ -6,17 +6,34 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.rtl.builder import ROOT
-from tests.rtl.machines import LARGE, LARGE_LIMITED, LIMITED, ODD_LIMITED, RESULTS_ALONE, machine
+from tests.rtl.machines import (
+    DRAWN_LIMITED,
+    LARGE,
+    LARGE_LIMITED,
+    LIMITED,
+    ODD_LIMITED,
+    RESULTS_ALONE,
+    machine,
+)
 from tests.rtl.networks import lowered, run_on_both
 from tests.rtl.test_networks import REAL, built_in
 
 BUILT_IN = ("autoencoder", "ds_cnn", "resnet8")
+MORE = (
+    "ds_cnn",
+    "resnet8",
+    "autoencoder",
+    "vit",
+    "kwt",
+)
+SMALL_MOBILENET = ("--alpha", "0.25", "--resolution", "96")
 NAMES = (
     "64 I",
     *LARGE_LIMITED,
     *ODD_LIMITED,
     *(name for name in LARGE if name != "64 I"),
     *LIMITED,
+    *DRAWN_LIMITED,
     *RESULTS_ALONE,
 )  # the slowest first
 KEPT = ROOT / "benchmarks" / "compared" / "rtl.csv"
@@ -25,6 +42,12 @@ COLUMNS = (
     "cycles_only_seconds", "rtl_sram_bytes", "simulator_sram_bytes", "rtl_sram_words", "word_bytes",
 )  # fmt: skip
 Row = dict[str, str]
+
+
+def more_models_in(folder: Path) -> Iterator[Path]:
+    """More of them for drawn machines, all built in."""
+    yield from (built_in(name, folder) for name in MORE)
+    yield built_in("mobilenet_v1", folder, *SMALL_MOBILENET)
 
 
 def models_in(folder: Path) -> Iterator[Path]:
@@ -67,7 +90,7 @@ def keep(measured: list[Row], alone: bool = False) -> None:
         with KEPT.open(newline="", encoding="utf-8") as file:
             rows = {(kept["network"], kept["machine"]): kept for kept in csv.DictReader(file)}
     rows |= {(row["network"], row["machine"]): row for row in measured}
-    order = [*LARGE, *RESULTS_ALONE, *LARGE_LIMITED, *ODD_LIMITED, *LIMITED]
+    order = [*LARGE, *RESULTS_ALONE, *LARGE_LIMITED, *ODD_LIMITED, *LIMITED, *DRAWN_LIMITED]
     with KEPT.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()

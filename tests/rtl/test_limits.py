@@ -14,7 +14,14 @@ from tests.rtl.limits import (
     deep_cycles,
 )
 from tests.rtl.machine import RtlMachine
-from tests.rtl.machines import LARGE_LIMITED, LIMITED, OWN_PORTS, RESULTS_ALONE, machine
+from tests.rtl.machines import (
+    DRAWN_LIMITED,
+    LARGE_LIMITED,
+    LIMITED,
+    OWN_PORTS,
+    RESULTS_ALONE,
+    machine,
+)
 from tests.rtl.networks import lowered, run_on_both
 from tests.rtl.sram_counters import accesses, words
 from tests.rtl.test_networks import REAL, built_in
@@ -120,6 +127,16 @@ def test_the_output_stage_alone_is_modelled_to_the_cycle(network: str, name: str
 @pytest.mark.parametrize("name", LIMITED)
 @pytest.mark.parametrize("network", ["mnist", "autoencoder", "ds_cnn"])
 def test_networks(network: str, name: str, tmp_path: Path) -> None:
+    assert_near(built_in(network, tmp_path), name)
+
+
+SAMPLE = "drawn 7x4, eight ports of 4"  # of the drawn machines, for CI
+DRAWN = [pytest.param(name, marks=[] if name == SAMPLE else pytest.mark.slow) for name in DRAWN_LIMITED]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("network", ["mnist", "autoencoder", "ds_cnn"])
+def test_networks_on_drawn_machines(network: str, name: str, tmp_path: Path) -> None:
     assert_near(built_in(network, tmp_path), name)
 
 

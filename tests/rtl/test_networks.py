@@ -16,14 +16,14 @@ BUILT_IN = {
 REAL = ("aww", "resnet", "toycar", "vww")  # MLPerf Tiny
 
 
-def built_in(name: str, folder: Path) -> Path:
+def built_in(name: str, folder: Path, *options: str) -> Path:
     """The file of a built-in network."""
     from click.testing import CliRunner
 
     from dlasim.cli import main
 
     path = folder / f"{name}.tflite"
-    done = CliRunner().invoke(main, ["model", name, "-o", str(path)])
+    done = CliRunner().invoke(main, ["model", name, *options, "-o", str(path)])
     assert done.exit_code == 0, done.output
     return path
 
