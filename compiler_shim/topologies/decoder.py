@@ -19,6 +19,9 @@ _WIDTH, _HIDDEN, _HEADS, _GROUPS = 576, 1536, 9, 3
 _SIZE = _WIDTH // _HEADS
 _BASE = 10_000  # of the wavelengths of rotary embeddings
 _TABLE = Quantization((1 / 24,), (0,))  # of numbers with a deviation of 1, and symmetric as weights must be
+# What a token adds to each cache, and along which axis. The products sum over the last one, so no cache is
+# transposed.
+_CACHED = {"key": ((_GROUPS, 1, _SIZE), 2), "value": ((_GROUPS, _SIZE, 1), 3)}
 _MASK = -80.0  # what is masked has exp(-80 / 8) of the greatest weight at most
 
 
@@ -29,7 +32,7 @@ class _Place:
     cosines: Activation
     sines: Activation
     mask: Activation
-    start: int
+    starts: dict[str, int]
     length: int
 
 
@@ -58,7 +61,8 @@ def _place(build: LanguageBuilder, position: int, context: int) -> _Place:
         for name, real in zip(("cosines", "sines", "mask"), (*rotations, masks), strict=True)
     )
     mask = build.reshape("mask/row", mask, (1, 1, context))
-    return _Place(cosines, sines, mask, build.cache_start("start", position), context)
+    starts = {part: build.cache_start(f"start/{part}", position, axis) for part, (_, axis) in _CACHED.items()}
+    return _Place(cosines, sines, mask, starts, context)
 
 
 def _attention(build: LanguageBuilder, name: str, source: Activation, place: _Place) -> Activation:
@@ -76,16 +80,18 @@ def _attention(build: LanguageBuilder, name: str, source: Activation, place: _Pl
     keys, values = (
         build.append_to_cache(
             f"{name}/{part}s",
-            build.reshape(f"{name}/{part}/row", row, (_GROUPS, 1, _SIZE)),
+            build.reshape(f"{name}/{part}/row", row, shape),
+            axis,
             place.length,
-            place.start,
+            place.starts[part],
         )
-        for part, row in (("key", key), ("value", rows["value"]))
+        for (part, (shape, axis)), row in zip(_CACHED.items(), (key, rows["value"]), strict=True)
     )
     scores = build.add(f"{name}/masked", build.batch_matmul(f"{name}/scores", query, keys, True), place.mask)
     weights = build.softmax(f"{name}/weights", scores, _SIZE**-0.5)
-    mixed = build.reshape(f"{name}/joined", build.batch_matmul(f"{name}/mixed", weights, values), (1, _WIDTH))
-    return build.fully_connected(f"{name}/output", mixed, _WIDTH, norm=LINEAR)
+    mixed = build.batch_matmul(f"{name}/mixed", weights, values, True)
+    joined = build.reshape(f"{name}/joined", mixed, (1, _WIDTH))
+    return build.fully_connected(f"{name}/output", joined, _WIDTH, norm=LINEAR)
 
 
 def _rotated(build: LanguageBuilder, name: str, source: Activation, place: _Place) -> Activation:

@@ -33,22 +33,27 @@ class LanguageBuilder(NetworkBuilder):
         options: dict[str, Option] = {"axis": 0, "batch_dims": 0}
         return self._append("GATHER", name, (table.index, index), values, table.quantization, options)
 
-    def cache_start(self, name: str, position: int) -> int:
-        """Where a row of this position begins in a cache: (0, 0, position, 0)."""
+    def cache_start(self, name: str, position: int, axis: int) -> int:
+        """Where what a cache keeps of this position begins, along one of its four dimensions."""
         shape = self._constant(f"{name}/shape", np.array([1], np.int32))
         flat = self._plain("RESHAPE", f"{name}/flat", (position, shape), (1,), {"new_shape": (1,)})
-        before = self._constant(f"{name}/before", np.zeros(2, np.int32))
-        after = self._constant(f"{name}/after", np.zeros(1, np.int32))
+        zeros = (
+            self._constant(f"{name}/{side}", np.zeros(count, np.int32))
+            for side, count in (("before", axis), ("after", 3 - axis))
+            if count
+        )
         options: dict[str, Option] = {"axis": 0, "fused_activation_function": "NONE"}
-        return self._plain("CONCATENATION", name, (before, flat, after), (4,), options)
+        parts = [flat, *zeros] if axis == 0 else [next(zeros), flat, *zeros]
+        return self._plain("CONCATENATION", name, tuple(parts), (4,), options)
 
-    def append_to_cache(self, name: str, row: Activation, length: int, start: int) -> Activation:
-        """DYNAMIC_UPDATE_SLICE of a variable that keeps so many rows; for calibration, those of any
-        samples."""
-        samples, groups, _, size = row.values.shape
+    def append_to_cache(self, name: str, row: Activation, axis: int, length: int, start: int) -> Activation:
+        """DYNAMIC_UPDATE_SLICE of a variable that keeps so many rows along one of its four dimensions; for
+        calibration, those of any samples."""
+        samples, *shape = row.values.shape
         others = self._rng.integers(0, samples, (samples, length))
-        values = row.values[others][:, :, :, 0].transpose(0, 2, 1, 3)
-        cache = self._tensor(name, (1, groups, length, size), "int8", row.quantization)
+        shape[axis - 1] = length
+        values = np.moveaxis(np.take(row.values[others], 0, axis + 1), 1, axis)
+        cache = self._tensor(name, (1, *shape), "int8", row.quantization)
         inputs = cache, row.index, start
         self._operators.append(Operator("DYNAMIC_UPDATE_SLICE", inputs, (cache,), {}, self._location()))
         return Activation(cache, values, row.quantization)

@@ -194,11 +194,14 @@ def behind_indices(work: Work) -> int:
 
 
 def updates(work: Work) -> float:
-    """For each row of the update 48, 10 for each dimension, and those of moving it; unless that is in place,
-    those of moving all."""
-    *outer, length = (1, *work.input(1))
-    cycles = (48 + 10 * len(work.output)) * prod(outer) + _moved(prod(outer), length, work)
-    return cycles if work.is_in_place else cycles + _moved(1, work.written, work)
+    """For each block of rows 28, and 10 for each dimension; for each row 20 and those of moving it, or 5 for
+    a single byte; unless that is in place, those of moving all."""
+    *outer, rows, length = (1, 1, *work.input(1))
+    blocks = prod(outer)
+    is_single = length * work.element_bytes == 1
+    moved = 0.0 if is_single else _moved(blocks * rows, length, work)
+    moved += 0.0 if work.is_in_place else _moved(1, work.written, work)
+    return blocks * (28 + 10 * len(work.output) + (5 if is_single else 20) * rows) + moved
 
 
 def filters(work: Work) -> float:

@@ -193,6 +193,8 @@ enum status update_slice(const struct call *call)
     struct tensor input = call_input(call, 0), update = call_input(call, 1), start = call_input(call, 2);
     struct tensor output = call_output(call, 0);
     uint32_t rank = input.rank, bytes = input.element_bytes, row_bytes = update.shape[rank - 1] * bytes;
+    uint32_t outer = rank > 1 ? rank - 2 : 0, rows = rank > 1 ? update.shape[rank - 2] : 1;
+    uint32_t pitch = input.shape[rank - 1] * bytes;
     uint32_t index[DLA_HOST_MAX_RANK] = { 0 }, first[DLA_HOST_MAX_RANK];
     for (uint32_t dimension = 0; dimension < rank; dimension++) {
         uint32_t last = input.shape[dimension] - update.shape[dimension];
@@ -205,8 +207,13 @@ enum status update_slice(const struct call *call)
         uint32_t offset = 0;
         for (uint32_t dimension = 0; dimension < rank; dimension++)
             offset = offset * input.shape[dimension] + first[dimension] + index[dimension];
-        memcpy((uint8_t *)output.data + offset * bytes, source, row_bytes);
-        source += row_bytes;
-    } while (next_index(index, update.shape, rank - 1));
+        uint8_t *target = (uint8_t *)output.data + offset * bytes;
+        if (row_bytes == 1)
+            for (uint32_t row = 0; row < rows; row++, target += pitch)
+                *target = *source++;
+        else
+            for (uint32_t row = 0; row < rows; row++, target += pitch, source += row_bytes)
+                memcpy(target, source, row_bytes);
+    } while (next_index(index, update.shape, outer));
     return OK;
 }
