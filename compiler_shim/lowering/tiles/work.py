@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.lowering.addresses.memory import once, reads, resolve_alias, variables, writes
 from dlasim.isa.file_records import WORK
 from dlasim.isa.instructions import BY_MNEMONIC
@@ -15,6 +18,15 @@ from dlasim.isa.registers import Region
 
 _READ, _WRITE = BY_MNEMONIC["OP_DMA_READ"].opcode, BY_MNEMONIC["OP_DMA_WRITE"].opcode
 _Row = tuple[int, int, int, int, int, int]
+
+
+class _Part(NamedTuple):
+    """What a node reads of a tensor: from which byte to which, how many of these at least, and its layer."""
+
+    first: int
+    end: int
+    size_bytes: int
+    layer: int
 
 
 @once
@@ -65,20 +77,44 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
     for other in network.nodes:
         if not isinstance(other, DlaNode):
             wanted.update(reads(other, network))
-    read: dict[int, tuple[int, int]] = {}  # of each tensor the most bytes that a node reads, and its layer
+    read = defaultdict[int, list[_Part]](list)
     for node in nodes:
         tensors = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
         for number, value in enumerate(tensors):
             base = resolve_alias(network, value)
             if base not in computed:
                 size = min(_read_bytes(node, number, value, network), network.values[base].size_bytes)
-                read[base] = max(read.get(base, (0, node.layer)), (size, node.layer))
+                read[base].append(_Part(*_span(node, number), size, node.layer))
         if resolve_alias(network, node.output) in wanted:
             height, width, channels = node.out_shape
             size = height * width * channels * node.out_element_bytes
             yield _transfer(node.layer, _WRITE, size, _region(network, resolve_alias(network, node.output)))
-    for base, (size, layer) in read.items():
-        yield _transfer(layer, _READ, size, _region(network, base))
+    for base, parts in read.items():
+        for part in _apart(parts):
+            yield _transfer(part.layer, _READ, part.size_bytes, _region(network, base))
+
+
+def _apart(parts: list[_Part]) -> Iterator[_Part]:
+    """Of parts that may have common bytes the largest: each byte is read once at least."""
+    most, end = None, 0
+    for part in sorted(parts):
+        if most is not None and part.first >= end:
+            yield most
+            most = None
+        most = part if most is None else max(most, part, key=lambda each: each.size_bytes)
+        end = max(end, part.end)
+    if most is not None:
+        yield most
+
+
+def _span(node: DlaNode, number: int) -> tuple[int, int]:
+    """From which byte of a tensor to which a node may read its input, or its matrix, which follows them."""
+    is_matrix = number == len(node.inputs)
+    shape = node.matrix_image if is_matrix else node.images[number]
+    layout = (node.matrix_layout if is_matrix else node.layout(number)) or dense_layout(shape)
+    rows, columns, channels = shape
+    end = layout.offset + (rows - 1) * layout.line + (columns - 1) * layout.pixel + channels
+    return layout.offset * node.in_element_bytes, end * node.in_element_bytes
 
 
 def _region(network: PlacedNetwork, base: int) -> Region:
