@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.tiles.search import MAX_OVERHEAD_PART, Search, search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes
-from dlasim.compiler_shim.lowering.tiles.tile_costs import constants_load_cycles, priced, work_cycles
+from dlasim.compiler_shim.lowering.tiles.tile_costs import constants_load_cycles, constants_price, work_cycles
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
     BufferSizes,
@@ -112,7 +112,7 @@ def describe_problem(table: TilingTable, number: int) -> KnownProblem:
         size = constant_bytes(sizes, sizes.channels, sizes.depth)
         if size and not costs.assumes_prefetch:
             problem.constants_cycles = constants_load_cycles(sizes, costs)
-        problem.constants_price = priced(costs, size)
+        problem.constants_price = constants_price(sizes, costs)
         problem.written_bytes = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
         problem.most = _searched(table, number, INFINITE - 1)
         problem.sufficient_bytes = table.search.sufficient_bytes

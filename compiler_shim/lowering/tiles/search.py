@@ -19,9 +19,8 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
 from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     describe_costs,
     estimate,
-    least_bytes,
     least_cycles,
-    priced,
+    least_price,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     BufferSizes,
@@ -82,7 +81,7 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
     work, is_cut = least_cycles(sizes, machine), 1 - sizes.is_matrix_in_sram
     if machine.is_mac and sizes.input_element_bytes > 1:
         is_cut = 0  # the sums of int16 do not fit into int32
-    near = work + work // MAX_OVERHEAD_PART + priced(machine, least_bytes(sizes))
+    near = work + work // MAX_OVERHEAD_PART + least_price(sizes, machine)
     while depth:
         _find_sufficient_bytes(sizes, machine, found, depth)
         _cut_all(sizes, machine, found, depth, budget)

@@ -80,6 +80,20 @@ def priced(machine: MachineCosts, moved_bytes: int) -> int:
 
 
 @routine
+def unpacked_bytes(machine: MachineCosts, packed: int) -> int:
+    """Bytes of constants that do not cross the bus: what becomes of packed weights beside their own bytes."""
+    return packed if machine.constants.packed_rate else 0
+
+
+@routine
+def constants_price(sizes: NodeSizes, machine: MachineCosts) -> int:
+    """What the bytes of all constants count."""
+    size = constant_bytes(sizes, sizes.channels, sizes.depth)
+    packed = packed_bytes(sizes, sizes.channels, sizes.depth)
+    return priced(machine, size - unpacked_bytes(machine, packed))
+
+
+@routine
 def constants_load_cycles(sizes: NodeSizes, costs: MachineCosts) -> int:
     """Cycles of loading all constants of a node at once."""
     size = constant_bytes(sizes, sizes.channels, sizes.depth)
@@ -99,12 +113,12 @@ COMPUTE = Routine(least_cycles, "compute")
 
 
 @routine
-def least_bytes(sizes: NodeSizes) -> int:
-    """Bytes over the bus where each is moved once, the second input apart."""
+def least_price(sizes: NodeSizes, machine: MachineCosts) -> int:
+    """What the bytes over the bus count where each is moved once, the second input apart."""
     inputs = sizes.input_height * sizes.input_width * sizes.input_bytes
     inputs *= sizes.depth if sizes.is_dense else sizes.channels // sizes.multiplier
     outputs = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
-    return inputs + outputs + constant_bytes(sizes, sizes.channels, sizes.depth)
+    return priced(machine, inputs + outputs) + constants_price(sizes, machine)
 
 
 @routine
@@ -248,13 +262,15 @@ def contention_both(
 def estimate(
     sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile
 ) -> tuple[int, int, int]:
-    """Cycles, tasks and bytes read; loads, computation and stores overlap where buffers are double."""
+    """Cycles, tasks and bytes that the SRAM gets; loads, computation and stores overlap where buffers are
+    double."""
     spatial = spatial_tiles(sizes, tile.rows, tile.columns)
     tiles = spatial * group.groups
     tasks = tiles * group.passes
     input_loads, constant_loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
     input_bytes, second, _, output = tile_bytes(sizes, group, tile.rows, tile.columns)
     constants = group.constant_bytes
+    unpacked = constant_loads * unpacked_bytes(machine, group.packed_bytes)
     read = input_loads * input_bytes + tasks * second + constant_loads * constants
     stall, moved = task_traffic(sizes, machine, tile)
     # The last tiles of an axis are smaller.
@@ -304,4 +320,4 @@ def estimate(
         else:
             busiest = max(compute, move_in + contention, move_out + store_contention, ports) + latency + start
         cycles = min(cycles, busiest + store)
-    return cycles + priced(machine, read + tiles * output), tasks, read
+    return cycles + priced(machine, read - unpacked + tiles * output), tasks, read
