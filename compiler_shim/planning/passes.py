@@ -45,6 +45,7 @@ LESS_SRAM_RATIO = 1.02
 # Of the kind that is fastest with all SRAM, sizes are tried until so many gain nothing, of others until one
 # does: with one for all, MobileNetV1 lost 0.6 %, with a limit for all together the autoencoder 2.0 %.
 BEST_PATIENCE = 2
+MIN_SHRUNK, SHRUNK_LAYERS = 2, 1500  # kinds of plans that are tried for less SRAM, and their layers
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
@@ -137,7 +138,7 @@ def use_less_sram(search: PlanSearch) -> None:
     found = [timed for timed in search.timed if _is_first(search, timed)]
     first = sorted(found, key=lambda timed: timed.cycles)
     prefetched = next((each for each in first if each.kind.assumption is CostAssumption.PREFETCHED), None)
-    for number, whole in enumerate(first):
+    for number, whole in enumerate(first[: search.share(MIN_SHRUNK, SHRUNK_LAYERS)]):
         timed, least = whole, whole.cycles
         tries = patience = 1 if number else BEST_PATIENCE
         while tries:
@@ -212,7 +213,7 @@ PASSES = (
         "smaller sizes of SRAM, the same for all machines, as long as plans are expected to take at most 2 %"
         " longer than the fastest",
         "more SRAM must not cost time",
-        "of each kind until one gains nothing",
+        f"of each kind until one gains nothing; of {MIN_SHRUNK} kinds at least, {SHRUNK_LAYERS:,} layers",
     ),
     Pass(
         cut_at_changes_of_unit,

@@ -72,7 +72,8 @@ def pack(
         parts.append(_table(node, values, node.table).tobytes())
     if node.weights is not None:
         weights = _slice(node, _data(values, node.weights), first, channels, start, depth).ravel()
-        weights = np.pad(weights, (0, weight_bytes - weights.size))
+        if weights.size < weight_bytes:
+            weights = np.pad(weights, (0, weight_bytes - weights.size))
         parts.append((pack_int4(weights) if is_packed else weights).tobytes())
     if node.records is not None:
         parts.append(_data(values, node.records)[first : first + channels].astype("<i4").tobytes())
