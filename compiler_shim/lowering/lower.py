@@ -182,7 +182,8 @@ class _Lowering:
                 self._emitter.chain(chain, loads)
             elif step not in chained:
                 self._allocate((step,), loads)
-                self._emitter.node(step, self._sram.tilings[step].tasks, loads)
+                is_load_first = step in self._sram.prefetches.load_first
+                self._emitter.node(step, self._sram.tilings[step].tasks, loads, is_load_first)
         self._end_stream(steps, StepKind.STREAM)
 
     def _end_stream(self, steps: list[int], kind: StepKind) -> None:
@@ -250,7 +251,7 @@ class _Lowering:
 
     def _ranges(self, values: frozenset[int]) -> list[_Range]:
         """Where values are in system memory: region, first byte and end."""
-        outside = values - self._in_sram.keys()
+        outside = [value for value in values if value not in self._in_sram]  # which has many more
         places = [(self._system_location(value), self._network.values[value].size_bytes) for value in outside]
         return [(region, offset, offset + size) for (region, offset), size in places]
 

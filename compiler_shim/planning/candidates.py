@@ -63,7 +63,7 @@ class PlanCandidate:
         """All that decides about the commands."""
         prefetches = self.plan.prefetches
         loads = tuple([(step, tuple(each)) for step, each in prefetches.loads.items()])
-        return self.layout(), loads, tuple(prefetches.addresses.items())
+        return self.layout(), loads, tuple(prefetches.addresses.items()), prefetches.load_first
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,11 +49,13 @@ class Prefetch(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class PrefetchPlan:
     """By the first step of a segment the loads that it makes for later tasks, and by step the addresses of
-    the first pieces of its constants, which are loaded so."""
+    the first pieces of its constants, which are loaded so. And the steps whose tiles are each loaded before
+    the tile before is computed."""
 
     loads: Mapping[int, Sequence[Prefetch]]
     addresses: Mapping[int, tuple[int, ...]]
     peak_bytes: int = 0  # the most SRAM that is in use during a segment; 0 where nothing is prefetched
+    load_first: frozenset[int] = frozenset()
 
 
 NO_PREFETCHES = PrefetchPlan({}, {})

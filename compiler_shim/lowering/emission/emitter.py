@@ -19,6 +19,7 @@ from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
 from dlasim.compiler_shim.lowering.emission.network_nodes import facts_memory
 from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
+    MAX_PUT_OFF,
     MAX_REGISTERS,
     NONE,
     EmittedSegment,
@@ -91,6 +92,7 @@ class Emitter:
         self._load_rows: list[Prefetch] = []
         self._steps: list[int] = []
         self._operations = self._most_operations = 0  # in all, and of one task with its loads
+        self._puts_off = False
         self.streams: list[tuple[int, int]] = []
 
     def put(self, allocated: AllocatedNode) -> None:
@@ -115,11 +117,14 @@ class Emitter:
         """Load all constants that stay in SRAM."""
         self._add_segment((), 1, 0, 1, self._kept)
 
-    def node(self, step: int, tasks: int, loads: Sequence[Prefetch] = ()) -> None:
-        """All tasks of a node, and between them loads for later tasks."""
+    def node(
+        self, step: int, tasks: int, loads: Sequence[Prefetch] = (), is_load_first: bool = False
+    ) -> None:
+        """All tasks of a node, and between them loads for later tasks. With `is_load_first` tasks that
+        follow may load before a task computes."""
         allocated, _ = self._placed[step]
         operations = allocated.fixed.facts.sizes.input_count + 1 + allocated.repeats + 1
-        self._add_segment((step,), tasks, 0, operations, loads)
+        self._add_segment((step,), tasks, 0, operations, loads, is_load_first)
 
     def chain(self, chain: Chain, loads: Sequence[Prefetch] = ()) -> None:
         """All rounds of a chain, and between them loads for later tasks."""
@@ -153,6 +158,7 @@ class Emitter:
             self._note()
         self._segment_rows, self._stripe_rows, self._load_rows, self._steps = [], [], [], []
         self._operations = self._most_operations = 0
+        self._puts_off = False
 
     @property
     def words(self) -> NDArray[np.uint64]:
@@ -170,9 +176,18 @@ class Emitter:
         return self._slices.array(self._stream.slice_count).astype("<u4").view(SLICE.dtype).ravel()
 
     def _add_segment(
-        self, steps: Sequence[int], tasks: int, groups: int, operations: int, loads: Sequence[Prefetch]
+        self,
+        steps: Sequence[int],
+        tasks: int,
+        groups: int,
+        operations: int,
+        loads: Sequence[Prefetch],
+        is_load_first: bool = False,
     ) -> None:
-        """Let a segment wait. A task is no more than so many operations, loads for later tasks apart."""
+        """Let a segment wait. A task is no more than so many operations, loads for later tasks apart, and
+        computations and stores that were put off."""
+        self._puts_off |= is_load_first
+        operations += 2 * MAX_PUT_OFF * self._puts_off
         for step in steps:
             self._note_shared(*self._placed[step])
         self._steps += steps
@@ -180,7 +195,8 @@ class Emitter:
         self._load_rows += loads
         pieces = sum([each.pieces for each in loads])
         most = operations + pieces
-        self._segment_rows.append((first, len(steps), tasks, groups, stripe, load, len(loads), most))
+        row = first, len(steps), tasks, groups, stripe, load, len(loads), int(is_load_first), most
+        self._segment_rows.append(row)
         self._operations += tasks * operations + pieces
         self._most_operations = max(self._most_operations, most)
 

@@ -16,6 +16,8 @@ NONE = -1
 MAX_REGISTERS = 24  # that one operation sets
 MAX_FIXED = 16  # that stay the same over all tiles of a node
 MAX_ACCESSES = 6
+MAX_PUT_OFF = 8  # tiles that are loaded but not yet computed
+TILES = MAX_PUT_OFF + 2  # with the next one, and one whose store alone is put off
 
 BUFFERS = 5  # of a node
 INPUT, SECOND_INPUT, CONSTANTS, ACCUMULATOR, OUTPUT = range(BUFFERS)
@@ -185,7 +187,8 @@ class EmittedSegment(Record):
     """A node or a chain of several, from `step` on; without any, loads alone, or else the end of the stream.
 
     A chain is computed in `groups` of channels, or in stripes where that is 0: `first_stripe` is the first of
-    their rows. `operations` are the most that a task takes, with all loads for later tasks.
+    their rows. `is_load_first`: its tiles are computed after tiles that follow are loaded. `operations`
+    are the most that a task takes, with all loads for later tasks.
     """
 
     step: int = 0
@@ -195,6 +198,7 @@ class EmittedSegment(Record):
     first_stripe: int = 0
     first_load: int = 0
     loads: int = 0
+    is_load_first: int = 0
     operations: int = 0
 
 
@@ -222,7 +226,8 @@ class StreamBuilder(Record):
 
     Of `segment_count` segments `segment` is the next, and `task` its next task; of its loads for later tasks
     `load_number` is the next. There is room until `operation_count` is `operation_limit`. `deferred_store` is
-    the store that is put off, `configured_node` the node whose fixed registers are set, `free_slot` the first
+    the store that is put off; from `oldest` on, so many computations are `put_off` with their stores;
+    `configured_node` the node whose fixed registers are set, `free_slot` the first
     free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in
     flight, and how many operations were issued to it. `unpacks`: whether the machine can. Facts and nodes are
     there by step of the network.
@@ -240,6 +245,9 @@ class StreamBuilder(Record):
     load_number: int = 0
     is_open: int = 0
     deferred_store: int = 0
+    oldest: int = 0
+    put_off: int = 0
+    is_stored: list[int] = array(int, TILES)
     configured_node: int = 0
     keeps_slices: int = 0
     fingerprint: int = 0
@@ -254,8 +262,8 @@ class StreamBuilder(Record):
     second_box: TensorBox = member(TensorBox)
     constants_box: TensorBox = member(TensorBox)
     load: PlannedOperation = member(PlannedOperation)
-    stores: list[PlannedOperation] = array(PlannedOperation, 2)
-    computes: list[PlannedOperation] = array(PlannedOperation, 2 * MAX_CHAIN)
+    stores: list[PlannedOperation] = array(PlannedOperation, TILES)
+    computes: list[PlannedOperation] = array(PlannedOperation, max(TILES, 2 * MAX_CHAIN))
     facts: Records[NodeFacts] = pointer(NodeFacts)
     nodes: Records[Node] = pointer(Node)
     segments: Records[EmittedSegment] = pointer(EmittedSegment)

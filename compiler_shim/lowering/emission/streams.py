@@ -5,8 +5,10 @@ from __future__ import annotations
 from dlasim.compiler_shim.lowering.emission.commands import HALT_WORD, REQUIRE_CONFIG, UNSET
 from dlasim.compiler_shim.lowering.emission.operations import copy, set_box
 from dlasim.compiler_shim.lowering.emission.records import (
+    MAX_PUT_OFF,
     NONE,
     OUTPUT_TENSOR,
+    TILES,
     EmittedSegment,
     Node,
     PlannedOperation,
@@ -20,6 +22,7 @@ from dlasim.compiler_shim.lowering.emission.words import (
     configure,
     write_deferred_store,
     write_operation,
+    write_put_off,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instructions import UNITS
@@ -55,6 +58,8 @@ EMIT = Routine(emit, "emission")
 @routine
 def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
     """Give what is loaded for later tasks its place in the pool."""
+    if segment.nodes != 1:
+        write_put_off(stream, stream.put_off)
     stream.configured_node = NONE
     stream.load_number = segment.first_load
     for number in range(segment.first_load, segment.first_load + segment.loads):
@@ -70,6 +75,8 @@ def _segment_task(stream: StreamBuilder, segment: EmittedSegment, task: int) -> 
             _end(stream)
     elif segment.nodes == 1:
         _tile(stream, stream.nodes[segment.step], task)
+        if not segment.is_load_first:
+            write_put_off(stream, stream.put_off)
     elif segment.groups:
         _round(stream, segment, task)
     else:
@@ -105,7 +112,8 @@ def _begin(stream: StreamBuilder) -> None:
         stream.register_file[number] = UNSET
     for unit in range(_UNITS):
         stream.issued[unit], stream.newest[unit] = 0, NONE
-    stream.free_slot, stream.used_slots, stream.deferred_store, stream.is_open = NONE, 0, NONE, 1
+    stream.free_slot, stream.used_slots, stream.is_open = NONE, 0, 1
+    stream.deferred_store, stream.put_off = NONE, 0
     configure(stream, REQUIRE_CONFIG, stream.fingerprint)
 
 
@@ -118,8 +126,10 @@ def _end(stream: StreamBuilder) -> None:
 
 @routine
 def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
-    """A task of a node: a tile, in one of the passes over the input channels; only the last has results."""
-    facts, store, compute = stream.facts[node.step], _free_store(stream), stream.computes[0]
+    """A task of a node: a tile, in one of the passes over the input channels; only the last has results. Its
+    computation is put off."""
+    write_put_off(stream, max(stream.put_off + 1 - MAX_PUT_OFF, 0))
+    facts, place = stream.facts[node.step], _next_tile(stream)
     sizes = facts.sizes
     passes = -(-sizes.depth // node.tile_depth)
     start = number % passes * node.tile_depth
@@ -127,9 +137,12 @@ def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
     address, is_stored = 0, 0
     _set_tile(stream, node, number // passes)
     if start + depth == sizes.depth:
-        address, is_stored = place_output(stream, node, stream.stores[store])
-    make_tile(stream, node, compute, start, depth, address, is_stored)
-    _write(stream, 1, store, is_stored)
+        address, is_stored = place_output(stream, node, stream.stores[place])
+    make_tile(stream, node, stream.computes[place], start, depth, address, is_stored)
+    stream.is_stored[place] = is_stored
+    stream.put_off += 1
+    if stream.computes[place].repeats > 1:
+        write_put_off(stream, stream.put_off)
 
 
 @routine
@@ -154,7 +167,7 @@ def _set_tile(stream: StreamBuilder, node: Node, number: int) -> None:
 @routine
 def _stripe(stream: StreamBuilder, segment: EmittedSegment, stripe: int) -> None:
     """All loads, then all computations, then the store of what the last node computes."""
-    store, count, is_stored = _free_store(stream), 0, 0
+    store, count, is_stored = _next_tile(stream), 0, 0
     for number in range(segment.nodes):
         step = segment.step + number
         node, facts = stream.nodes[step], stream.facts[step]
@@ -177,7 +190,7 @@ def _stripe(stream: StreamBuilder, segment: EmittedSegment, stripe: int) -> None
 def _round(stream: StreamBuilder, segment: EmittedSegment, number: int) -> None:
     """All loads, then all computations for a group of channels of the first node, and for the group before of
     the others; then the store of what the last node computes."""
-    store, count, is_stored = _free_store(stream), 0, 0
+    store, count, is_stored = _next_tile(stream), 0, 0
     for member in range(segment.nodes):
         group = number - 1 if member else number
         if group >= 0 and group < segment.groups:
@@ -245,6 +258,8 @@ def _keep_rows(stream: StreamBuilder, node: Node, rows: StripeRows, operation: P
 
 
 @routine
-def _free_store(stream: StreamBuilder) -> int:
-    """The one of two stores that is not deferred."""
-    return 1 if stream.deferred_store == 0 else 0
+def _next_tile(stream: StreamBuilder) -> int:
+    """Where the next computation and its store are made."""
+    if stream.put_off == 0:
+        stream.oldest = (stream.deferred_store + 1) % TILES
+    return (stream.oldest + stream.put_off) % TILES

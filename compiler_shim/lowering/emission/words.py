@@ -8,6 +8,9 @@ interleaved ranges; what this calls a conflict may still be none, never the othe
 Results are stored late, so that the units overlap: a tile computes; then the results of the tile before are
 stored; then the next tile is loaded. Where a load or a computation accesses what a deferred store still reads
 or writes, the store comes first: the order of dependent accesses never changes.
+
+Where the bus has more to do than the units, computations are put off as stores are: loads of the next tiles
+come first, as long as they do not conflict, so that DMA_IN has transfers in its queue while the units wait.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from dlasim.compiler_shim.lowering.emission.commands import (
 from dlasim.compiler_shim.lowering.emission.records import (
     NONE,
     OUTPUT_TENSOR,
+    TILES,
     InFlight,
     MemoryAccess,
     PlannedOperation,
@@ -55,7 +59,39 @@ def conflict(one: MemoryAccess, other: MemoryAccess) -> int:
 
 @routine
 def write_operation(stream: StreamBuilder, operation: PlannedOperation) -> None:
-    """Write an operation, and all its repetitions; before it the deferred store, where they conflict."""
+    """Write an operation, and all its repetitions; before it what is put off, where they conflict."""
+    write_put_off(stream, _conflicting(stream, operation))
+    _write_all(stream, operation)
+
+
+@routine
+def write_put_off(stream: StreamBuilder, count: int) -> None:
+    """Write so many of the computations that were put off, and after each the store of the one before."""
+    for _ in range(count):
+        tile = stream.oldest
+        stream.oldest, stream.put_off = (tile + 1) % TILES, stream.put_off - 1
+        _write_all(stream, stream.computes[tile])
+        write_deferred_store(stream)
+        stream.deferred_store = tile if stream.is_stored[tile] else NONE
+
+
+@routine
+def _conflicting(stream: StreamBuilder, operation: PlannedOperation) -> int:
+    """How many of the computations that were put off must be written before an operation."""
+    found = 0
+    for number in range(stream.put_off):
+        tile = (stream.oldest + number) % TILES
+        meets = _conflicts(operation, stream.computes[tile])
+        if not meets and stream.is_stored[tile]:
+            meets = _conflicts(operation, stream.stores[tile])
+        if meets:
+            found = number + 1
+    return found
+
+
+@routine
+def _write_all(stream: StreamBuilder, operation: PlannedOperation) -> None:
+    """Write all repetitions of an operation; before one the deferred store, where they conflict."""
     for repeat in range(operation.repeats):
         if repeat:
             _advance_channel(stream, operation, repeat)
@@ -108,14 +144,20 @@ def _advance_channel(stream: StreamBuilder, operation: PlannedOperation, repeat:
 
 
 @routine
+def _conflicts(operation: PlannedOperation, other: PlannedOperation) -> int:
+    """Whether two operations conflict in any of their accesses."""
+    for index in range(operation.access_count):
+        for number in range(other.access_count):
+            if conflict(operation.accesses[index], other.accesses[number]):
+                return 1
+    return 0
+
+
+@routine
 def _must_follow_store(stream: StreamBuilder, operation: PlannedOperation) -> int:
     """Whether the operation conflicts with the deferred store, or waits for compute as long as it does."""
     store = stream.stores[stream.deferred_store]
-    for index in range(operation.access_count):
-        for other in range(store.access_count):
-            if conflict(operation.accesses[index], store.accesses[other]):
-                return 1
-    if _waits_as_long(stream, operation, store, _MAC):
+    if _conflicts(operation, store) or _waits_as_long(stream, operation, store, _MAC):
         return 1
     return _waits_as_long(stream, operation, store, _VECTOR)
 

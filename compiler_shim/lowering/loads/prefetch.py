@@ -64,10 +64,19 @@ def plan_prefetches(
     if not pieces or max(reserves) * cycles >= _MAX_CYCLES:
         return [NO_PREFETCHES for _ in reserves]
     schedule, memories = _describe(segments, limit, queue_depth)
+    load_first = _loaded_first(segments)
+    without = replace(NO_PREFETCHES, load_first=load_first)
     return [
-        _list_loads(segments, schedule, memories) if LOADS(schedule, reserve) else NO_PREFETCHES
+        _list_loads(segments, schedule, memories, load_first) if LOADS(schedule, reserve) else without
         for reserve in reserves
     ]
+
+
+def _loaded_first(segments: Sequence[PackedSegment]) -> frozenset[int]:
+    """The steps of nodes for which the bus has more to do than the units; all where that holds for the
+    whole."""
+    whole = fsum([each.load_cycles - each.compute_cycles for each in segments]) > 0
+    return frozenset([each.step for each in segments if whole or each.load_cycles > each.compute_cycles])
 
 
 class _Memories:
@@ -153,7 +162,10 @@ def _describe(
 
 
 def _list_loads(
-    segments: Sequence[PackedSegment], schedule: LoadSchedule, memories: _Memories
+    segments: Sequence[PackedSegment],
+    schedule: LoadSchedule,
+    memories: _Memories,
+    load_first: frozenset[int],
 ) -> PrefetchPlan:
     """The loads of pieces that have places, in the order in which they are made."""
     loads, addresses = defaultdict[int, list[Prefetch]](list), defaultdict[int, list[int]](list)
@@ -166,7 +178,7 @@ def _list_loads(
         loads[segment.step].append(Prefetch(step, task, len(addresses[step]), len(starts)))
         addresses[step] += starts
     places = {step: tuple(found) for step, found in addresses.items()}
-    return PrefetchPlan(dict(loads), places, schedule.peak)
+    return PrefetchPlan(dict(loads), places, schedule.peak, load_first)
 
 
 def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
