@@ -57,6 +57,13 @@ def test_networks(network: str, name: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_layer_of_a_decoder(tmp_path: Path) -> None:
+    path = tmp_path / "decoder.tflite"
+    api.model("smollm2", path, layers=1, context=16, classes=64)
+    assert_equal(path, machine("8x8"))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("network", ["aww", "resnet", "toycar", "vww"])
 def test_mlperf_tiny(network: str, model_zoo: Path) -> None:
     assert_equal(model_zoo / "mlperf_tiny" / f"{network}.tflite", machine("8x8"))
