@@ -128,6 +128,6 @@ def test_without_machine_code_python_runs_and_one_line_says_so(
 def test_every_routine_there_is_ships() -> None:
     root = Path(dlasim.__file__).parent
     files = [file for folder in root.iterdir() if folder.is_dir() for file in folder.rglob("*.py")]
-    made = re.compile(r'^\w+ = Routine\(\s*\w+,\s*"(\w+)"', re.MULTILINE)
+    made = re.compile(r'^\w+ = Routine\(\s*\w+,\s*"([\w-]+)"', re.MULTILINE)
     names = {name for file in files for name in made.findall(file.read_text())}
     assert names == {routine.unit.name for routine in ROUTINES}

@@ -9,7 +9,6 @@ import pytest
 
 import dlasim.sim.fast_engine.engine
 import dlasim.sim.programs.stream
-import dlasim.sim.timing.plan
 from dlasim.isa import codec
 from dlasim.isa.registers import OPERANDS, REGION_COUNT
 from dlasim.sim.configuration.config import DlaConfig
@@ -21,7 +20,7 @@ from dlasim.sim.timing.plan import plan_stream
 from tests.sim_engines.generate import SMALL
 from tests.sim_engines.test_streams import REGION_BYTES, random_stream
 
-MODULES = (dlasim.sim.programs.stream, dlasim.sim.timing.plan, dlasim.sim.fast_engine.engine)
+MODULES = (dlasim.sim.programs.stream, dlasim.sim.fast_engine.engine)
 CONFIG = DlaConfig(sram_bytes=SMALL.sram_bytes)
 
 

@@ -191,7 +191,10 @@ def test_leakage_is_that_of_all_gates_and_macros() -> None:
     assert model.control_clock_nj(1000) == pytest.approx(
         (1741 + 1700 + 1574 + area.areas(CONFIG)["ports"].flip_flops) * 0.0083 * 1000 / 1000
     )
-    assert 20 < area.areas(CONFIG)["ports"].flip_flops < 25, "turns of units and slots, 4 x 3 bits of banks"
+    words = 10 * 4 * (1 + 3)  # of ten streams, each with its bank
+    assert area.areas(CONFIG)["ports"].flip_flops == pytest.approx(words + 10 + 4 * 3), (
+        "turns; banks of reads"
+    )
 
 
 def test_buffers_give_an_input_each_cycle_and_weights_once_for_a_block() -> None:

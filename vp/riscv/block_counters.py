@@ -106,7 +106,8 @@ def list_executed(code: Executions) -> int:
     return found
 
 
-SUMS, EXECUTIONS = Routine(sum_costs, "code-sums"), Routine(list_executed, "executions")
+SUMS = Routine(sum_costs, "code-sums")
+EXECUTIONS = Routine(list_executed, "executions")
 
 
 @dataclass(frozen=True, slots=True)

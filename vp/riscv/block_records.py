@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.native.record import Numbers, Record, Records, array, member, pointer, record
-from dlasim.vp.riscv.decode import Decoder
+from dlasim.vp.riscv.decode import CodeDecoder
 
 RING_BLOCKS = 32  # that a debugger or a report of a fault can look back over; a power of two
 NO_SLOT = -1
@@ -126,5 +126,5 @@ class BlockWatch(Record):
     it."""
 
     told: int = 0
-    decoder: Decoder = member(Decoder)
+    decoder: CodeDecoder = member(CodeDecoder)
     memories: list[MemoryView] = array(MemoryView, MEMORIES)

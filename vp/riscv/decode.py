@@ -44,7 +44,7 @@ class CodeTable:
 
 
 @record
-class Decoder(Record):
+class CodeDecoder(Record):
     """The table of instructions by the bits that all of its rows ask for, `begins` of each value of them; of
     rows with the same, the first that matches counts. And the half words of some code, which give way to
     classes."""
@@ -64,7 +64,7 @@ def row_key(word: int) -> int:
 
 
 @routine
-def class_of(decoder: Decoder, word: int) -> int:
+def class_of(decoder: CodeDecoder, word: int) -> int:
     """The class of an instruction."""
     key = row_key(word)
     for row in range(decoder.begins[key], decoder.begins[key + 1]):
@@ -76,7 +76,7 @@ def class_of(decoder: Decoder, word: int) -> int:
 
 
 @routine
-def classify_slots(decoder: Decoder) -> int:
+def classify_slots(decoder: CodeDecoder) -> int:
     """Put in the place of each half word the class of the instruction that begins with it."""
     for slot in range(decoder.slots):
         word = decoder.halves[slot]
@@ -93,7 +93,7 @@ def decode(base: int, code: bytes) -> Code:
     """The instructions at all slots."""
     halves = np.frombuffer(code, "<u2", len(code) // 2)
     is_wide, classes = (halves & 3) == 3, halves.astype(np.int64)
-    decoder = Decoder()
+    decoder = CodeDecoder()
     decoder.assign(known_decoder())
     decoder.slots, decoder.halves = len(classes), pointer_to(classes)
     CLASSES(decoder)
@@ -106,7 +106,7 @@ def classify(word: int) -> InstructionClass:
 
 
 @cache
-def known_decoder() -> Decoder:
+def known_decoder() -> CodeDecoder:
     """One that knows the table, without code."""
     rows = sorted(
         [(row_key(match), mask, match, kind) for _, mask, match, _, kind in (*NARROW, *WIDE)],
@@ -114,7 +114,7 @@ def known_decoder() -> Decoder:
     )
     keys, masks, matches, kinds = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     begins = np.searchsorted(keys, np.arange(_KEYS + 1))
-    return Decoder(*map(pointer_to, (masks, matches, kinds, begins)))
+    return CodeDecoder(*map(pointer_to, (masks, matches, kinds, begins)))
 
 
 def memory_operand(word: int) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from dlasim.native.routine import routine
 from dlasim.vp.riscv import counters
-from dlasim.vp.riscv.decode import Decoder, class_of, classify, known_decoder
+from dlasim.vp.riscv.decode import CodeDecoder, class_of, classify, known_decoder
 from dlasim.vp.riscv.instruction_table import InstructionClass
 
 _CSR, _ILLEGAL = int(InstructionClass.CSR), int(InstructionClass.ILLEGAL)
@@ -70,7 +70,7 @@ def is_intercepted(word: int) -> bool:
 
 
 @routine
-def needs_hook(decoder: Decoder, word: int) -> bool:
+def needs_hook(decoder: CodeDecoder, word: int) -> bool:
     """The same, for the hook that looks through each new block."""
     kind = class_of(decoder, word)
     return kind == _ILLEGAL or (kind == _CSR and counters.touches(word))

@@ -20,7 +20,7 @@ _READ, _WRITE = BY_MNEMONIC["OP_DMA_READ"].opcode, BY_MNEMONIC["OP_DMA_WRITE"].o
 _Row = tuple[int, int, int, int, int, int]
 
 
-class _Part(NamedTuple):
+class _ReadPart(NamedTuple):
     """What a node reads of a tensor: from which byte to which, how many of these at least, and its layer."""
 
     first: int
@@ -77,14 +77,14 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
     for other in network.nodes:
         if not isinstance(other, DlaNode):
             wanted.update(reads(other, network))
-    read = defaultdict[int, list[_Part]](list)
+    read = defaultdict[int, list[_ReadPart]](list)
     for node in nodes:
         tensors = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
         for number, value in enumerate(tensors):
             base = resolve_alias(network, value)
             if base not in computed:
                 size = min(_read_bytes(node, number, value, network), network.values[base].size_bytes)
-                read[base].append(_Part(*_span(node, number), size, node.layer))
+                read[base].append(_ReadPart(*_span(node, number), size, node.layer))
         if resolve_alias(network, node.output) in wanted:
             height, width, channels = node.out_shape
             size = height * width * channels * node.out_element_bytes
@@ -94,7 +94,7 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
             yield _transfer(part.layer, _READ, part.size_bytes, _region(network, base))
 
 
-def _apart(parts: list[_Part]) -> Iterator[_Part]:
+def _apart(parts: list[_ReadPart]) -> Iterator[_ReadPart]:
     """Of parts that may have common bytes the largest: each byte is read once at least."""
     most, end = None, 0
     for part in sorted(parts):
