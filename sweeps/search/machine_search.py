@@ -8,7 +8,7 @@ and after an interruption: then it runs again from its start, and takes what was
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from math import inf, prod
@@ -164,16 +164,40 @@ class _MachineSearch:
 
     def _evaluate_neighbours(self, progress: Progress) -> None:
         """Those of the winner, however bad: they say what each parameter does, and which limit binds. One of
-        them may win itself."""
+        them may win itself, or two steps from the winner together."""
         winner = None
         while (best := self._winner()) is not None and best != winner:
             winner = best
-            new: dict[Place, list[Point]] = {}
-            for place in self._neighbours(winner):
-                points = self._points_of(place, self._state.machines + len(new))
-                if place not in self._evaluated and self._keeps(points):
-                    new[place] = points
-            self._take_all(new, progress)
+            self._evaluate_all(self._neighbours(winner), progress)
+            if self._winner() == winner:
+                self._evaluate_all(self._repaired(winner), progress)
+
+    def _evaluate_all(self, places: Iterable[Place], progress: Progress) -> None:
+        new: dict[Place, list[Point]] = {}
+        for place in places:
+            points = self._points_of(place, self._state.machines + len(new))
+            if place not in self._evaluated and self._keeps(points):
+                new[place] = points
+        self._take_all(new, progress)
+
+    def _repaired(self, winner: Place) -> list[Place]:
+        """Places two steps from the winner, one of which alone is better but outside a limit, the other alone
+        within all: at most a batch, those first that are the least outside."""
+        least = self._cost(winner)
+        costs = {place: self._cost(place) - least for place in self._neighbours(winner)}
+        within = [place for place, cost in costs.items() if cost < inf and not self._answers[place].excess]
+        pairs = [
+            (self._answers[one].excess, cost + costs[other], _both(winner, one, other))
+            for one, cost in costs.items()
+            for other in within
+            if cost < 0 and cost + costs[other] < 0
+        ]
+        return [place for *_, place in sorted(pairs) if place not in self._evaluated][:BATCH]
+
+    def _cost(self, place: Place) -> float:
+        """The first objective; infinite where it is not known."""
+        answer = self._answers.get(place)
+        return inf if answer is None or answer.costs is None else answer.costs[0]
 
     def _winner(self) -> Place | None:
         """The place within the limits that is the best in the first objective."""
@@ -306,6 +330,11 @@ class _MachineSearch:
 def _in_order(values: Sequence[Any]) -> list[Any]:
     """Numbers ascending, so that neighbours are alike; words as they were given."""
     return list(values) if any(isinstance(value, str) for value in values) else sorted(values)
+
+
+def _both(winner: Place, one: Place, other: Place) -> Place:
+    """The place with the changes of both; where both change the same parameter, that of the second."""
+    return tuple(mine if its == before else its for before, mine, its in zip(winner, one, other, strict=True))
 
 
 def _is_worse(costs: Sequence[float], known: Sequence[float]) -> bool:
