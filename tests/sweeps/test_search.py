@@ -3,7 +3,8 @@
 import random
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from benchmarks.search import hypervolume
 from dlasim import api
 from dlasim.cli import main
 from dlasim.errors import InputError
+from dlasim.sim.configuration.parameter_names import ALIASES
 from dlasim.sweeps.definition.axes import catalogue
 from dlasim.sweeps.definition.goals import read_goals
 from dlasim.sweeps.definition.models import blueprint, source
+from dlasim.sweeps.definition.study import WORKLOAD
 from dlasim.sweeps.definition.study_builder import build_search
 from dlasim.sweeps.results.decision import Decision
 from dlasim.sweeps.results.sweep_result import SweepResult, open_results
@@ -46,6 +49,7 @@ ANY_MACHINE: dict[str, list[Any]] = {
     "place": ["auto", "dla", "cpu"], "depthwise": ["native", "emulated", "cpu"],
     "mac_handover": ["results", "blocks"],
 }  # fmt: skip
+STEPPED = [name for name in SPACE if name != "fusion"]
 AXES = [SearchAxis(f"p{number}", 8, True) for number in range(6)]
 
 
@@ -327,3 +331,55 @@ def test_the_command_answers(tmp_path: Path) -> None:
     assert "from the winner" in done.output
     for command in (["plot", folder], ["report", folder, "-o", f"{folder}/page.html"]):
         assert CliRunner().invoke(main, command).exit_code == 0
+
+
+def test_steps_that_pay_only_together_are_found(whole: SweepResult, tmp_path: Path) -> None:
+    """From a machine none of whose neighbours is smaller within a limit of energy, but two steps are."""
+    axes = {name: sorted({row[ALIASES.get(name, name)] for row in whole}, key=str) for name in STEPPED}
+    axes |= {name: sorted(values) for name, values in axes.items() if name != "parallel"}
+    machines = {
+        tuple(row[ALIASES.get(name, name)] for name in STEPPED): (row["area_mm2"], row["energy_nj"])
+        for row in whole
+        if row["model"] == WORKLOAD
+    }
+    place, smaller, limit = next(stuck_places(machines, axes))
+
+    class Once:
+        asked = False
+
+        def ask(self, count: int) -> list[Place]:
+            places = [] if self.asked else [tuple(map(list.index, axes.values(), place))]
+            self.asked = True
+            return places
+
+        def tell(self, place: Place, answer: Answer) -> None:
+            pass
+
+    found = api.search(
+        *MODELS, out=tmp_path, cache=whole.path.parent / "cache", jobs=1, sampler=Once(),
+        limits=f"energy_nj < {limit}", minimize="area", fusion="requant", **axes,
+    )  # fmt: skip
+    winner = Decision(found).winner
+    assert winner is not None
+    assert winner["area_mm2"] <= machines[smaller][0] < machines[place][0]
+
+
+def stuck_places(
+    machines: dict[tuple[Any, ...], tuple[float, float]], axes: dict[str, list[Any]]
+) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...], float]]:
+    """Machines, a smaller one two steps away, and a limit of energy that no single smaller step keeps to."""
+    for place, (area, energy) in machines.items():
+        near = []
+        for number, (name, values) in enumerate(axes.items()):
+            here = values.index(place[number])
+            others = values if name == "parallel" else values[max(here - 1, 0) : here + 2]
+            near += [
+                (number, (*place[:number], it, *place[number + 1 :])) for it in others if it != place[number]
+            ]
+        smaller = [machines[one][1] for _, one in near if machines[one][0] < area]
+        for (axis, one), (other_axis, other) in product(near, near):
+            both = (*place[:axis], one[axis], *place[axis + 1 :])
+            both = (*both[:other_axis], other[other_axis], *both[other_axis + 1 :])
+            most = max(energy, machines[other][1], machines[both][1])
+            if axis != other_axis and machines[both][0] < area and smaller and most < min(smaller):
+                yield place, both, (most + min(smaller)) / 2
