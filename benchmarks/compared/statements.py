@@ -164,7 +164,7 @@ def _of_zoo() -> Iterator[tuple[str, str]]:
 
 
 def _per_cent(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0:.2f}".replace("-", "−")  # no −0.00
 
 
 def update(page: str, text: str) -> str:
