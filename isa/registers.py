@@ -363,6 +363,7 @@ _OPERANDS = tuple(
 
 REGISTERS: tuple[Register, ...] = (*_CONTROL, *_COUNTER_REGISTERS, *_OPERANDS)
 OPERANDS: tuple[Register, ...] = _OPERANDS
+OPERAND_COLUMN = {register.name: number for number, register in enumerate(OPERANDS)}
 BY_NAME = {register.name: register for register in REGISTERS}
 BY_ADDRESS = {register.address: register for register in REGISTERS}
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa import codec, registers
+from dlasim.isa import codec
 from dlasim.isa.instructions import RECORD_BYTES, Channels, Extent, Instruction, Operand, Unit
-from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, Region
+from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN, Region
 from dlasim.native.record import Record, Records, array, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import filled_memory, pointer_to
@@ -28,17 +28,17 @@ from dlasim.sim.programs.footprint import (
     is_present,
 )
 from dlasim.sim.programs.overlaps import are_slices, is_in_place
+from dlasim.sim.programs.register_writes import RegisterWrites, follow_writes, writes_of
 
 if TYPE_CHECKING:
     from dlasim.sim.programs.stream import DecodedStream
 
 MAX_STEPS = 1 << 48
 _MAX_OPERANDS = 7
-_COLUMN = {register.name: number for number, register in enumerate(registers.OPERANDS)}
-_IN_SIZE, _OUT_SIZE, _KERNEL = _COLUMN["IN_SIZE"], _COLUMN["OUT_SIZE"], _COLUMN["KERNEL"]
-_IN_CHANNELS, _OUT_CHANNELS = _COLUMN["IN_CHANNELS"], _COLUMN["OUT_CHANNELS"]
-_STRIDE, _DILATION, _PAD = _COLUMN["STRIDE"], _COLUMN["DILATION"], _COLUMN["PAD"]
-_ACT_MIN, _ACT_MAX = _COLUMN["ACT_MIN"], _COLUMN["ACT_MAX"]
+_IN_SIZE, _OUT_SIZE, _KERNEL = OPERAND_COLUMN["IN_SIZE"], OPERAND_COLUMN["OUT_SIZE"], OPERAND_COLUMN["KERNEL"]
+_IN_CHANNELS, _OUT_CHANNELS = OPERAND_COLUMN["IN_CHANNELS"], OPERAND_COLUMN["OUT_CHANNELS"]
+_STRIDE, _DILATION, _PAD = OPERAND_COLUMN["STRIDE"], OPERAND_COLUMN["DILATION"], OPERAND_COLUMN["PAD"]
+_ACT_MIN, _ACT_MAX = OPERAND_COLUMN["ACT_MIN"], OPERAND_COLUMN["ACT_MAX"]
 _VIEWS = {
     Extent.INPUT: (_IN_SIZE, _IN_CHANNELS),
     Extent.OUTPUT: (_OUT_SIZE, _OUT_CHANNELS),
@@ -107,14 +107,11 @@ class WordRules(Record):
 @record
 class StreamRules(Record):
     """The operations of a stream, the writes to operand registers between them, and which of them are left in
-    doubt. Before write number w there are `before[w]` operations."""
+    doubt."""
 
     operations: int = 0
-    writes: int = 0
     sram_bytes: int = 0
-    before: Numbers = pointer(int)
-    registers: Numbers = pointer(int)
-    values: Numbers = pointer(int)
+    writes: RegisterWrites = member(RegisterWrites)
     file: Numbers = pointer(int)
     word_of: Numbers = pointer(int)
     region_bytes: Numbers = pointer(int)
@@ -126,11 +123,9 @@ class StreamRules(Record):
 @routine
 def look_for_doubts(stream: StreamRules) -> int:
     """Mark the operations that are not surely legal, and count them."""
-    write = doubts = 0
+    doubts = 0
     for number in range(stream.operations):
-        while write < stream.writes and stream.before[write] <= number:
-            stream.file[stream.registers[write]] = stream.values[write]
-            write += 1
+        follow_writes(stream.writes, stream.file, number)
         if not _is_legal(stream, stream.words[stream.word_of[number]]):
             stream.is_doubtful[number] = 1
             doubts += 1
@@ -252,14 +247,10 @@ def find_doubtful(
     if not LEGALITY.is_compiled:
         return np.ones(len(stream), bool)
     words, word_of = np.unique(stream.words[stream.positions], return_inverse=True)
-    before, targets, values = stream.files.writes
     sizes = [1 << 62 if region_bytes is None else region_bytes.get(number, 0) for number in Region]
     is_doubtful = np.zeros(len(stream), np.int64)
-    rules = StreamRules(len(stream), len(before), sram_bytes)
+    rules = StreamRules(len(stream), sram_bytes, writes_of(stream.files))
     given = {
-        "before": before,
-        "registers": targets,
-        "values": values,
         "file": stream.files.start.copy(),
         "word_of": word_of,
         "region_bytes": np.array(sizes),
@@ -288,7 +279,7 @@ def word_rules(word: int) -> WordRules:
     rules.has_window = instruction.has_window and not instruction.pads_window
     if instruction.is_transfer:
         prefix = dma_prefix(instruction)
-        rules.region = _COLUMN[f"{prefix}_REGION"]
+        rules.region = OPERAND_COLUMN[f"{prefix}_REGION"]
         rules.system = _transfer_registers(prefix, f"{prefix}_OFFSET", "STRIDE")
     present = [operand for operand in instruction.operands if is_present(fields, operand)]
     rules.operand_count = len(present)
@@ -305,10 +296,12 @@ def _operand_rules(instruction: Instruction, fields: Mapping[str, int], operand:
     if extent is Extent.TRANSFER:
         rules.place = _transfer_registers(dma_prefix(instruction), operand.register, "SRAM_STRIDE")
         return rules
-    rules.place.address = _COLUMN[operand.registers[0]]
+    rules.place.address = OPERAND_COLUMN[operand.registers[0]]
     if extent.is_view:
         rules.is_view = 1
-        rules.place.run_stride, rules.place.plane_stride = (_COLUMN[name] for name in operand.registers[1:])
+        rules.place.run_stride, rules.place.plane_stride = (
+            OPERAND_COLUMN[name] for name in operand.registers[1:]
+        )
         rules.size, rules.channels = _VIEWS[extent]
     else:
         rules.is_line = 1
@@ -320,4 +313,4 @@ def _operand_rules(instruction: Instruction, fields: Mapping[str, int], operand:
 
 def _transfer_registers(prefix: str, address: str, stride: str) -> BoxRegisters:
     names = ("PLANES", f"PLANE_{stride}", "RUNS", f"RUN_{stride}", "RUN_BYTES")
-    return BoxRegisters(_COLUMN[address], *(_COLUMN[f"{prefix}_{name}"] for name in names))
+    return BoxRegisters(OPERAND_COLUMN[address], *(OPERAND_COLUMN[f"{prefix}_{name}"] for name in names))

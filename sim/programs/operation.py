@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.isa import registers
 from dlasim.isa.instructions import Instruction
+from dlasim.isa.registers import OPERAND_COLUMN
 
-_COLUMN = {register.name: i for i, register in enumerate(registers.OPERANDS)}
 _RESET = tuple(register.reset for register in registers.OPERANDS)
 _SIGNED = {register.name: register.fields[0].signed for register in registers.OPERANDS}
 
@@ -28,7 +28,7 @@ class Operation:
 
     def pattern(self, register: str) -> int:
         """The raw 32 bits of an operand register."""
-        return int(self.file[_COLUMN[register]]) & 0xFFFF_FFFF
+        return int(self.file[OPERAND_COLUMN[register]]) & 0xFFFF_FFFF
 
     def value(self, register: str) -> int:
         """The number in a plain operand register."""
@@ -60,7 +60,7 @@ class Batch:
         """The numbers in a plain operand register."""
         column = self._known.get(register)
         if column is None:
-            column = self.columns[_COLUMN[register]]
+            column = self.columns[OPERAND_COLUMN[register]]
             column = column if self.numbers is None else column[self.numbers]
             self._known[register] = column
         return column

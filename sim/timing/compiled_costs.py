@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa import registers
 from dlasim.isa.instructions import Unit
+from dlasim.isa.registers import OPERAND_COLUMN
 from dlasim.native.record import Record, Records, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import filled_memory, pointer_to
+from dlasim.sim.programs.register_writes import RegisterWrites, follow_writes, writes_of
 from dlasim.sim.timing.formulas import BusCosts, UnitCosts, placed_beats, transfer_beats, unpack_beats
 from dlasim.sim.timing.operation_costs import (
     OperationKind,
@@ -33,10 +34,9 @@ MAX_TRANSFERRED = 1 << 40  # bytes, and runs, of a transfer, likewise
 MAX_CYCLES = 1 << 20  # of the machine for each step, result or byte, likewise
 COLUMNS = ("work", "output_stall", "sram_stall", "macs", "moved_bytes", "memory")
 _FIRST = {Unit.DMA_IN: "DMA_IN", Unit.DMA_OUT: "DMA_OUT"}
-_COLUMN = {register.name: number for number, register in enumerate(registers.OPERANDS)}
 # The registers of a transfer, counted from that of its region.
 _RUN_BYTES, _RUNS, _PLANES, _RUN_STRIDE, _PLANE_STRIDE, _RUN_SRAM_STRIDE, _PLANE_SRAM_STRIDE = (
-    _COLUMN[f"DMA_IN_{name}"] - _COLUMN["DMA_IN_REGION"]
+    OPERAND_COLUMN[f"DMA_IN_{name}"] - OPERAND_COLUMN["DMA_IN_REGION"]
     for name in (
         "RUN_BYTES", "RUNS", "PLANES", "RUN_STRIDE", "PLANE_STRIDE", "RUN_SRAM_STRIDE", "PLANE_SRAM_STRIDE",
     )
@@ -61,15 +61,12 @@ class WordCosts(Record):
 class StreamCosts(Record):
     """The operations of a stream, the writes to operand registers between them, and what is found.
 
-    Before write number w there are `before[w]` operations. `words` has the different command words, and
+    `words` has the different command words, and
     `word_of` which of them each operation is. `memory_of` is by region, `buses` by memory. The other columns
     have a number for each operation.
     """
 
-    writes: int = 0
-    before: Numbers = pointer(int)
-    registers: Numbers = pointer(int)
-    values: Numbers = pointer(int)
+    writes: RegisterWrites = member(RegisterWrites)
     file: Numbers = pointer(int)
     word_of: Numbers = pointer(int)
     words: Records[WordCosts] = pointer(WordCosts)
@@ -88,11 +85,8 @@ class StreamCosts(Record):
 def cost_operations(stream: StreamCosts, operations: int) -> int:
     """Fill in the columns; returns how many operations were worked out before one whose numbers 64 bits may
     not hold."""
-    write = 0
     for number in range(operations):
-        while write < stream.writes and stream.before[write] <= number:
-            stream.file[stream.registers[write]] = stream.values[write]
-            write += 1
+        follow_writes(stream.writes, stream.file, number)
         if not cost_operation(stream, stream.words[stream.word_of[number]], number):
             return number
     return operations
@@ -173,14 +167,9 @@ def find_costs(
     """COLUMNS of the first operations; None where only more than 64 bits hold their numbers."""
     if not is_moderate_machine(words, buses):
         return None
-    costs = StreamCosts()
-    before, targets, values = stream.files.writes
-    costs.writes = len(before)
+    costs = StreamCosts(writes_of(stream.files))
     found = {name: np.zeros(operations, np.int64) for name in COLUMNS}
     given = {
-        "before": before,
-        "registers": targets,
-        "values": values,
         "file": stream.files.start.copy(),
         "word_of": word_of,
         "memory_of": np.array(memory_of),
@@ -208,4 +197,4 @@ def is_moderate_machine(words: Sequence[WordCosts], buses: Sequence[BusCosts]) -
 
 def region_register(unit: Unit) -> int:
     """The register of the region of a unit's transfers, 0 for a unit that computes."""
-    return _COLUMN[f"{_FIRST[unit]}_REGION"] if unit in _FIRST else 0
+    return OPERAND_COLUMN[f"{_FIRST[unit]}_REGION"] if unit in _FIRST else 0

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlasim.isa import registers
 from dlasim.isa.instructions import RECORD_BYTES, Extent, Instruction, Unit
-from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT
+from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN
 from dlasim.native.record import Record, record
 from dlasim.native.routine import Numbers, routine
 from dlasim.native.storage import plain
@@ -33,10 +32,9 @@ from dlasim.sim.timing.formulas import (
     row_crossings,
 )
 
-_COLUMN = {register.name: number for number, register in enumerate(registers.OPERANDS)}
-_IN_SIZE, _IN_CHANNELS = _COLUMN["IN_SIZE"], _COLUMN["IN_CHANNELS"]
-_OUT_SIZE, _OUT_CHANNELS = _COLUMN["OUT_SIZE"], _COLUMN["OUT_CHANNELS"]
-_KERNEL, _STRIDE, _DILATION = _COLUMN["KERNEL"], _COLUMN["STRIDE"], _COLUMN["DILATION"]
+_IN_SIZE, _IN_CHANNELS = OPERAND_COLUMN["IN_SIZE"], OPERAND_COLUMN["IN_CHANNELS"]
+_OUT_SIZE, _OUT_CHANNELS = OPERAND_COLUMN["OUT_SIZE"], OPERAND_COLUMN["OUT_CHANNELS"]
+_KERNEL, _STRIDE, _DILATION = OPERAND_COLUMN["KERNEL"], OPERAND_COLUMN["STRIDE"], OPERAND_COLUMN["DILATION"]
 
 
 @record
