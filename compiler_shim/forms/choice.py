@@ -76,10 +76,7 @@ class _SelectNodes:
         assert constant.data is not None
         if condition.data is not None:
             data = self._masked_data(position, constant.data)
-            value = Value(
-                f"{self._candidate.outputs[0].name}/limit_{position}", data.shape, "int8", data=data
-            )
-            return self._candidate.add(value), value
+            return self._new(f"limit_{position}", data.shape, data)
         table = np.full(256, INT8_MIN, np.int8)
         table[-INT8_MIN + is_first] = constant.data.item()
         entries = self._candidate.add(Value("table", table.shape, "int8", data=table))

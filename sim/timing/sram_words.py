@@ -72,19 +72,19 @@ def _moved(unit: UnitCosts, batch: Batch, footprint: Footprint, width: int) -> t
     """Bytes of an operand that cross, and the accesses in which they do."""
     operand, box = footprint.operand, footprint.box
     moved = _crossing_bytes(unit, batch, footprint)
-    part, words = box.run_bytes, None
+    part, is_sliced = box.run_bytes, np.False_
     if batch.instruction.unit is Unit.MAC:
         channels, lanes = batch.value("OUT_CHANNELS"), _block_lanes(unit, batch)
         if operand.extent in _INPUTS and not batch.instruction.is_depthwise:
             moved = moved * np.where(moved > unit.line_buffer, -(-channels // lanes), 1)
-            alone = box.planes * box.runs * ((box.run_bytes + width - 2) // width + 1)
-            words = np.where(_is_sliced(unit, batch, box, width), alone, _words(box, part, width))
+            is_sliced = _is_sliced(unit, batch, box, width)
         else:  # a group of output channels after the other, which at a single pixel follow each other
             follows = (box.planes * box.runs == 1) & operand.extent.is_view
             together = lanes if operand.extent.is_view else unit.output_lanes  # records cross as weights do
             part = np.minimum(-(-together * box.run_bytes // channels), box.run_bytes)
             part = np.where(follows, box.run_bytes, part)
-    return moved, moved / box.total_bytes * (_words(box, part, width) if words is None else words)
+    alone = box.planes * box.runs * ((box.run_bytes + width - 2) // width + 1)
+    return moved, moved / box.total_bytes * np.where(is_sliced, alone, _words(box, part, width))
 
 
 def _is_sliced(unit: UnitCosts, batch: Batch, box: Box, width: int) -> Count:
@@ -140,23 +140,30 @@ def _filter_words(unit: UnitCosts, batch: Batch, width: int) -> Count:
     return np.where(size < width, _part_words(address, channels * size, lanes * size, width, 0), alone)
 
 
+def _in_rows(box: Box) -> Box:
+    """The same bytes: planes of one run as the runs of one plane."""
+    column = box.runs == 1
+    return box._replace(
+        planes=np.where(column, 1, box.planes),
+        runs=np.where(column, box.planes, box.runs),
+        run_stride=np.where(column, box.plane_stride, box.run_stride),
+    )
+
+
 def _words(box: Box, part: Count, width: int) -> Count:
     """Words that the runs of a box touch, if first `part` bytes of each run cross, then as many more of each
     until all have.
 
     A run or a plane that continues in the same word or in the next shares it. Planes of one run are runs.
     """
-    single = box.runs == 1
-    runs: Count = np.where(single, box.planes, box.runs)
-    planes: Count = np.where(single, 1, box.planes)
-    run_stride: Count = np.where(single, box.plane_stride, box.run_stride)
-    near = (part <= run_stride) & (run_stride <= width)
-    follows = (run_stride == part) | near | (runs == 1)
-    dense = follows & ((box.plane_stride == runs * run_stride) | (planes == 1))
-    reach = np.where(follows, (runs - 1) * run_stride, 0)
-    reach = reach + np.where(dense, (planes - 1) * box.plane_stride, 0)
-    count = np.where(dense, 1, planes) * np.where(follows, 1, runs)
-    strides = np.where(dense, 0, box.plane_stride), np.where(follows, 0, run_stride)
+    box = _in_rows(box)
+    near = (part <= box.run_stride) & (box.run_stride <= width)
+    follows = (box.run_stride == part) | near | (box.runs == 1)
+    dense = follows & ((box.plane_stride == box.runs * box.run_stride) | (box.planes == 1))
+    reach = np.where(follows, (box.runs - 1) * box.run_stride, 0)
+    reach = reach + np.where(dense, (box.planes - 1) * box.plane_stride, 0)
+    count = np.where(dense, 1, box.planes) * np.where(follows, 1, box.runs)
+    strides = np.where(dense, 0, box.plane_stride), np.where(follows, 0, box.run_stride)
     return count * _part_words(box.address, box.run_bytes, part, width, reach, *strides)
 
 
