@@ -128,7 +128,7 @@ def interpolation(converter: Converter, node: OnnxNode) -> None:
         raise RefusedError("only modes nearest and linear are supported")
     name, value = node.outputs[0], converter.activation(node)
     origin = converter.quantized_by(node.inputs[0])
-    if origin is None:
+    if origin is None or value.dtype != "int8":
         settle(converter, node, _interpolated(converter, node, real_of(converter, node)))
         return
     quantization, dtype = converter.parameters(origin)
