@@ -169,3 +169,10 @@ LIMIT_MUTATIONS = (
              "crossed_bytes = put.valid ? put.bytes : '0", "crossed_bytes = '0"),
     Mutation("bytes of a transfer", "dla_dma_words.sv", "crossed_bytes = beat ?", "crossed_bytes = 1'b1 ?"),
 )  # fmt: skip
+
+# Those that only streams on a machine with one port show
+ONE_PORT_MUTATIONS = (
+    Mutation(
+        "a word that is not asked for", "dla_raster.sv", "(sent + 32'(request.words))", "(sent + PORTS)"
+    ),
+)

@@ -11,14 +11,20 @@ from tests.rtl.builder import RTL, build
 from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_shared, compare_transfers
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import machine
-from tests.rtl.mutations import LIMIT_MUTATIONS, MUTATIONS, Mutation
+from tests.rtl.mutations import LIMIT_MUTATIONS, MUTATIONS, ONE_PORT_MUTATIONS, Mutation
 from tests.rtl.streams import MEMORY_BYTES
 from tests.rtl.test_faults import compare_damaged
 from tests.rtl.test_host import Pair, scenario
-from tests.rtl.test_streams import compare_averages, compare_edges, compare_random, compare_softmax
+from tests.rtl.test_streams import (
+    compare_averages,
+    compare_edges,
+    compare_random,
+    compare_softmax,
+    random_stream_on_both,
+)
 
-CONFIG, LIMITED = machine("mutant"), machine("mutant with limits")
-RANDOM, DAMAGED, SOFTMAX = 120, 300, 20
+CONFIG, LIMITED, ONE_PORT = machine("mutant"), machine("mutant with limits"), machine("one port")
+RANDOM, DAMAGED, SOFTMAX, ON_ONE_PORT = 120, 300, 20, 30
 Check = Callable[[Path], None]
 
 pytestmark = pytest.mark.slow
@@ -48,6 +54,13 @@ def check_limits(binary: Path) -> None:
             compare_alone(rtl, LIMITED, operation)
 
 
+def check_one_port(binary: Path) -> None:
+    """Results of streams, and that all they use has crossed the port."""
+    with RtlMachine(binary, ONE_PORT.sram_bytes, MEMORY_BYTES) as rtl:
+        for number in range(ON_ONE_PORT):
+            assert not random_stream_on_both(rtl, ONE_PORT, number).wrong_results, f"stream {number}"
+
+
 def mutated(mutation: Mutation, folder: Path) -> Path:
     """The RTL with one mistake."""
     shutil.copytree(RTL, folder / "rtl")
@@ -58,10 +71,16 @@ def mutated(mutation: Mutation, folder: Path) -> Path:
     return folder / "rtl"
 
 
-KINDS = [(CONFIG, check, MUTATIONS), (LIMITED, check_limits, LIMIT_MUTATIONS)]
+KINDS = [
+    (CONFIG, check, MUTATIONS),
+    (LIMITED, check_limits, LIMIT_MUTATIONS),
+    (ONE_PORT, check_one_port, ONE_PORT_MUTATIONS),
+]
 
 
-@pytest.mark.parametrize(("config", "checks"), [kind[:2] for kind in KINDS], ids=["ideal", "limits"])
+@pytest.mark.parametrize(
+    ("config", "checks"), [kind[:2] for kind in KINDS], ids=["ideal", "limits", "one port"]
+)
 def test_without_a_mistake(config: DlaConfig, checks: Check) -> None:
     checks(build(config, optimise="-O0"))
 
