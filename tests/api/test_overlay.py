@@ -36,7 +36,9 @@ def check_format(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["resnet8", "ds_cnn", "vit"])
 def test_each_layer_has_the_name_of_an_output(name: str, tmp_path: Path) -> None:
     """Names and order are those that LiteRT reads from the same file."""
-    interpreter = pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT reads the names")
+    interpreter = pytest.importorskip(
+        "ai_edge_litert.interpreter", reason="LiteRT is not installed: nothing else reads the names"
+    )
     path = tmp_path / "model.tflite"
     path.write_bytes(write_tflite(build_topology(name)))
     reader = interpreter.Interpreter(str(path))

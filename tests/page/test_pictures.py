@@ -14,9 +14,10 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError
-from dlasim.sweeps.charts import KINDS, canvas, draw, make
+from dlasim.sweeps.charts import KINDS, draw, make
 from dlasim.sweeps.charts.style import style
 from dlasim.sweeps.results.sweep_result import SweepResult
+from tests.chart_labels import check_labels
 from tests.page.conftest import Open
 
 ROOT = Path(__file__).parents[2]
@@ -96,12 +97,7 @@ def test_a_chart_is_readable_or_refused_with_advice(
         return
     with style():
         figure = make(result, kind, {})
-        assert canvas.overlaps(figure) == []
-        box = figure.bbox
-        for text in canvas.visible_texts(figure):
-            extent = text.get_window_extent(figure.canvas.get_renderer())
-            assert box.x0 - 1 <= extent.x0, text.get_text()
-            assert extent.x1 <= box.x1 + 1, text.get_text()
+        check_labels(figure)
         marks = sum(len(axes.patches) + len(axes.collections) + len(axes.images) for axes in figure.axes)
         assert marks, "nothing is drawn"
     if (folder := folder_for_pictures(request)) is not None:
