@@ -96,7 +96,7 @@ UNIT_FIGURES: tuple[Figure, ...] = (
     _term("work", "it works, by the formulas of MAC, VECTOR and DMA", "work", "mac"),
     _term("fill", "its pipeline fills, once per operation", "pipeline fill", "mac"),
     _term("drain", "its pipeline drains, once per operation", "pipeline drain", "mac"),
-    _term("latency", "a transfer waits for its first byte", "DMA latency", "dma"),
+    _term("latency", "it waits for its first byte, of a memory or of the SRAM", "latency", "dma"),
     _term("output", "its results are more than the output stage takes", "output stage", "the-output-stage"),
     _term("sram", "the SRAM's ports are too narrow for the operation", "SRAM bandwidth", "sram-ports"),
     _term(

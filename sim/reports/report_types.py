@@ -35,7 +35,7 @@ class UnitReport(TypedDict):
     drain: int
     """Its pipeline drains, once per operation."""
     latency: int
-    """A transfer waits for its first byte."""
+    """It waits for its first byte, of a memory or of the SRAM."""
     output: int
     """Its results are more than the output stage takes."""
     sram: int

@@ -67,7 +67,7 @@ class ReadUnit(Record):
     """A unit: its cycles before and after each operation is active, the place of its first operation in the
     columns, and of its next; and the most that any of them wants of the ports."""
 
-    fill: int = 0
+    head: int = 0
     drain: int = 0
     first: int = 0
     next: int = 0
@@ -198,7 +198,7 @@ def _add_operation(reader: WordReader, word: WordCosts) -> bool:
         active, latency = costs.work[0], reader.latencies[costs.memory[0]]
     else:
         active, latency = costs.work[0] + costs.output_stall[0] + costs.sram_stall[0], 0
-    head, place = latency + unit.fill, unit.next
+    head, place = latency + unit.head, unit.next
     total = head + active + unit.drain
     if total > _MAX_TOTAL - reader.total:
         return False
@@ -272,16 +272,16 @@ class _Machine:
         self._of_reader = {name: pointer_to(numbers) for name, numbers in of_reader.items()}
         self._buses = filled_memory(BusCosts, buses).pointer
         self._memory_of = pointer_to(np.array(memory_numbers(config)))
-        _, fills, drains = fixed_cycles(config).tolist()
-        self._fixed = list(zip(fills, drains, strict=True))
+        latency, fill, drain = fixed_cycles(config)
+        self._fixed = list(zip((latency + fill).tolist(), drain.tolist(), strict=True))
 
     def reader(self, words: NDArray[np.uint64]) -> WordReader:
         """One that has read nothing yet."""
         config, reader = self._config, WordReader()
         reader.count, reader.capacity = len(words), port_capacity(config)
         reader.is_dma_apart = int(not dma_shares_ports(config))
-        for number, (fill, drain) in enumerate(self._fixed):
-            reader.units[number].fill, reader.units[number].drain = fill, drain
+        for number, (head, drain) in enumerate(self._fixed):
+            reader.units[number].head, reader.units[number].drain = head, drain
         for name, found in self._of_reader.items():
             setattr(reader, name, found)
         reader.words, costs = pointer_to(words.view(np.int64)), reader.costs

@@ -49,14 +49,19 @@ def memory_costs(config: DlaConfig, memory: MemoryTiming, alone: int = 0, shared
     packed_rate = unpacking_rate(config, rate)
     common = gcd(rate, packed_rate, RATE_SCALE)
     return BusCosts(
-        rate // common, RATE_SCALE // common, memory.latency, memory.outstanding, memory.burst_bytes,
-        memory.burst_overhead, alone, shared, packed_rate // common,
+        rate // common, RATE_SCALE // common, memory.latency + port_latency(config), memory.outstanding,
+        memory.burst_bytes, memory.burst_overhead, alone, shared, packed_rate // common,
     )  # fmt: skip
 
 
 def port_rate(config: DlaConfig) -> int:
     """Bytes that cross the SRAM's ports in a cycle, 0 for unlimited; a bank serves one port at a time."""
     return config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
+
+
+def port_latency(config: DlaConfig) -> int:
+    """Cycles until an operation's first words, or a transfer's last, have crossed the SRAM's ports."""
+    return formulas.PORT_LATENCY if port_rate(config) else 0
 
 
 def dma_port_rate(config: DlaConfig) -> int:
@@ -74,15 +79,17 @@ def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
     instruction = BY_MNEMONIC[mnemonic]
     line_buffer = config.line_buffer_bytes or ENOUGH
     if instruction.unit is Unit.VECTOR:
-        fixed = 1, config.elements, 1, 1, 1, 1, config.vector_fill, config.vector_drain
         result_cycles = vector_result_cycles(config, instruction, mode)
-        unit = UnitCosts(*fixed, port_rate(config), line_buffer, ENOUGH, ENOUGH, result_cycles)
+        unit = UnitCosts(
+            1, config.elements, 1, 1, 1, 1, port_latency(config), config.vector_fill, config.vector_drain,
+            port_rate(config), line_buffer, ENOUGH, ENOUGH, result_cycles,
+        )  # fmt: skip
         if instruction.normalizes_rows:
             unit.passes, unit.row_cycles = SOFTMAX_PASSES, ROW_CYCLES
         return unit
     lanes = (1, config.depthwise_lanes) if instruction.is_depthwise else config.lanes
     return UnitCosts(
-        *lanes, *config.pixel_tile, config.mac_step_group, load_cycles(config),
+        *lanes, *config.pixel_tile, config.mac_step_group, load_cycles(config), port_latency(config),
         config.mac_fill, config.mac_drain, port_rate(config), line_buffer,
         config.weight_buffer_bytes or ENOUGH, config.accumulators or ENOUGH, mac_result_cycles(config),
         in_blocks=int(config.mac_handover == "blocks"),
@@ -183,7 +190,7 @@ def _share(config: DlaConfig, mine: MemoryTiming, other: MemoryTiming) -> tuple[
 class Costs:
     """The terms of each operation of a stream, in cycles; `total` is how long it holds its unit alone.
 
-    For a transfer `work` is its time on the bus and `latency` what passes before its first byte. `sram_bytes`
+    For a transfer `work` is its time on the bus. `latency` is what passes before its first byte. `sram_bytes`
     cross the SRAM's ports. `memory` is the number of the memory that a transfer reads or writes.
     """
 
@@ -308,6 +315,7 @@ def fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:
     """Latency, fill and drain of each unit; the latency of a transfer depends on its memory."""
     table = np.zeros((3, len(UNITS)), np.int64)
     if config.timing == "full":
-        table[1:, Unit.MAC] = config.mac_fill, config.mac_drain
-        table[1:, Unit.VECTOR] = config.vector_fill, config.vector_drain
+        latency = port_latency(config)
+        table[:, Unit.MAC] = latency, config.mac_fill, config.mac_drain
+        table[:, Unit.VECTOR] = latency, config.vector_fill, config.vector_drain
     return table

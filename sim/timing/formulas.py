@@ -38,11 +38,12 @@ class BusCosts(Record):
 @record
 class UnitCosts(Record):
     """What a compute unit is for one instruction: channels, and rows and columns of pixels, that it works on
-    at a time; steps that it takes together; cycles that loading the weights of a step takes; cycles to fill
-    and to drain it; bytes that cross the SRAM's ports in a cycle, 0 for no limit; bytes of its line buffer
-    and of its weight buffer, and the accumulators of a lane, each ENOUGH where there is no limit; cycles of
-    the output stage for RESULTS_SCALE results, 0 for none; how often the lanes pass over the channels of a
-    pixel, and the cycles of each pixel in which they wait; whether input and results pass in whole blocks."""
+    at a time; steps that it takes together; cycles that loading the weights of a step takes; cycles until
+    the SRAM answers its first request, to fill it and to drain it; bytes that cross the SRAM's ports in a
+    cycle, 0 for no limit; bytes of its line buffer and of its weight buffer, and the accumulators of a lane,
+    each ENOUGH where there is no limit; cycles of the output stage for RESULTS_SCALE results, 0 for none; how
+    often the lanes pass over the channels of a pixel, and the cycles of each pixel in which they wait;
+    whether input and results pass in whole blocks."""
 
     input_lanes: int = 0
     output_lanes: int = 0
@@ -50,6 +51,7 @@ class UnitCosts(Record):
     pixel_columns: int = 1
     step_group: int = 1
     load_cycles: int = 1
+    latency: int = 0
     fill: int = 0
     drain: int = 0
     port_rate: int = 0
@@ -64,6 +66,8 @@ class UnitCosts(Record):
 
 ENOUGH = 1 << 40  # more than any operation can use
 RESULTS_SCALE = 1 << 16
+# From a request at the SRAM's ports until its words have crossed: one enters a slot, in the next they cross.
+PORT_LATENCY = 2
 
 
 def evaluate(formula: Callable[..., Count], costs: Record, *numbers: Count) -> Count:
@@ -97,6 +101,12 @@ def excess(value: int, limit: int) -> int:
 def pixel_turns(unit: UnitCosts, rows: int, columns: int) -> int:
     """The turns in which the lanes take these rows and columns of pixels."""
     return ceil_div(rows, unit.pixel_rows) * ceil_div(columns, unit.pixel_columns)
+
+
+@routine
+def overhead_cycles(unit: UnitCosts) -> int:
+    """Cycles of an operation before and after its work."""
+    return unit.latency + unit.fill + unit.drain
 
 
 @routine

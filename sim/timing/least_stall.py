@@ -19,15 +19,15 @@ MAX_ACCUMULATORS = 128  # with more, fills and drains of one operation are all t
 
 @lru_cache(maxsize=4096)
 def least_mac_cycles(
-    fixed: tuple[int, int, int, int, int, int, int],
+    fixed: tuple[int, int, int, int, int, int],
     pixels: int,
     taps: int,
     in_channels: int,
     out_channels: int,
 ) -> int:
     """Cycles that a layer takes in a MAC unit of one pixel at a time at least, however it is cut. `fixed` are
-    the unit's lanes of inputs and of outputs, step group, fill and drain, accumulators and result cycles."""
-    inputs, lanes, group, fill, drain, accumulators, result_cycles = fixed
+    the unit's lanes of inputs and of outputs, step group, overhead cycles, accumulators and result cycles."""
+    inputs, lanes, group, overhead, accumulators, result_cycles = fixed
     unit = UnitCosts(
         input_lanes=inputs,
         output_lanes=lanes,
@@ -38,7 +38,7 @@ def least_mac_cycles(
     groups = ceil_div(out_channels, lanes)
     steps = output_steps(unit, taps, ceil_div(in_channels, inputs))
     last = out_channels - (groups - 1) * lanes
-    kinds = _Kinds(unit, pixels, steps, fill + drain, ((1, last), (groups, out_channels)), last)
+    kinds = _Kinds(unit, pixels, steps, overhead, ((1, last), (groups, out_channels)), last)
     return pixels * steps * groups + kinds.least()
 
 

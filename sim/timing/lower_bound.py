@@ -180,7 +180,7 @@ def _compute_cycles(unit: UnitCosts, weight_bytes: int, *sizes: int) -> int:
     work = formulas.lane_cycles(_without_blocks(unit), turns, taps, in_channels, channels)
     output = formulas.output_cycles(pixels * channels, unit.result_cycles)
     ports = formulas.port_cycles(unit.port_rate, weight_bytes + pixels * channels)
-    return max(unit.fill + max(work, output, ports) + unit.drain, least)
+    return max(max(work, output, ports) + formulas.overhead_cycles(unit), least)
 
 
 def _without_blocks(unit: UnitCosts) -> UnitCosts:
@@ -198,8 +198,8 @@ def _least_mac_cycles(unit: UnitCosts, *sizes: int) -> int:
     if not is_simple or not unit.result_cycles:
         return 0
     fixed = (
-        unit.input_lanes, unit.output_lanes, unit.step_group, unit.fill, unit.drain, unit.accumulators,
-        unit.result_cycles,
+        unit.input_lanes, unit.output_lanes, unit.step_group, formulas.overhead_cycles(unit),
+        unit.accumulators, unit.result_cycles,
     )  # fmt: skip
     return least_mac_cycles(fixed, *sizes)
 

@@ -202,8 +202,9 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
 ) -> None:
     """Where stripes are even: runs and bursts of its transfers are those that the program has."""
     config = DlaConfig().replace(
-        sram_bytes=64 * KIB, parallel="32x32", dma_bandwidth=4, dma_latency=0, dma_burst_overhead=overhead
-    )
+        sram_bytes=64 * KIB, parallel="32x32", dma_bandwidth=4, dma_latency=0, dma_burst_overhead=overhead,
+        sram_bandwidth="unlimited",
+    )  # fmt: skip
     policy = Policy(config, CompileOptions(place="dla"))
     network = place(networks["mobilenet_v2"], policy)
     planned = SramPlanner(network, policy).plan(config.sram_bytes)

@@ -44,6 +44,7 @@ REQUANTIZATIONS = {"OP_REQUANT": 1, "OP_ACT_RELU": 1, "OP_ACT_LRELU": 1, "OP_E_A
                    "OP_SOFTMAX": 1}  # fmt: skip
 MEAN, AVERAGES = 2, (1, 3)
 QUEUE = 64  # bytes between the SRAM's ports and a unit, besides its buffers
+ANSWER = 2  # cycles from a request at the ports until its word has crossed
 
 Exact = Fraction | int  # integers where they do: their sums take a tenth of the time
 # Multiply-accumulates, bytes read from SRAM; results, cycles that each needs in the output stage, its bytes;
@@ -298,18 +299,20 @@ class Compute:
         fill: int,
         drain: int,
         config,
+        answer: int = 0,
         waits_for_results: bool = False,
         in_blocks: bool = False,
     ) -> None:
-        """`waits_for_results`: steps with results wait until less than a cycle is left of those before. Else
-        results leave by turns of pixels, no more than a turn in a cycle; two blocks have accumulators, which
-        a block gives back `fill` cycles after its last results have left."""
+        """`answer`: cycles until what is asked for first may come. `waits_for_results`: steps with results
+        wait until less than a cycle is left of those before. Else results leave by turns of pixels, no more
+        than a turn in a cycle; two blocks have accumulators, which a block gives back `fill` cycles after its
+        last results have left."""
         self._waits = waits_for_results
         self._now, self._latency = 0, fill
         self._blocks, self._returns = 0, deque[int]()  # blocks with accumulators; when those left come back
         self._steps, self._next = steps, 0
         self._in_blocks, self._held = in_blocks, 0  # bytes that wait for the last result of their block
-        self._fill, self._drain = fill, drain
+        self._answer, self._fill, self._drain = answer, fill, drain
         self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth)
         self._ahead = QUEUE + config.line_buffer_bytes + config.weight_buffer_bytes
         self._to_read = sum(step[1] for step in steps)
@@ -326,12 +329,12 @@ class Compute:
 
     @property
     def is_done(self) -> bool:
-        return not (self._fill or self._drain or self._is_active)
+        return not (self._answer or self._fill or self._drain or self._is_active)
 
     @property
     def wanted(self) -> int:
         """Bytes that it would move in this cycle: whole words, unless they are its last."""
-        if self._fill or not self._is_limited or not self._is_active:
+        if self._answer or self._fill or not self._is_limited or not self._is_active:
             return 0
         is_last = self._next == len(self._steps) and not self._leaving
         writes = self._to_write if is_last else self._to_write // self._word * self._word
@@ -344,6 +347,9 @@ class Compute:
 
     def cycle(self, granted: int) -> str:
         """Do what one cycle allows, with so many bytes at the ports; the name of what it was spent on."""
+        if self._answer:
+            self._answer -= 1
+            return "latency"
         if self._fill:
             self._fill -= 1
             return "fill"
@@ -460,6 +466,11 @@ class Transfer:
         self._left -= share
 
 
+def answer_cycles(config) -> int:
+    """Cycles from a request at the ports until its word has crossed."""
+    return ANSWER if config.sram_bandwidth else 0
+
+
 def port_bytes(config) -> int:
     """Bytes that the ports move in a cycle; 0: no limit."""
     return config.sram_bandwidth * (1 if config.sram_dma_ports else min(config.sram_ports, config.sram_banks))
@@ -568,7 +579,7 @@ def memory_of_region(region: str, config) -> RegionMemory:
     rates = [*limits, Fraction(config.dma_bandwidth), Fraction(port_bytes(config))]
     return RegionMemory(
         found, bus, min([rate for rate in rates if rate], default=Fraction(0)), *limits,
-        table.get("latency", config.dma_latency), table.get("outstanding", 1),
+        table.get("latency", config.dma_latency) + answer_cycles(config), table.get("outstanding", 1),
         table.get("burst_bytes", config.dma_burst_bytes),
         table.get("burst_overhead", config.dma_burst_overhead),
     )  # fmt: skip

@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dlasim.isa import codec, registers
-from tests.sim_timing.jobs import Bus, Compute, Ports, Settings, Transfer, mac_steps, memory_of, vector_steps
+from tests.sim_timing.jobs import (
+    Bus,
+    Compute,
+    Ports,
+    Settings,
+    Transfer,
+    answer_cycles,
+    mac_steps,
+    memory_of,
+    vector_steps,
+)
 
 UNITS = ("dma_in", "dma_out", "mac", "vector")
 IDLE = {issue: f"idle_{issue}" for issue in ("issue", "wait", "queue")}
@@ -168,7 +178,7 @@ class SteppedMachine:
             )
         fill, drain = (getattr(config, f"{unit}_{end}") for end in ("fill", "drain"))
         in_blocks = unit == "mac" and config.mac_handover == "blocks"
-        return Compute(steps, fill, drain, config, unit == "vector", in_blocks)
+        return Compute(steps, fill, drain, config, answer_cycles(config), unit == "vector", in_blocks)
 
     # A cycle passes
 

@@ -46,7 +46,7 @@ def cheapest_cut(unit: UnitCosts, pixels: int, channels: int, steps: int) -> int
 
 def least(unit: UnitCosts, pixels: int, steps: int, channels: int) -> int:
     fixed = (
-        unit.input_lanes, unit.output_lanes, unit.step_group, unit.fill, unit.drain, unit.accumulators,
+        unit.input_lanes, unit.output_lanes, unit.step_group, unit.fill + unit.drain, unit.accumulators,
         unit.result_cycles,
     )  # fmt: skip
     return least_mac_cycles(fixed, pixels, steps, 1, channels)

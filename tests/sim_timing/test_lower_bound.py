@@ -24,6 +24,7 @@ from dlasim.sim.execution.runner import Simulation
 from dlasim.sim.reports.losses import FIRST_LOAD, ISSUE, TRANSFERS, find_losses
 from dlasim.sim.reports.measured import Measured
 from tests.compiler.cases import lower_with_enough, random_case, write_model
+from tests.sim_timing.jobs import ANSWER
 
 CASES = 30
 WAITS = (FIRST_LOAD, TRANSFERS, ISSUE)
@@ -59,16 +60,16 @@ def test_the_bound_of_mnist_by_hand(mnist):
     softmax, table = 3 * ceil(10 / lanes) + 3 + 7 * 4, 1024
     assert not run.inference.host
     expected = {
-        "MAC": convolutions + dense + 4 * (3 + 5),
-        "VECTOR": pools + softmax + 3 * (2 + 8),
+        "MAC": convolutions + dense + 4 * (ANSWER + 3 + 5),
+        "VECTOR": pools + softmax + 3 * (ANSWER + 2 + 8),
         "DMA_IN": ceil((weights + table + 28 * 28) / bandwidth),
         "DMA_OUT": ceil(10 / bandwidth),
     }
     assert run.bound.units == expected
     assert max(expected, key=expected.__getitem__) == run.bound.unit == "MAC"
     # A byte comes before anything is computed, and another one leaves after it, each after a latency of 64
-    # cycles.
-    assert run.bound.cycles == 65 + expected["MAC"] + 65
+    # cycles and through the ports.
+    assert run.bound.cycles == 65 + ANSWER + expected["MAC"] + 65 + ANSWER
 
 
 def test_nothing_is_beside_an_operator_that_needs_all_before_and_gives_all_after(tmp_path):
@@ -83,24 +84,26 @@ def test_nothing_is_beside_an_operator_that_needs_all_before_and_gives_all_after
     run = measured(load_model(path), DlaConfig(mac_results=0), options)
     assert len(run.program.streams) == 2
     (softmax,) = run.inference.host
-    first, second = 16 * 16 * 9 * 8 + 10, 16 * 16 * 9 * 16 + 10  # 64 lanes; 10 cycles of fill and drain
-    # The first byte and the last one take 64 + 1 cycles.
-    least = 65 + first + softmax.end - softmax.start + second
+    ends = ANSWER + 10  # of which 10 are fill and drain
+    first, second = 16 * 16 * 9 * 8 + ends, 16 * 16 * 9 * 16 + ends  # 64 lanes
+    transfer = 64 + 1 + ANSWER  # of the first byte, and of the last one
+    least = transfer + first + softmax.end - softmax.start + second
     assert run.bound.units["MAC"] == first + second
-    assert least <= run.bound.cycles <= least + 65 < run.inference.total_cycles
+    assert least <= run.bound.cycles <= least + transfer < run.inference.total_cycles
 
 
 def test_each_transfer_of_the_bound_has_its_latency():
     # 264,192 weights, 12 bytes for each of 1,672 channels, and 640 inputs: five times 64 KiB hold them.
     network = partition(build_topology("autoencoder"))
     sizes = 264_192 + 12 * 1_672 + 640
-    beats, store = ceil(sizes / 8), 65
+    beats, latency = ceil(sizes / 8), 64 + ANSWER
+    store = latency + 1
     for sram_kib, transfers in ((64, 5), (512, 1)):
         config = DlaConfig().replace(sram_bytes=sram_kib << 10)
-        assert measured(network, config).bound.cycles == 64 * transfers + beats + store
+        assert measured(network, config).bound.cycles == latency * transfers + beats + store
     overlapping = {"memories.slow.regions": "constants", "memories.slow.outstanding": 2}
     config = DlaConfig().replace(sram_bytes=64 << 10, **overlapping)
-    assert measured(network, config).bound.cycles == 64 + beats + store
+    assert measured(network, config).bound.cycles == latency + beats + store
 
 
 @pytest.mark.parametrize("seed", range(CASES))

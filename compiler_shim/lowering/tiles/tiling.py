@@ -154,7 +154,7 @@ class MachineModel:
     def copy_task_cycles(self) -> int:
         """Cycles of moving bytes within SRAM besides the work."""
         words = WORDS_PER_TASK * self.word_cycles + self.check_cycles
-        return self.copier.fill + self.copier.drain + words
+        return formulas.overhead_cycles(self.copier) + words
 
     def _costs_of(self, node: DlaNode) -> MachineCosts:
         instruction = BY_MNEMONIC[node.mnemonic]
@@ -162,7 +162,8 @@ class MachineModel:
         unit = cost.unit_costs(self._timed, node.mnemonic, node.fields.get("mode", 0))
         if is_mac:
             unit.passes = node.in_element_bytes  # one over each byte
-        operation, words = unit.fill + unit.drain, WORDS_PER_TASK * self.word_cycles + self.check_cycles
+        operation = formulas.overhead_cycles(unit)
+        words = WORDS_PER_TASK * self.word_cycles + self.check_cycles
         task, channel = operation + words, 0
         if node.is_channel_by_channel:
             task, channel = words, operation + WORDS_PER_CHANNEL * self.word_cycles + self.check_cycles
