@@ -9,6 +9,7 @@ from dlasim.isa.faults import Fault
 from dlasim.isa.registers import BY_NAME, Region
 from dlasim.sim.configuration.config import DlaConfig
 from tests.sim_machine.bench import BASE, CONFIG, HALT, REGION_BYTES, SRAM_BYTES, Bench, cfg, fill, op
+from tests.sim_timing.jobs import ANSWER
 
 REQUIRE = BY_NAME["REQUIRE_CONFIG"].address
 LARGE = (1 << 24) - 1
@@ -288,9 +289,10 @@ def test_units_finish_what_they_have_before_the_fault_is_raised():
     assert bench.flag("STATUS", "busy")
     bench.dla.tick(500)
     assert not bench.flag("STATUS", "fault")
-    assert bench.finish() == len(transfer) + 16 + 500 + 2  # words, the transfer's checks, latency and beats
+    # Words, the transfer's checks, latency, answer of the SRAM's ports and beats
+    assert bench.finish() == len(transfer) + 16 + 500 + ANSWER + 2
     assert bench.flag("STATUS", "fault")
-    assert bench.read("COUNT_CYCLES_LOW") == len(transfer) + 518
+    assert bench.read("COUNT_CYCLES_LOW") == len(transfer) + 518 + ANSWER
     assert bench.read("COUNT_BYTES_READ_LOW") == 16
 
 

@@ -7,6 +7,7 @@ from dlasim.isa import registers
 from dlasim.isa.registers import BY_NAME, OPERANDS, Access, Region
 from tests.sim_machine.bench import BASE, CONFIG, HALT, IRQ, NOP, REGION_BYTES, Bench, cfg, fill, op
 from tests.sim_machine.driver import READ, SLOW, WORKING, busy_bench, counters
+from tests.sim_timing.jobs import ANSWER
 
 # Registers
 
@@ -125,7 +126,7 @@ def test_counters_run_over_into_their_high_half():
     words = [*[op("OP_DMA_READ")] * 500, HALT]
     for runs in range(1, 20):
         bench.run(words)
-        assert counters(bench)["CYCLES"] == runs * 500 * ((1 << 20) + 1)
+        assert counters(bench)["CYCLES"] == runs * 500 * ((1 << 20) + ANSWER + 1)
     assert bench.read("COUNT_CYCLES_HIGH") == 2
 
 

@@ -4,6 +4,7 @@ from dlasim.isa.faults import Fault
 from dlasim.isa.registers import Region
 from tests.sim_machine.bench import CONFIG, HALT, NOP, Bench, cfg, fill, op
 from tests.sim_machine.driver import SLOW, WORKING, busy_bench
+from tests.sim_timing.jobs import ANSWER
 
 # Doorbells and streams
 
@@ -151,4 +152,4 @@ def test_commands_and_streams_cost_the_same_operation():
     bench.write("DMA_IN_REGION", Region.ARENA)
     bench.command(op("OP_DMA_READ"))
     (run,) = bench.completed
-    assert run.end == 16 + 1 + 1000 + 1  # checks, issue, latency, one beat
+    assert run.end == 16 + 1 + 1000 + ANSWER + 1  # checks, issue, latency, the ports' answer, one beat
