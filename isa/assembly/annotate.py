@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dlasim.isa import codec, registers
 from dlasim.isa.assembly.lexer import quote
 from dlasim.isa.assembly.word_text import value_format
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, OPCODE, Operand
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, OPCODE, Operand, Sum
 from dlasim.isa.program import Program
 from dlasim.isa.registers import Register
 
@@ -75,6 +75,8 @@ def _reads(word: int) -> tuple[int, ...]:
     decoded = codec.decode(word)
     assert decoded.instruction is not None
     names = set(decoded.instruction.parameters)
+    if decoded.values.get("sum"):
+        names.update(decoded.instruction.sum_parameters)
     for operand in decoded.instruction.operands:
         if _is_present(operand, decoded.values):
             names.update(operand.registers)
