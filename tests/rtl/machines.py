@@ -33,6 +33,7 @@ MACHINES = {
         "dma_shared_bandwidth": 2, "dma_latency": 0, "issue_cycles": 3, "queue_depth": 2,
     },
     "int16": {"parallel": "3x4", **_SMALL, "int16": 1},
+    "sums": {"parallel": "3x4", **_SMALL, "mac_sums": 1},
 }  # fmt: skip
 LARGE = {
     "64 O": {},
@@ -58,6 +59,7 @@ LIMITED = {
         "vector_requantizations": 2, "vector_divisions": 0.5,
     },
 }  # fmt: skip
+SUMS_LIMITED = {"sums with ports": {"parallel": "4x4", **_SMALL, "mac_sums": 1, "int16": 1}}
 INT16_LIMITED = {"int16 with ports": {"parallel": "4x4", **_SMALL, "int16": 1}}
 # Each direction of the DMA has a port of its own.
 OWN_PORTS = {"own ports": {"parallel": "4x4", **_SMALL, "sram_ports": 2, "sram_dma_ports": 1}}
@@ -112,6 +114,7 @@ def machine(name: str) -> DlaConfig:
     limited = (
         LIMITED
         | INT16_LIMITED
+        | SUMS_LIMITED
         | OWN_PORTS
         | LARGE_LIMITED
         | RESULTS_ALONE
