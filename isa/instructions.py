@@ -201,10 +201,8 @@ class Instruction:
     @property
     def registers(self) -> tuple[str, ...]:
         """Every register that the operation may read, in table order."""
-        named = {name for operand in self.operands for name in operand.registers} | {
-            *self.parameters,
-            *self.sum_parameters,
-        }
+        named = {name for operand in self.operands for name in operand.registers}
+        named |= {*self.parameters, *self.sum_parameters}
         return tuple(register.name for register in registers.OPERANDS if register.name in named)
 
     @property
@@ -807,6 +805,12 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
 
 BY_MNEMONIC = {instruction.mnemonic: instruction for instruction in INSTRUCTIONS}
 BY_OPCODE = {instruction.opcode: instruction for instruction in INSTRUCTIONS}
+
+
+def sum_registers(unit: Unit) -> set[str]:
+    """The registers that a unit reads for sum=tensor alone."""
+    rows = [row for row in INSTRUCTIONS if row.unit is unit]
+    return {name for row in rows for name in row.sum_parameters if name not in row.parameters}
 
 
 def _check_table() -> None:

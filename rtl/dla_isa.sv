@@ -943,8 +943,8 @@ package dla_isa;
     return uses;
   endfunction
 
-  // Whether an operation reads ACT_MIN; has elements of its choice; may add a tensor; a kernel; sums over input
-  // channels.
+  // Whether an operation reads ACT_MIN; has elements of its choice; may add a tensor; has a kernel; sums over
+  // input channels.
   function automatic logic is_clamped(input logic [7:0] opcode);
     case (opcode)
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL, OPCODE_OP_REQUANT,

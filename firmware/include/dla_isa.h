@@ -29,7 +29,7 @@ enum dla_fault {
     /* the program was lowered for another configuration (REQUIRE_CONFIG) */
     DLA_FAULT_CONFIG_MISMATCH = 5,
     /* the operands do not fit together: ACT_MIN above ACT_MAX, channels that do not divide, a pooling window
-       without a pixel, int16 or a sum where machine or fields do not allow it, more than 2^48 steps, or
+       without a pixel, int16 or sums where machine or fields do not allow them, more than 2^48 steps, or
        numbers to unpack that are not part of a transfer of one run */
     DLA_FAULT_BAD_OPERANDS = 6,
     /* an int32 operand or a record whose address or stride is not a multiple of 4, or an int16 one whose is

@@ -72,8 +72,8 @@ def dma_shares_ports(config: DlaConfig) -> bool:
 
 
 def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0, adds_tensor: bool = False) -> UnitCosts:
-    """The parameters of a compute instruction's unit; `mode` is that of a pool, and `adds_tensor` says whether
-    MAC adds a tensor to its results."""
+    """The parameters of a compute instruction's unit; `mode` is that of a pool; `adds_tensor`: whether MAC
+    adds a tensor to its results."""
     instruction = BY_MNEMONIC[mnemonic]
     line_buffer = config.line_buffer_bytes or ENOUGH
     if instruction.unit is Unit.VECTOR:

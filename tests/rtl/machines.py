@@ -48,7 +48,7 @@ LARGE = {
 MUTANT = {
     "parallel": "2x3", "sram_bytes": 12_000, "vector_lanes": 2, "dma_bandwidth": 4, "dma_shared_bandwidth": 5,
     "dma_latency": 3, "dma_burst_bytes": 10, "dma_burst_overhead": 2, "issue_cycles": 2, "queue_depth": 2,
-    "mac_fill": 6, "mac_drain": 7, "vector_fill": 3, "vector_drain": 10,
+    "mac_fill": 6, "mac_drain": 7, "vector_fill": 3, "vector_drain": 10, "mac_sums": 1,
 }  # fmt: skip
 
 # With limits: the simulator counts bytes, the RTL meets words and banks, so times are near, not equal.

@@ -27,6 +27,7 @@ from dlasim.isa.instructions import (
     SigmoidMode,
     Sum,
     Unit,
+    sum_registers,
 )
 from dlasim.isa.kept_bits import is_kept, kept_bits, legal_bits, lies_in_sram
 from dlasim.isa.registers import (
@@ -335,7 +336,7 @@ def _slot(kind: str, sources: dict[str, str], chosen: list[Register]) -> Iterato
     )
     members = [(f"logic [{kept_bits(register) - 1}:0]", name) for name, register in names.items()]
     yield from sv_text.structure(f"{kind}_slot_t", members)
-    only_sums = _only_for_sums(kind)
+    only_sums = sum_registers(Unit.MAC) if kind == "mac" else set()
     for function, prefix in sources.items():
         body = [f"{kind}_slot_t kept;"]
         for name, register in names.items():
@@ -355,12 +356,6 @@ def _slot(kind: str, sources: dict[str, str], chosen: list[Register]) -> Iterato
     parameters = f"input {kind}_slot_t kept"
     yield from sv_text.function(f"{kind}_operands_t", f"{kind}_kept", parameters, [*body, "return read;"])
     yield ""
-
-
-def _only_for_sums(kind: str) -> set[str]:
-    """The registers that a unit reads only where it adds a tensor to its results."""
-    rows = [row for row in INSTRUCTIONS if row.unit.name.lower() == kind]
-    return {name for row in rows for name in row.sum_parameters} - {n for row in rows for n in row.parameters}
 
 
 def _taking(name: str, kind: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
