@@ -9,6 +9,7 @@ from math import prod
 
 from dlasim.compiler_shim.calls.copy_elimination import eliminate_copies
 from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
+from dlasim.compiler_shim.calls.sums import add_in_output_stage
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 from dlasim.compiler_shim.forms.requantization import (
     requantized_on_cpu,
@@ -59,6 +60,7 @@ class Placements:
         self._network, self._policy, self._weights = network, policy, weights or CostWeights()
         self._problems = _problems(network, policy)
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
+        self._summing: dict[PlacedNetwork, PlacedNetwork] = {}
         self._cpu_cycles = [
             sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
             for item in network.items
@@ -78,7 +80,15 @@ class Placements:
             choice = tuple(verdict.on_dla for verdict in verdicts)
             if choice not in seen:
                 seen.add(choice)
-                yield self._placed(choice, verdicts)
+                yield from self._with_sums(self._placed(choice, verdicts))
+
+    def _with_sums(self, placed: PlacedNetwork) -> list[PlacedNetwork]:
+        """A placement with sums in MAC operations, if the machine has these, and the one without."""
+        if not self._policy.machine.config.mac_sums:
+            return [placed]
+        if placed not in self._summing:
+            self._summing[placed] = add_in_output_stage(placed)
+        return list(dict.fromkeys((self._summing[placed], placed)))
 
     def most_on_dla(self) -> PlacedNetwork:
         """What can run on the DLA with any amount of SRAM is there."""

@@ -54,6 +54,8 @@ class Choices(TypedDict, total=False):
     """Weights per cycle that reach the array, or `unlimited`."""
     mac_results: float | Literal["unlimited"]
     """Results per cycle that leave the MAC unit, or `unlimited`."""
+    mac_sums: int
+    """1: MAC can add a second tensor of int8 to its results as they leave; 0: it can't."""
     vector_requantizations: float | Literal["unlimited"]
     """Requantizations per cycle of the VECTOR unit, of which a sum takes three, or `unlimited`."""
     vector_divisions: float | Literal["unlimited"]
@@ -154,6 +156,7 @@ class Axes(TypedDict, total=False):
     mac_handover: str | Sequence[str]
     mac_weights: int | str | Sequence[int | str]
     mac_results: float | str | Sequence[float | str]
+    mac_sums: int | str | Sequence[int | str]
     vector_requantizations: float | str | Sequence[float | str]
     vector_divisions: float | str | Sequence[float | str]
     dma_bandwidth: int | str | Sequence[int | str]

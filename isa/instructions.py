@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import replace
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import registers
@@ -21,6 +22,7 @@ INT32_BYTES = 4
 PACKED_BYTES = 2  # that OP_DMA_UNPACK reads for each 1 in its field `packed`, and writes twice as many of
 EXPONENTIALS_BYTES = 256 * INT32_BYTES
 SEGMENTS_BYTES = 256 * INT32_BYTES
+SUM_LEFT_SHIFT = 20  # of both parts of a sum in the output stage of MAC
 SOFTMAX_PASSES = 3  # over a row: its greatest element, the sum, the results
 
 
@@ -81,6 +83,13 @@ class SigmoidMode(enum.IntEnum):
 
     LOGISTIC = 0
     TANH = 1
+
+
+class Sum(enum.IntEnum):
+    """What the output stage of the MAC unit adds to its results."""
+
+    NONE = 0
+    TENSOR = 1
 
 
 class Elements(enum.IntEnum):
@@ -148,12 +157,15 @@ class Operand:
     element_bytes: int = INT8_BYTES
     int32_when: When | None = None  # int32 elements where this holds
     int16_when: When | None = None  # int16 elements where this does
+    int8_when: When | None = None  # int8 elements where this does, of what else is wider
     present_when: tuple[When, ...] = ()  # any of these; empty: always
 
     @property
     def other_widths(self) -> tuple[tuple[int, When], ...]:
-        """Bytes of elements that are wider, and where they are."""
-        widths = (INT32_BYTES, self.int32_when), (INT16_BYTES, self.int16_when)
+        """Bytes of elements that are wider or narrower, and where they are."""
+        widths = (
+            (INT32_BYTES, self.int32_when), (INT16_BYTES, self.int16_when), (INT8_BYTES, self.int8_when),
+        )  # fmt: skip
         return tuple((size, when) for size, when in widths if when)
 
     @property
@@ -181,6 +193,7 @@ class Instruction:
     fields: tuple[Field, ...] = ()
     operands: tuple[Operand, ...] = ()
     parameters: tuple[str, ...] = ()  # registers read besides those that place the operands
+    sum_parameters: tuple[str, ...] = ()  # and besides these with sum=tensor
     errors: tuple[Fault, ...] = ()
     channels: Channels = Channels.NONE
     sums: str = ""  # the instruction that stores its accumulators as they are, where that is another one
@@ -188,7 +201,8 @@ class Instruction:
     @property
     def registers(self) -> tuple[str, ...]:
         """Every register that the operation may read, in table order."""
-        named = {name for operand in self.operands for name in operand.registers} | set(self.parameters)
+        named = {name for operand in self.operands for name in operand.registers}
+        named |= {*self.parameters, *self.sum_parameters}
         return tuple(register.name for register in registers.OPERANDS if register.name in named)
 
     @property
@@ -289,10 +303,20 @@ _ELEMENTS16 = Field(
     names=("int32", Elements.INT16.name.lower()),
 )
 
+_SUM = Field(
+    "sum",
+    13,
+    1,
+    "tensor: the int8 tensor at ACC is added to the results; needs machine parameter mac_sums",
+    names=_names(Sum),
+)
+
 _INT32_OUT = When("out", (Out.INT32,))
 _INT16 = When("elements", (Elements.INT16,))
 _NEEDS_RECORDS = (When("init", (Init.BIAS,)), When("quant", (Quant.CHANNEL,)))
 _ACC = Operand("ACC", Extent.OUTPUT, element_bytes=INT32_BYTES, present_when=(When("init", (Init.PARTIAL,)),))
+_SUMMED = When("sum", (Sum.TENSOR,))
+_ACC_SUMMED = replace(_ACC, int8_when=_SUMMED, present_when=(*_ACC.present_when, _SUMMED))
 _RECORDS = Operand("PARAM_ADDR", Extent.RECORDS, element_bytes=INT32_BYTES, present_when=_NEEDS_RECORDS)
 _OUT8 = Operand("OUT", Extent.OUTPUT, writes=True)
 _OUT32 = Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT32_BYTES)
@@ -310,7 +334,9 @@ _WINDOW = ("IN_SIZE", "IN_CHANNELS", "KERNEL", "STRIDE", "DILATION", "PAD", "PAD
 _MAC_ZERO_POINTS = ("IN_ZP", "WEIGHT_ZP")
 _CLAMP = ("OUT_ZP", "ACT_MIN", "ACT_MAX")
 _RESCALE = ("OUT_MULT", "OUT_SHIFT", *_CLAMP)
-_SUM_RESCALE = ("IN_ZP", "IN2_ZP", "LEFT_SHIFT", "IN_MULT", "IN_SHIFT", "IN2_MULT", "IN2_SHIFT", *_RESCALE)
+_ALIGNMENT = ("IN2_ZP", "IN_MULT", "IN_SHIFT", "IN2_MULT", "IN2_SHIFT")
+_SUM_RESCALE = ("IN_ZP", "LEFT_SHIFT", *_ALIGNMENT, *_RESCALE)
+_SUM_PARAMETERS = (*_ALIGNMENT, "SUM_ZP", "SUM_MIN", "SUM_MAX")
 
 _SRAM_ERRORS = (Fault.BAD_OPERANDS, Fault.SRAM_RANGE, Fault.OVERLAP)
 _WIDE_ERRORS = (Fault.BAD_OPERANDS, Fault.MISALIGNED, Fault.SRAM_RANGE, Fault.OVERLAP)
@@ -329,7 +355,12 @@ acc wraps at 48 bits, and
     out = clamp16((acc * factor + 2^(14 - shift)) >> (15 - shift))               (the low 32 bits)
 Such a record holds the low 32 bits of its bias, then factor in 16 bits and above it the bias's upper 16,
 then shift, which counts as at least -31 and at most 14. clamp16 limits to 256 * ACT_MIN and
-256 * ACT_MAX + 255."""
+256 * ACT_MAX + 255.
+With sum=tensor (and elements=int8, out=int8, init=zero or bias, quant=channel) the result `out` above is not
+stored, but added to the tensor of int8 at ACC, as OP_E_ADD adds:
+    a   = requant((out - OUT_ZP) << 20, IN_MULT, min(IN_SHIFT, 0))
+    b   = requant((ACC[y,x,o] - IN2_ZP) << 20, IN2_MULT, min(IN2_SHIFT, 0))
+    sum = clamp(SUM_ZP + requant(a + b, OUT_MULT, OUT_SHIFT), SUM_MIN, SUM_MAX)"""
 
 _SOFTMAX = """\
     e[c]  = table[greatest in of the pixel - in[c]]                    (int32)
@@ -501,15 +532,16 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         Unit.MAC,
         "convolution, optionally requantized",
         _ACCUMULATE + "\nWeights are [OUT_CHANNELS][kernel height][kernel width][IN_CHANNELS].",
-        fields=(_INIT, _OUT, _QUANT, _ELEMENTS),
+        fields=(_INIT, _OUT, _QUANT, _ELEMENTS, _SUM),
         operands=(
             Operand("IN", Extent.INPUT, int16_when=_INT16),
             Operand("WEIGHT_ADDR", Extent.CONV_WEIGHTS),
-            _ACC,
+            _ACC_SUMMED,
             _RECORDS,
             _OUT_ANY,
         ),
         parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
+        sum_parameters=_SUM_PARAMETERS,
         errors=_WIDE_ERRORS,
         channels=Channels.REDUCED,
     ),
@@ -539,15 +571,16 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "depthwise convolution, optionally requantized",
         "As OP_CONV, but output channel o reads only input channel o / (OUT_CHANNELS / IN_CHANNELS); "
         "IN_CHANNELS divides OUT_CHANNELS. Weights are [kernel height][kernel width][OUT_CHANNELS].",
-        fields=(_INIT, _OUT, _QUANT, _ELEMENTS),
+        fields=(_INIT, _OUT, _QUANT, _ELEMENTS, _SUM),
         operands=(
             Operand("IN", Extent.INPUT, int16_when=_INT16),
             Operand("WEIGHT_ADDR", Extent.DEPTH_WEIGHTS),
-            _ACC,
+            _ACC_SUMMED,
             _RECORDS,
             _OUT_ANY,
         ),
         parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
+        sum_parameters=_SUM_PARAMETERS,
         errors=_WIDE_ERRORS,
         channels=Channels.GROUPED,
     ),
@@ -558,16 +591,17 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "matrix multiplication, optionally requantized",
         "Each pixel of the input is a row of IN_CHANNELS values; the matrix is [OUT_CHANNELS][IN_CHANNELS]:\n"
         "    acc[row,o] = start + sum over i of (in[row,i] - IN_ZP) * (matrix[o,i] - WEIGHT_ZP)\n"
-        "init, out and quant are those of OP_CONV.",
-        fields=(_INIT, _OUT, _QUANT, _ELEMENTS),
+        "init, out, quant and sum are those of OP_CONV.",
+        fields=(_INIT, _OUT, _QUANT, _ELEMENTS, _SUM),
         operands=(
             Operand("IN", Extent.ROWS_OF_INPUT, int16_when=_INT16),
             Operand("WEIGHT_ADDR", Extent.MATRIX),
-            _ACC,
+            _ACC_SUMMED,
             _RECORDS,
             _OUT_ANY,
         ),
         parameters=(*_SIZES, "IN_CHANNELS", *_MAC_ZERO_POINTS, *_RESCALE),
+        sum_parameters=_SUM_PARAMETERS,
         errors=_WIDE_ERRORS,
         channels=Channels.REDUCED,
     ),
@@ -773,6 +807,12 @@ BY_MNEMONIC = {instruction.mnemonic: instruction for instruction in INSTRUCTIONS
 BY_OPCODE = {instruction.opcode: instruction for instruction in INSTRUCTIONS}
 
 
+def sum_registers(unit: Unit) -> set[str]:
+    """The registers that a unit reads for sum=tensor alone."""
+    rows = [row for row in INSTRUCTIONS if row.unit is unit]
+    return {name for row in rows for name in row.sum_parameters if name not in row.parameters}
+
+
 def _check_table() -> None:
     assert len(BY_MNEMONIC) == len(INSTRUCTIONS), "two instructions share a mnemonic"
     assert len(BY_OPCODE) == len(INSTRUCTIONS), "two instructions share an opcode"
@@ -780,9 +820,8 @@ def _check_table() -> None:
     operand_names = {register.name for register in registers.OPERANDS}
     for instruction in INSTRUCTIONS:
         check_layout(instruction.mnemonic, instruction.fields, WORD_BITS, taken=OPCODE.mask)
-        named = {n for operand in instruction.operands for n in operand.registers} | set(
-            instruction.parameters
-        )
+        named = {n for operand in instruction.operands for n in operand.registers}
+        named |= {*instruction.parameters, *instruction.sum_parameters}
         assert named <= operand_names, f"{instruction.mnemonic}: no register {named - operand_names}"
         assert instruction.opcode < FEATURE_BITS, (
             f"{instruction.mnemonic}: `features` has no bit for its opcode"

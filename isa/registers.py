@@ -288,7 +288,7 @@ _dma("DMA_OUT", "SRAM", "system memory")
 _view("IN", "the input")
 _view("IN2", "the second input of an element-wise operation; strides of 0 broadcast")
 _view("OUT", "the output")
-_view("ACC", "the int32 partial result that init=partial starts from")
+_view("ACC", "the int32 partial result that init=partial starts from, or the int8 tensor of sum=tensor")
 _address("views", "WEIGHT_ADDR", "SRAM address of the weights")
 _address(
     "views",
@@ -324,10 +324,15 @@ _int8("quantization", "ACT_MAX", "largest output value", 127)
 _multiplier(
     "quantization",
     "IN_MULT",
-    "multiplier of the input (E_ADD, E_SUB, E_SQDIFF, E16_ADD, E16_SIGMOID), of negative values (ACT_LRELU)",
+    "multiplier of the input (E_ADD, E_SUB, E_SQDIFF, E16_ADD, E16_SIGMOID), of the result (sum=tensor), of "
+    "negative values (ACT_LRELU)",
 )
 _shift("quantization", "IN_SHIFT", "its shift")
-_multiplier("quantization", "IN2_MULT", "multiplier of the second input (E_ADD, E_SUB, E_SQDIFF, E16_ADD)")
+_multiplier(
+    "quantization",
+    "IN2_MULT",
+    "multiplier of the second input (E_ADD, E_SUB, E_SQDIFF, E16_ADD) or of the tensor of sum=tensor",
+)
 _shift("quantization", "IN2_SHIFT", "its shift")
 _multiplier("quantization", "OUT_MULT", "multiplier of the output")
 _shift(
@@ -355,6 +360,9 @@ _operand(
     "greatest magnitude of a result of E16_ADD",
     *_number("limit", maximum=1 << 15, default=1 << 15),
 )
+_int8("quantization", "SUM_ZP", "zero point of the output of sum=tensor")
+_int8("quantization", "SUM_MIN", "smallest output value of sum=tensor", -128)
+_int8("quantization", "SUM_MAX", "largest output value of sum=tensor", 127)
 
 _OPERANDS = tuple(
     Register(name, OPERAND_BASE + REGISTER_BYTES * i, _RW, doc, fields, group)

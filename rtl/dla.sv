@@ -28,6 +28,7 @@ module dla
     parameter int unsigned DMA_UNPACKING = 0,  // packed bytes of a beat; 0: no OP_DMA_UNPACK
     parameter int unsigned VECTOR_LANES = 16,
     parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
+    parameter int unsigned MAC_SUMS = 0,  // whether MAC can add a tensor to its results
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,
     parameter int unsigned QUEUE_DEPTH = 4,
@@ -150,6 +151,7 @@ module dla
   dla_issue #(
       .SRAM_BYTES(SRAM_BYTES),
       .INT16(INT16),
+      .MAC_SUMS(MAC_SUMS),
       .BEAT_BYTES(BEAT_BYTES),
       .ISSUE_CYCLES(ISSUE_CYCLES),
       .CHECK_CYCLES(CHECK_CYCLES),
@@ -200,11 +202,12 @@ module dla
   assign watch_ends = halts || faults;
 
   // ------------------------------------------------------------------------------------------------------- queues
-  // Of a word: init or mode, out, quant, and elements if there is a choice
+  // Of a word: init or mode, out, quant, and elements if there is a choice; of one of MAC also sum, likewise
   localparam int unsigned FIELD_BITS = (INT16 != 0 ? ELEMENTS_LOW + ELEMENTS_BITS : QUANT_LOW + QUANT_BITS) - INIT_LOW;
+  localparam int unsigned MAC_FIELD_BITS = MAC_SUMS != 0 ? SUM_LOW + SUM_BITS - INIT_LOW : FIELD_BITS;
   typedef struct packed {
     logic [7:0] opcode;
-    logic [FIELD_BITS-1:0] fields;
+    logic [MAC_FIELD_BITS-1:0] fields;
     mac_slot_t slot;
     products_t products;
   } mac_operation_t;
@@ -231,7 +234,7 @@ module dla
       dma_issued[DMA_IN].slot.run_stride = 31'(word[PACKED_LOW+:PACKED_BITS]) << 1;
     end
   end
-  assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], mac_slot(file, PLACE), products};
+  assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:MAC_FIELD_BITS], mac_slot(file, PLACE, MAC_SUMS != 0), products};
   assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_slot(file, PLACE), products.walk};
 
   for (genvar d = 0; d < 2; d++) begin : dma_queue
@@ -451,7 +454,7 @@ module dla
   // -------------------------------------------------------------------------------------------- compute, and SRAM
   logic mac_waits, vector_waits;
   logic mac_read, mac_finish_read, vector_read, vector_finish_read;
-  logic [1:0] mac_write_size, vector_read_size, vector_write_size;
+  logic [1:0] mac_partial_size, mac_write_size, vector_read_size, vector_write_size;
   logic [31:0] macs, mac_partial_address, mac_record_address;
   logic [31:0] mac_input_address, mac_weight_address, mac_filter_step, mac_result_address;
   logic [OFFSET_BITS-1:0] mac_input_offset[INPUTS];
@@ -478,6 +481,7 @@ module dla
       .ACCUMULATORS(ACCUMULATORS),
       .RESULT_CYCLES(MAC_RESULT_CYCLES),
       .INT16(INT16),
+      .SUMS(MAC_SUMS),
       .PLACE(PLACE)
   ) mac (
       .clock,
@@ -488,6 +492,7 @@ module dla
       .wide(mac_head.fields[OUT_LOW-INIT_LOW] == OUT_INT32),
       .by_channel(mac_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
       .int16(INT16 != 0 && mac_head.fields[FIELD_BITS-1]),
+      .adds_tensor(MAC_SUMS != 0 && mac_head.fields[MAC_FIELD_BITS-1]),
       .operands(mac_kept(mac_head.slot)),
       .products(mac_head.products),
       .done(done[MAC]),
@@ -505,6 +510,7 @@ module dla
       .weight_data(mac_weight),
       .finish_read(mac_finish_read),
       .partial_address(mac_partial_address),
+      .partial_size(mac_partial_size),
       .partial_data(mac_partial),
       .record_address(mac_record_address),
       .bias_data(mac_bias),
@@ -582,6 +588,7 @@ module dla
       .mac_weight,
       .mac_finish_read,
       .mac_partial_address,
+      .mac_partial_size,
       .mac_partial,
       .mac_record_address,
       .mac_bias,

@@ -14,6 +14,7 @@ module dla_checks
     parameter int unsigned BEAT_BYTES = 8,
     parameter int unsigned CYCLES = 16,  // no choice: what the steps below take
     parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
+    parameter int unsigned MAC_SUMS = 0,  // whether MAC can add a tensor to its results
     parameter bit UNPACKS = 0  // OP_DMA_UNPACK is an instruction
 ) (
     input logic clock,
@@ -36,8 +37,8 @@ module dla_checks
   // The output is first, because others are compared with it; weights are last, when their size is known.
   localparam logic [3:0] ORDER[16] = '{OUT, SYSTEM, TRANSFER, IN, IN2, ACC, PARAM, LUT, WINDOW_ROWS, WINDOW_COLUMNS, WEIGHT,
       PADS, AREA, NOTHING, NOTHING, NOTHING};
-  localparam int unsigned SIZE_BITS = 34, SUM_BITS = 36;  // of bytes, and of sums of them
-  typedef logic [SUM_BITS-1:0] sum_t;
+  localparam int unsigned SIZE_BITS = 34, END_BITS = 36;  // of bytes, and of sums of them
+  typedef logic [END_BITS-1:0] sum_t;
 
   // Runs of bytes at two strides. Of a window: taps, dilation, outputs and stride along an axis, the input's size as
   // address, the padding as bytes.
@@ -273,26 +274,26 @@ module dla_checks
   extent_sum_t third, target;  // target: the output
   /* verilator lint_on UNUSEDSIGNAL */
   function automatic sum_t bounded(input logic [55:0] bytes);
-    return bytes[55:SIZE_BITS] != 0 ? SUM_BITS'({SIZE_BITS{1'b1}}) : SUM_BITS'(bytes[SIZE_BITS-1:0]);
+    return bytes[55:SIZE_BITS] != 0 ? END_BITS'({SIZE_BITS{1'b1}}) : END_BITS'(bytes[SIZE_BITS-1:0]);
   endfunction
 
   sum_t planes_span, runs_span, run_bytes;
   logic one_plane, one_run;
   assign planes_span = bounded(planes_product);
   assign runs_span = bounded(runs_product);
-  assign run_bytes = SUM_BITS'(second.run_bytes);
+  assign run_bytes = END_BITS'(second.run_bytes);
   assign one_plane = second.planes == 1;
   assign one_run = second.runs == 1;
   always_ff @(posedge clock) begin
     third.box <= second;
     // One stride clears a run, and the other clears all of those.
-    third.is_disjoint <= ((one_run || SUM_BITS'(second.run_stride) >= run_bytes)
-            && (one_plane || SUM_BITS'(second.plane_stride) >= runs_span + run_bytes))
-        || ((one_plane || SUM_BITS'(second.plane_stride) >= run_bytes)
-            && (one_run || SUM_BITS'(second.run_stride) >= planes_span + run_bytes));
-    third.end_ <= SUM_BITS'(second.address) + planes_span + runs_span + run_bytes;
+    third.is_disjoint <= ((one_run || END_BITS'(second.run_stride) >= run_bytes)
+            && (one_plane || END_BITS'(second.plane_stride) >= runs_span + run_bytes))
+        || ((one_plane || END_BITS'(second.plane_stride) >= run_bytes)
+            && (one_run || END_BITS'(second.run_stride) >= planes_span + run_bytes));
+    third.end_ <= END_BITS'(second.address) + planes_span + runs_span + run_bytes;
     third.row_bytes <= runs_span + run_bytes;
-    third.rows_apart <= runs_span + SUM_BITS'(second.run_stride);
+    third.rows_apart <= runs_span + END_BITS'(second.run_stride);
     if (third.box.number == OUT) target <= third;
   end
 
@@ -300,8 +301,8 @@ module dla_checks
   logic is_empty_window, has_empty_window;
   sum_t third_planes_span, third_runs_span;
   assign is_empty_window = third.box.present && (third.box.number == WINDOW_ROWS || third.box.number == WINDOW_COLUMNS)
-      && (third_planes_span < SUM_BITS'(third.box.run_bytes)
-          || third_runs_span >= SUM_BITS'(third.box.run_bytes) + SUM_BITS'(third.box.address));
+      && (third_planes_span < END_BITS'(third.box.run_bytes)
+          || third_runs_span >= END_BITS'(third.box.run_bytes) + END_BITS'(third.box.address));
   always_ff @(posedge clock) begin
     third_planes_span <= planes_span;
     third_runs_span <= runs_span;
@@ -311,23 +312,23 @@ module dla_checks
   // ------------------------------------------------------------- fourth stage: an output on what its operation reads
   function automatic logic are_apart(input logic [31:0] start, input sum_t own, input logic [31:0] other,
                                      input sum_t others, input logic [31:0] stride);
-    return SUM_BITS'(start) + own <= SUM_BITS'(other)
-        && SUM_BITS'(other) + others <= SUM_BITS'(start) + SUM_BITS'(stride);
+    return END_BITS'(start) + own <= END_BITS'(other)
+        && END_BITS'(other) + others <= END_BITS'(start) + END_BITS'(stride);
   endfunction
 
   logic same_rows, same_pixels, meets, in_pixels, in_rows, is_in_place, in_order, overlaps;
   assign same_rows = third.box.plane_stride == target.box.plane_stride;
   assign same_pixels = third.box.run_stride == target.box.run_stride;
-  assign meets = SUM_BITS'(third.box.address) < target.end_ && SUM_BITS'(target.box.address) < third.end_;
-  assign in_pixels = same_pixels && SUM_BITS'(third.box.plane_stride) >= third.rows_apart
-      && SUM_BITS'(third.box.plane_stride) >= target.rows_apart
-      && (are_apart(third.box.address, SUM_BITS'(third.box.run_bytes), target.box.address, SUM_BITS'(target.box.run_bytes), third.box.run_stride)
-       || are_apart(target.box.address, SUM_BITS'(target.box.run_bytes), third.box.address, SUM_BITS'(third.box.run_bytes), third.box.run_stride));
+  assign meets = END_BITS'(third.box.address) < target.end_ && END_BITS'(target.box.address) < third.end_;
+  assign in_pixels = same_pixels && END_BITS'(third.box.plane_stride) >= third.rows_apart
+      && END_BITS'(third.box.plane_stride) >= target.rows_apart
+      && (are_apart(third.box.address, END_BITS'(third.box.run_bytes), target.box.address, END_BITS'(target.box.run_bytes), third.box.run_stride)
+       || are_apart(target.box.address, END_BITS'(target.box.run_bytes), third.box.address, END_BITS'(third.box.run_bytes), third.box.run_stride));
   assign in_rows = are_apart(third.box.address, third.row_bytes, target.box.address, target.row_bytes, third.box.plane_stride)
       || are_apart(target.box.address, target.row_bytes, third.box.address, third.row_bytes, third.box.plane_stride);
   // Element by element on it, or in VECTOR before it: that unit reads and writes in the order of addresses.
   assign in_order = !uses.weight.present && target.box.address < third.box.address
-      && (third.box.planes == 1 || SUM_BITS'(third.box.plane_stride) >= third.row_bytes);
+      && (third.box.planes == 1 || END_BITS'(third.box.plane_stride) >= third.row_bytes);
   assign is_in_place = third.box.output_like && third.box.size == target.box.size
       && (third.box.planes == 1 || same_rows) && (third.box.runs == 1 || same_pixels)
       && (third.box.address == target.box.address || in_order);
@@ -345,26 +346,28 @@ module dla_checks
   assign in_sram = third.box.present && third.box.number >= TRANSFER && third.box.number <= OUT;
   logic [1:0] low_bits;  // of the operand's place
   assign low_bits = third.box.address[1:0] | third.box.plane_stride[1:0] | third.box.run_stride[1:0];
-  logic is_int16, lacks_int16;
+  logic is_int16, lacks_int16, is_sum, lacks_sum, is_one_pass;
   assign is_int16 = has_elements(opcode) && word[ELEMENTS_LOW] == ELEMENTS_INT16;
-  assign lacks_int16 = INT16 == 0 || (unit_of(opcode) == UNIT_MAC && (word[OUT_LOW] != OUT_INT8
-      || word[INIT_LOW+:INIT_BITS] == INIT_PARTIAL || word[QUANT_LOW] != QUANT_CHANNEL));
+  assign is_one_pass = word[OUT_LOW] == OUT_INT8 && word[INIT_LOW+:INIT_BITS] != INIT_PARTIAL && word[QUANT_LOW] == QUANT_CHANNEL;
+  assign lacks_int16 = INT16 == 0 || (unit_of(opcode) == UNIT_MAC && !is_one_pass);
+  assign is_sum = has_sum(opcode) && word[SUM_LOW] == SUM_TENSOR;
+  assign lacks_sum = MAC_SUMS == 0 || is_int16 || !is_one_pass || file.sum_min > file.sum_max;
   always_comb begin
     found = NONE;
     if (in_sram && (low_bits & {third.box.size[1], third.box.size != 0}) != 0)
       found = MISALIGNED;
-    else if (in_sram && third.end_ > SUM_BITS'(SRAM_BYTES)) found = OUTSIDE;
+    else if (in_sram && third.end_ > END_BITS'(SRAM_BYTES)) found = OUTSIDE;
     else if (third.box.present && third.box.disjoint && !third.is_disjoint) found = TWICE;
     else if (overlaps) found = MET;
     else if (third.box.present && third.box.number == SYSTEM) begin
-      if (third.end_ > SUM_BITS'(most_region_bytes)) found = BEYOND;
+      if (third.end_ > END_BITS'(most_region_bytes)) found = BEYOND;
       else if (is_out && (dma.region[2:0] == REGION_CONSTANTS || dma.region[2:0] == REGION_COMMANDS)) found = READ_ONLY;
     end
   end
   assign is_bad = (unit_of(opcode) == UNIT_MAC || unit_of(opcode) == UNIT_VECTOR)
       && ((is_clamped(opcode) && file.act_min > file.act_max) || (opcode == OPCODE_OP_DEPTH_CONV && remainder != 0)
           || (is_pool && (file.out_channels != file.in_channels || has_empty_window))
-          || (is_int16 && lacks_int16) || steps > STEP_BITS'(1) << 48)
+          || (is_int16 && lacks_int16) || (is_sum && lacks_sum) || steps > STEP_BITS'(1) << 48)
       || (unpacks && (dma.runs != 1 || dma.planes != 1 || packed_bytes > dma.run_bytes >> 1));
   always_ff @(posedge clock) begin
     if (step == 0) worst <= NONE;

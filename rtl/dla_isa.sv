@@ -45,6 +45,8 @@ package dla_isa;
   localparam logic [0:0] QUANT_CHANNEL = 1'h1;
   localparam logic [0:0] ELEMENTS_INT8 = 1'h0;
   localparam logic [0:0] ELEMENTS_INT16 = 1'h1;
+  localparam logic [0:0] SUM_NONE = 1'h0;
+  localparam logic [0:0] SUM_TENSOR = 1'h1;
   localparam logic [1:0] POOL_MAX = 2'h0;
   localparam logic [1:0] POOL_AVERAGE = 2'h1;
   localparam logic [1:0] POOL_MEAN = 2'h2;
@@ -115,6 +117,8 @@ package dla_isa;
   localparam int unsigned OUT_BITS = 1;
   localparam int unsigned QUANT_LOW = 11;
   localparam int unsigned QUANT_BITS = 1;
+  localparam int unsigned SUM_LOW = 13;
+  localparam int unsigned SUM_BITS = 1;
 
   function automatic unit_t unit_of(input logic [7:0] opcode);
     case (opcode)
@@ -144,10 +148,10 @@ package dla_isa;
       OPCODE_OP_E16_ADD: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_MUL: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_SIGMOID: return (word & 64'hffffffffffffec00) == '0 && word[9:8] <= 2'h1;
-      OPCODE_OP_CONV: return (word & 64'hffffffffffffe000) == '0 && word[9:8] <= 2'h2;
+      OPCODE_OP_CONV: return (word & 64'hffffffffffffc000) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_CONV_RELU: return (word & 64'hfffffffffffff400) == '0 && word[9:8] <= 2'h2;
-      OPCODE_OP_DEPTH_CONV: return (word & 64'hffffffffffffe000) == '0 && word[9:8] <= 2'h2;
-      OPCODE_OP_MAT_MUL: return (word & 64'hffffffffffffe000) == '0 && word[9:8] <= 2'h2;
+      OPCODE_OP_DEPTH_CONV: return (word & 64'hffffffffffffc000) == '0 && word[9:8] <= 2'h2;
+      OPCODE_OP_MAT_MUL: return (word & 64'hffffffffffffc000) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_REQUANT: return (word & 64'hfffffffffffff700) == '0;
       OPCODE_OP_E32_SHIFT: return (word & 64'hfffffffffffffc00) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_E32_ADD: return (word & 64'hffffffffffffff00) == '0;
@@ -271,8 +275,8 @@ package dla_isa;
   // ADDRESS_OPERANDS + 4 i, which CFG calls FIRST_REGISTER + i.
   localparam logic [11:0] ADDRESS_OPERANDS = 12'h400;
   localparam logic [9:0] FIRST_REGISTER = 10'h100;
-  localparam int unsigned OPERAND_COUNT = 61;
-  localparam int unsigned OPERAND_INDEX_BITS = 6;
+  localparam int unsigned OPERAND_COUNT = 64;
+  localparam int unsigned OPERAND_INDEX_BITS = 7;
   localparam int unsigned OPERAND_REQUIRE_CONFIG = 0;
 
   typedef struct packed {
@@ -283,8 +287,11 @@ package dla_isa;
     logic [15:0] left;
     logic [15:0] top;
   } offset_t;
-  typedef logic [60:0][31:0] operand_words_t;
+  typedef logic [63:0][31:0] operand_words_t;
   typedef struct packed {
+    logic signed [31:0] sum_max;
+    logic signed [31:0] sum_min;
+    logic signed [31:0] sum_zp;
     logic [31:0] limit;
     logic signed [31:0] weight_zp;
     logic signed [31:0] fill_value;
@@ -349,42 +356,42 @@ package dla_isa;
   } operand_file_t;
 
   localparam operand_words_t OPERAND_RESET = {
-    32'h00008000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h40000000, 32'h00000001,
-    32'h40000000, 32'h00000001, 32'h40000000, 32'h0000007f, 32'hffffff80, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00000000, 32'h00000000, 32'h00010001, 32'h00010001, 32'h00010001, 32'h00000001, 32'h00010001, 32'h00000001,
-    32'h00010001, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
+    32'h0000007f, 32'hffffff80, 32'h00000000, 32'h00008000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
+    32'h00000001, 32'h40000000, 32'h00000001, 32'h40000000, 32'h00000001, 32'h40000000, 32'h0000007f, 32'hffffff80,
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00010001, 32'h00010001, 32'h00010001,
+    32'h00000001, 32'h00010001, 32'h00000001, 32'h00010001, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
     32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00000000, 32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000001, 32'h00000000,
-    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001,
-    32'h00000001, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000,
+    32'h00000001, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001,
+    32'h00000000, 32'h00000000, 32'h00000001, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000
   };
 
-  localparam int unsigned OPERAND_KEPT_BITS[61] = '{
+  localparam int unsigned OPERAND_KEPT_BITS[64] = '{
     32, 3, 31, 31, 31, 24, 31, 31, 24, 31, 31, 3, 31, 31, 31, 24, 31, 31, 24, 31, 31, 31, 31, 31, 31, 31, 31,
     31, 31, 31, 31, 31, 31, 31, 31, 31, 32, 24, 32, 24, 32, 32, 32, 32, 8, 8, 8, 8, 8, 8, 31, 6, 31, 6, 31, 6,
-    5, 5, 8, 8, 16
+    5, 5, 8, 8, 16, 8, 8, 8
   };
-  localparam bit OPERAND_SIGNED[61] = '{
+  localparam bit OPERAND_SIGNED[64] = '{
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1
   };
 
-  function automatic logic is_legal_operand(input logic [5:0] index, input logic [31:0] value);
+  function automatic logic is_legal_operand(input logic [6:0] index, input logic [31:0] value);
     case (index)
-      6'd0, 6'd43: return 1'b1;
-      6'd1, 6'd11: return value[31:0] <= 32'h00000004;
-      6'd2, 6'd3, 6'd6, 6'd7, 6'd9, 6'd10, 6'd12, 6'd13, 6'd16, 6'd17, 6'd19, 6'd20, 6'd21, 6'd22, 6'd23,
-        6'd24, 6'd25, 6'd26, 6'd27, 6'd28, 6'd29, 6'd30, 6'd31, 6'd32, 6'd33, 6'd34, 6'd35, 6'd50, 6'd52,
-        6'd54: return value[31:0] <= 32'h7fffffff;
-      6'd4, 6'd14: return (value[31:0] - 32'h00000001) <= 32'h7ffffffe;
-      6'd5, 6'd8, 6'd15, 6'd18, 6'd37, 6'd39: return (value[31:0] - 32'h00000001) <= 32'h00fffffe;
-      6'd36, 6'd38, 6'd40, 6'd41, 6'd42: return (value[15:0] - 16'h0001) <= 16'hfffe && (value[31:16] -
+      7'd0, 7'd43: return 1'b1;
+      7'd1, 7'd11: return value[31:0] <= 32'h00000004;
+      7'd2, 7'd3, 7'd6, 7'd7, 7'd9, 7'd10, 7'd12, 7'd13, 7'd16, 7'd17, 7'd19, 7'd20, 7'd21, 7'd22, 7'd23,
+        7'd24, 7'd25, 7'd26, 7'd27, 7'd28, 7'd29, 7'd30, 7'd31, 7'd32, 7'd33, 7'd34, 7'd35, 7'd50, 7'd52,
+        7'd54: return value[31:0] <= 32'h7fffffff;
+      7'd4, 7'd14: return (value[31:0] - 32'h00000001) <= 32'h7ffffffe;
+      7'd5, 7'd8, 7'd15, 7'd18, 7'd37, 7'd39: return (value[31:0] - 32'h00000001) <= 32'h00fffffe;
+      7'd36, 7'd38, 7'd40, 7'd41, 7'd42: return (value[15:0] - 16'h0001) <= 16'hfffe && (value[31:16] -
         16'h0001) <= 16'hfffe;
-      6'd44, 6'd45, 6'd46, 6'd47, 6'd48, 6'd49, 6'd58, 6'd59: return (value[31:0] - 32'hffffff80) <=
-        32'h000000ff;
-      6'd51, 6'd53, 6'd55: return (value[31:0] - 32'hffffffe1) <= 32'h0000003e;
-      6'd56, 6'd57: return value[31:0] <= 32'h0000001f;
-      6'd60: return value[31:0] <= 32'h00008000;
+      7'd44, 7'd45, 7'd46, 7'd47, 7'd48, 7'd49, 7'd58, 7'd59, 7'd61, 7'd62, 7'd63: return (value[31:0] -
+        32'hffffff80) <= 32'h000000ff;
+      7'd51, 7'd53, 7'd55: return (value[31:0] - 32'hffffffe1) <= 32'h0000003e;
+      7'd56, 7'd57: return value[31:0] <= 32'h0000001f;
+      7'd60: return value[31:0] <= 32'h00008000;
       default: return 1'b0;
     endcase
   endfunction
@@ -410,12 +417,20 @@ package dla_isa;
     offset_t pad;
     logic signed [31:0] pad_value;
     logic signed [31:0] in_zp;
+    logic signed [31:0] in2_zp;
     logic signed [31:0] out_zp;
     logic signed [31:0] act_min;
     logic signed [31:0] act_max;
+    logic [31:0] in_mult;
+    logic signed [31:0] in_shift;
+    logic [31:0] in2_mult;
+    logic signed [31:0] in2_shift;
     logic [31:0] out_mult;
     logic signed [31:0] out_shift;
     logic signed [31:0] weight_zp;
+    logic signed [31:0] sum_zp;
+    logic signed [31:0] sum_min;
+    logic signed [31:0] sum_max;
   } mac_operands_t;
 
   // What its queue keeps of them: the bits of legal values, of places in SRAM those of `place`.
@@ -439,14 +454,22 @@ package dla_isa;
     logic [31:0] pad;
     logic [7:0] pad_value;
     logic [7:0] in_zp;
+    logic [7:0] in2_zp;
     logic [7:0] out_zp;
     logic [7:0] act_min;
     logic [7:0] act_max;
+    logic [30:0] in_mult;
+    logic [5:0] in_shift;
+    logic [30:0] in2_mult;
+    logic [5:0] in2_shift;
     logic [30:0] out_mult;
     logic [5:0] out_shift;
     logic [7:0] weight_zp;
+    logic [7:0] sum_zp;
+    logic [7:0] sum_min;
+    logic [7:0] sum_max;
   } mac_slot_t;
-  function automatic mac_slot_t mac_slot(input operand_file_t file, input logic [31:0] place);
+  function automatic mac_slot_t mac_slot(input operand_file_t file, input logic [31:0] place, input logic sums);
     mac_slot_t kept;
     kept.in_pixel_stride = file.in_pixel_stride & place;
     kept.out_addr = file.out_addr & place;
@@ -467,12 +490,20 @@ package dla_isa;
     kept.pad = file.pad[31:0];
     kept.pad_value = file.pad_value[7:0];
     kept.in_zp = file.in_zp[7:0];
+    kept.in2_zp = sums ? file.in2_zp[7:0] : '0;
     kept.out_zp = file.out_zp[7:0];
     kept.act_min = file.act_min[7:0];
     kept.act_max = file.act_max[7:0];
+    kept.in_mult = sums ? file.in_mult[30:0] : '0;
+    kept.in_shift = sums ? file.in_shift[5:0] : '0;
+    kept.in2_mult = sums ? file.in2_mult[30:0] : '0;
+    kept.in2_shift = sums ? file.in2_shift[5:0] : '0;
     kept.out_mult = file.out_mult[30:0];
     kept.out_shift = file.out_shift[5:0];
     kept.weight_zp = file.weight_zp[7:0];
+    kept.sum_zp = sums ? file.sum_zp[7:0] : '0;
+    kept.sum_min = sums ? file.sum_min[7:0] : '0;
+    kept.sum_max = sums ? file.sum_max[7:0] : '0;
     return kept;
   endfunction
   function automatic mac_operands_t mac_kept(input mac_slot_t kept);
@@ -496,12 +527,20 @@ package dla_isa;
     read.pad = kept.pad;
     read.pad_value = 32'($signed(kept.pad_value));
     read.in_zp = 32'($signed(kept.in_zp));
+    read.in2_zp = 32'($signed(kept.in2_zp));
     read.out_zp = 32'($signed(kept.out_zp));
     read.act_min = 32'($signed(kept.act_min));
     read.act_max = 32'($signed(kept.act_max));
+    read.in_mult = 32'(kept.in_mult);
+    read.in_shift = 32'($signed(kept.in_shift));
+    read.in2_mult = 32'(kept.in2_mult);
+    read.in2_shift = 32'($signed(kept.in2_shift));
     read.out_mult = 32'(kept.out_mult);
     read.out_shift = 32'($signed(kept.out_shift));
     read.weight_zp = 32'($signed(kept.weight_zp));
+    read.sum_zp = 32'($signed(kept.sum_zp));
+    read.sum_min = 32'($signed(kept.sum_min));
+    read.sum_max = 32'($signed(kept.sum_max));
     return read;
   endfunction
 
@@ -804,7 +843,7 @@ package dla_isa;
       OPCODE_OP_CONV: begin
         uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_INPUT};
         uses.weight = {1'b1, 2'd0, 1'b0, EXTENT_CONV_WEIGHTS};
-        uses.acc = {word[9:8] == 2'h2, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.acc = {word[9:8] == 2'h2 || word[13] == 1'h1, word[13] == 1'h1 ? 2'd0 : 2'd2, 1'b0, EXTENT_OUTPUT};
         uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 2'd2, 1'b0, EXTENT_RECORDS};
         uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : word[10] == 1'h1 ? 2'd2 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
@@ -818,14 +857,14 @@ package dla_isa;
       OPCODE_OP_DEPTH_CONV: begin
         uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_INPUT};
         uses.weight = {1'b1, 2'd0, 1'b0, EXTENT_DEPTH_WEIGHTS};
-        uses.acc = {word[9:8] == 2'h2, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.acc = {word[9:8] == 2'h2 || word[13] == 1'h1, word[13] == 1'h1 ? 2'd0 : 2'd2, 1'b0, EXTENT_OUTPUT};
         uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 2'd2, 1'b0, EXTENT_RECORDS};
         uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : word[10] == 1'h1 ? 2'd2 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
       OPCODE_OP_MAT_MUL: begin
         uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_ROWS_OF_INPUT};
         uses.weight = {1'b1, 2'd0, 1'b0, EXTENT_MATRIX};
-        uses.acc = {word[9:8] == 2'h2, 2'd2, 1'b0, EXTENT_OUTPUT};
+        uses.acc = {word[9:8] == 2'h2 || word[13] == 1'h1, word[13] == 1'h1 ? 2'd0 : 2'd2, 1'b0, EXTENT_OUTPUT};
         uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 2'd2, 1'b0, EXTENT_RECORDS};
         uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : word[10] == 1'h1 ? 2'd2 : 2'd0, 1'b1, EXTENT_OUTPUT};
       end
@@ -904,7 +943,8 @@ package dla_isa;
     return uses;
   endfunction
 
-  // Whether an operation reads ACT_MIN; has elements of its choice; a kernel; sums over input channels.
+  // Whether an operation reads ACT_MIN; has elements of its choice; may add a tensor; has a kernel; sums over
+  // input channels.
   function automatic logic is_clamped(input logic [7:0] opcode);
     case (opcode)
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL, OPCODE_OP_REQUANT,
@@ -919,6 +959,13 @@ package dla_isa;
       OPCODE_OP_E16_SIGMOID, OPCODE_OP_CONV, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL, OPCODE_OP_POOL,
         OPCODE_OP_ACT_LRELU, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_MUL, OPCODE_OP_E_SQDIFF: return
         1'b1;
+      default: return 1'b0;
+    endcase
+  endfunction
+
+  function automatic logic has_sum(input logic [7:0] opcode);
+    case (opcode)
+      OPCODE_OP_CONV, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL: return 1'b1;
       default: return 1'b0;
     endcase
   endfunction

@@ -10,6 +10,7 @@ module dla_issue
 #(
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned INT16 = 0,
+    parameter int unsigned MAC_SUMS = 0,
     parameter int unsigned BEAT_BYTES = 8,
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
@@ -94,6 +95,7 @@ module dla_issue
   dla_checks #(
       .SRAM_BYTES(SRAM_BYTES),
       .INT16(INT16),
+      .MAC_SUMS(MAC_SUMS),
       .BEAT_BYTES(BEAT_BYTES),
       .CYCLES(LEAST_CHECKS),
       .UNPACKS(UNPACKS)

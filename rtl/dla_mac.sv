@@ -10,6 +10,8 @@
 // depthwise convolution there is no tree: each lane takes a product of its own channel. With an array of one
 // output lane all multipliers are such lanes then, so there are as many accumulators.
 //
+// With SUMS it can add a tensor of int8 to its results (`dla_mac_sum`), in eight stages more.
+//
 // With INT16 it also takes elements of 16 bits: for each group of input channels it passes over the low bytes, which have
 // no sign, and then over the high ones, whose products count 256-fold in sums of 48 bits.
 
@@ -31,6 +33,7 @@ module dla_mac
     parameter int unsigned RESULT_CYCLES = 0,  // of a result, in parts of 65536
     parameter logic [31:0] PLACE = 32'h000fffff,  // the bits of an address of the SRAM: no more are computed
     parameter int unsigned INT16 = 0,  // whether it has elements of int16
+    parameter int unsigned SUMS = 0,  // whether it can add a tensor to its results
     // What follows from the array
     parameter int unsigned PES = INPUT_LANES * OUTPUT_LANES,
     parameter int unsigned LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES,
@@ -46,6 +49,7 @@ module dla_mac
     input logic by_channel,
     /* verilator lint_off UNUSEDSIGNAL */
     input logic int16,
+    input logic adds_tensor,
     /* verilator lint_on UNUSEDSIGNAL */
     // What places the input has been multiplied out; without limits nothing asks for words.
     /* verilator lint_off UNUSEDSIGNAL */
@@ -67,6 +71,7 @@ module dla_mac
     input logic [7:0] weight_data[PES],
     output logic finish_read,
     output logic [31:0] partial_address,
+    output logic [1:0] partial_size,
     input logic [31:0] partial_data[LANES],
     output logic [31:0] record_address,
     input logic [31:0] bias_data[LANES],
@@ -107,10 +112,13 @@ module dla_mac
   // Every stage keeps the whole step, of which the last ones look at little.
   /* verilator lint_off UNUSEDSIGNAL */
   step_t address_s, read_s, multiply_s, tree_s, accumulate_s, leave_s, start_s, shift_s, product_s, add_s, round_s, write_s;
+  step_t final_s;  // write, or the last stage of a sum
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
-  logic is_int16;
+  logic is_int16, is_sum;
+  assign is_sum = SUMS != 0 && adds_tensor;
+  assign partial_size = is_sum ? 2'd0 : 2'd2;
   assign is_int16 = INT16 != 0 && int16;
   localparam int unsigned ACCUMULATOR_BITS = INT16 != 0 ? 48 : 32;
   logic depthwise, matrix;
@@ -199,7 +207,7 @@ module dla_mac
     address_s.input_channel = depth;
     address_s.pixel = (in_place + ((depthwise ? group_channel : depth) << is_int16) + 32'(high)) & PLACE;
     address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
-    address_s.partial = (operands.acc_addr + acc_place + 4 * group) & PLACE;
+    address_s.partial = (operands.acc_addr + acc_place + (group << partial_size)) & PLACE;
     address_s.result = (operands.out_addr + out_place + (group << write_size)) & PLACE;
     address_s.place = PLACE_BITS'(index + (bank ? BLOCK : 0));
   end
@@ -401,6 +409,7 @@ module dla_mac
       assign sum = 32'(product[OWN]);
     end
     logic signed [ACCUMULATOR_BITS-1:0] newest;
+    logic [31:0] own_result;
     dla_mac_lane #(
         .BITS(ACCUMULATOR_BITS)
     ) adder (
@@ -436,18 +445,56 @@ module dla_mac
         .zero_point(operands.out_zp),
         .lowest,
         .highest,
-        .result(result[l])
+        .result(own_result)
     );
-    assign write[l] = write_s.valid && l < out_step && write_s.output_channel + l < operands.out_channels;
+    if (SUMS == 0) begin : without_sum
+      assign result[l] = own_result;
+    end else begin : with_sum
+      logic [31:0] sum_result;
+      dla_mac_sum sum_tail (
+          .clock,
+          .tensor(partial_data[l][7:0]),
+          .result($signed(own_result)),
+          .result_zero_point(operands.out_zp),
+          .tensor_zero_point(operands.in2_zp),
+          .result_multiplier(operands.in_mult[30:0]),
+          .tensor_multiplier(operands.in2_mult[30:0]),
+          .result_shift(operands.in_shift),
+          .tensor_shift(operands.in2_shift),
+          .shift(operands.out_shift),
+          .multiplier($signed(operands.out_mult)),
+          .zero_point(operands.sum_zp),
+          .lowest(operands.sum_min),
+          .highest(operands.sum_max),
+          .sum(sum_result)
+      );
+      assign result[l] = is_sum ? sum_result : own_result;
+    end
+    assign write[l] = final_s.valid && l < out_step && final_s.output_channel + l < operands.out_channels;
   end
-  assign result_address = write_s.result;
+  if (SUMS == 0) begin : without_sums
+    assign final_s = write_s;
+  end else begin : with_sums
+    localparam int unsigned STAGES = 8;
+    step_t sum_s[STAGES];
+    assign final_s = is_sum ? sum_s[STAGES-1] : write_s;
+    always_ff @(posedge clock) begin
+      sum_s[0] <= write_s;
+      sum_s[0].valid <= !reset && is_sum && write_s.valid;
+      for (int unsigned i = 1; i < STAGES; i++) begin
+        sum_s[i] <= sum_s[i-1];
+        if (reset) sum_s[i].valid <= 1'b0;
+      end
+    end
+  end
+  assign result_address = final_s.result;
   assign finish_read = leave_s.valid;
   assign partial_address = leave_s.partial;
   assign record_address = (operands.param_addr + RECORD_BYTES * leave_s.output_channel) & PLACE;
 
   // ------------------------------------------------------------------------------------- limits: leave, and ports
   logic result_ends, written;  // the last result is being written; and its words have crossed the ports
-  assign result_ends = write_s.valid && write_s.ends;
+  assign result_ends = final_s.valid && final_s.ends;
   if (LIMITED) begin : limits
     logic block_begins, block_leaves, ports_ready, room, leaves, leave_ends, is_written, is_over;
     logic [1:0] blocks;  // that have accumulators
@@ -464,6 +511,7 @@ module dla_mac
         .closes(accumulate_s.valid && accumulate_s.last),
         .room,
         .size(write_size),
+        .partial_size,
         .group_step(out_step),
         .operands,
         .leaves,
@@ -524,7 +572,7 @@ module dla_mac
           .clock,
           .reset(reset || done),
           .valid,
-          .uses(operand_uses(64'({is_int16, by_channel, wide, init, opcode}))),
+          .uses(operand_uses(64'({is_sum, is_int16, by_channel, wide, init, opcode}))),
           .depthwise,
           .int16(is_int16),
           .operands,

@@ -15,6 +15,7 @@ module dla_mac_results
     input logic closes,  // a pixel's sums are complete with this cycle
     input logic room,  // for its results
     input logic [1:0] size,  // of a result: its bytes as a power of 2
+    input logic [1:0] partial_size,  // likewise, of what is added
     input logic [31:0] group_step,
     // Of the operation's registers it needs those of the results.
     /* verilator lint_off UNUSEDSIGNAL */
@@ -65,7 +66,7 @@ module dla_mac_results
   assign place = PLACE_BITS'(index + (bank ? BLOCK : 0));
   assign output_channel = group;
   logic [31:0] acc_place, out_place;
-  assign partial = (operands.acc_addr + acc_place + 4 * group) & PLACE;
+  assign partial = (operands.acc_addr + acc_place + (group << partial_size)) & PLACE;
   assign result = (operands.out_addr + out_place + (group << size)) & PLACE;
   dla_walk #(.PLACE(PLACE)) partials (
       .clock, .reset, .step(leaves), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),

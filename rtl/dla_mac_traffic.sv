@@ -181,7 +181,7 @@ module dla_mac_traffic
       .takes(takes[INPUT])
   );
 
-  // ------------------------------------------------------------------------------------------------- partial sums
+  // ----------------------------------------------------------- partial sums, or the tensor that is added to results
   logic [31:0] partial_group, partials_left;
   logic partials_end, unused;
   assign unused = &{1'b0, partials_end};
@@ -196,9 +196,9 @@ module dla_mac_traffic
       .reset,
       .enable(valid && uses.acc.present),
       .walk(pixel_walk(operands.acc_row_stride, operands.acc_pixel_stride, operands.out_size.width)),
-      .base(operands.acc_addr + 4 * partial_group),
+      .base(operands.acc_addr + (partial_group << uses.acc.size)),
       .pixel_stride(operands.acc_pixel_stride),
-      .pixel_bytes(4 * (partials_left < group_step ? partials_left : group_step)),
+      .pixel_bytes((partials_left < group_step ? partials_left : group_step) << uses.acc.size),
       .window(each_pixel(operands.out_size)),
       .channels(operands.out_channels),
       .group_step,

@@ -26,6 +26,7 @@ module dla_sram #(
     // MAC: for each accumulator a partial sum, the three words of its record, and the result
     input logic mac_finish_read,
     input logic [31:0] mac_partial_address,  // of the first accumulator; the others follow
+    input logic [1:0] mac_partial_size,  // bytes as a power of 2: a tensor to be added has one
     output logic [31:0] mac_partial[MAC_LANES],
     input logic [31:0] mac_record_address,
     output logic [31:0] mac_bias[MAC_LANES],
@@ -92,7 +93,7 @@ module dla_sram #(
   for (genvar l = 0; l < MAC_LANES; l++) begin : mac_port
     always_ff @(posedge clock) begin
       if (mac_finish_read) begin
-        mac_partial[l] <= word_at(mac_partial_address + 4 * l);
+        mac_partial[l] <= element_at(mac_partial_address, l, mac_partial_size);
         mac_bias[l] <= word_at(mac_record_address + RECORD_BYTES * l);
         mac_multiplier[l] <= word_at(mac_record_address + RECORD_BYTES * l + 4);
         mac_shift[l] <= word_at(mac_record_address + RECORD_BYTES * l + 8);

@@ -45,12 +45,13 @@ _UNIT: Parameters = {"PORTS": 4, "BANK_BYTES": 16}
 _ARRAY: Parameters = {"INPUT_LANES": 1, "OUTPUT_LANES": 64, "RESULT_CYCLES": 16384}
 _STAGE: Parameters = {"REQUANTIZATION_CYCLES": 16384, "DIVISION_CYCLES": 65536}
 _MAC_PARTS = (
-    "dla_mac_lane", "dla_mac_result", "dla_mac_pe", "dla_accumulators", "dla_mac_traffic", "dla_mac_results",
+    "dla_mac_lane", "dla_mac_result", "dla_mac_sum", "dla_mac_pe", "dla_accumulators", "dla_mac_traffic",
+    "dla_mac_results",
 )  # fmt: skip
 _VECTOR_PARTS = ("dla_vector_lane", "dla_softmax", "dla_vector_traffic")
 _ALIKE = (
-    "pe", "mac_lane", "mac_result", "vector_lane", "requantizer", "square", "divider", "host", "issue",
-    "checks", "mac_results", "dma_bus",
+    "pe", "mac_lane", "mac_result", "mac_sum", "vector_lane", "requantizer", "square", "divider", "host",
+    "issue", "checks", "mac_results", "dma_bus",
 )  # fmt: skip
 _SMALL_TOP: Parameters = {"DMA_BANDWIDTH": 8, "SRAM_BYTES": 256, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 BLOCKS = {

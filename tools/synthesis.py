@@ -81,6 +81,7 @@ BLOCKS = {
     "pe": RtlBlock("dla_mac_pe"),
     "mac_lane": RtlBlock("dla_mac_lane", [{}, {"BITS": 48}]),
     "mac_result": RtlBlock("dla_mac_result", [{}, {"BITS": 48}]),
+    "mac_sum": RtlBlock("dla_mac_sum"),
     "accumulators": RtlBlock(
         "dla_accumulators",
         [{"PLACES": 8, "PLACE_BITS": 3}, {"PLACES": 64, "PLACE_BITS": 6}],
@@ -109,8 +110,9 @@ BLOCKS = {
     "softmax": RtlBlock("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": RtlBlock(
         "dla_mac",
-        [*_arrays((1, 1), (1, 4), (4, 1), (4, 4)), *(one | {"INT16": 1} for one in _arrays((4, 4)))],
-        ("dla_mac_lane", "dla_mac_result", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic",
+        [*_arrays((1, 1), (1, 4), (4, 1), (4, 4)),
+         *(one | {more: 1} for one in _arrays((4, 4)) for more in ("INT16", "SUMS"))],
+        ("dla_mac_lane", "dla_mac_result", "dla_mac_sum", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic",
          "dla_accumulators"),
         fixed=_PORTS | {"RESULT_CYCLES": 16384},
     ),

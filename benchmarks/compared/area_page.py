@@ -33,6 +33,7 @@ BLOCKS = {
     "pe": "PE: 9 x 9 bit multiplier with a register",
     "mac_lane": "MAC lane: adds to a sum",
     "mac_result": "from a sum to a result of MAC: bias, requantizer, limits",
+    "mac_sum": "a result of MAC and a tensor, added",
     "accumulators": "sums of a MAC lane as flip-flops",
     "vector_lane": "VECTOR lane: all operations, three requantizers, a divider",
     "requantizer": "requantizer",
@@ -66,7 +67,7 @@ def tables() -> tuple[str, ...]:
 def figures() -> Iterator[tuple[str, str]]:
     """What sentences of several pages state."""
     config = DlaConfig()
-    bits = slot_bits(config.sram_bytes)
+    bits = slot_bits(config)
     deep, shallow = (areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, 1))
     grid = {name: part.kge for name, part in areas(_GRID).items()}
     storage = areas(config.replace(accumulator_storage="flip-flops"))["accumulators"].kge

@@ -29,8 +29,8 @@ enum dla_fault {
     /* the program was lowered for another configuration (REQUIRE_CONFIG) */
     DLA_FAULT_CONFIG_MISMATCH = 5,
     /* the operands do not fit together: ACT_MIN above ACT_MAX, channels that do not divide, a pooling window
-       without a pixel, int16 where machine or fields do not allow it, more than 2^48 steps, or numbers to
-       unpack that are not part of a transfer of one run */
+       without a pixel, int16 or sums where machine or fields do not allow them, more than 2^48 steps, or
+       numbers to unpack that are not part of a transfer of one run */
     DLA_FAULT_BAD_OPERANDS = 6,
     /* an int32 operand or a record whose address or stride is not a multiple of 4, or an int16 one whose is
        not a multiple of 2 */
@@ -212,8 +212,8 @@ static inline uint64_t dla_encode_op_e16_sigmoid(uint32_t mode, uint32_t element
 /* OP_CONV, unit MAC: convolution, optionally requantized.
    Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, OUT_ADDR, OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, ACC_ADDR,
    ACC_PIXEL_STRIDE, ACC_ROW_STRIDE, WEIGHT_ADDR, PARAM_ADDR, IN_SIZE, IN_CHANNELS, OUT_SIZE, OUT_CHANNELS,
-   KERNEL, STRIDE, DILATION, PAD, PAD_VALUE, IN_ZP, OUT_ZP, ACT_MIN, ACT_MAX, OUT_MULT, OUT_SHIFT,
-   WEIGHT_ZP. */
+   KERNEL, STRIDE, DILATION, PAD, PAD_VALUE, IN_ZP, IN2_ZP, OUT_ZP, ACT_MIN, ACT_MAX, IN_MULT, IN_SHIFT,
+   IN2_MULT, IN2_SHIFT, OUT_MULT, OUT_SHIFT, WEIGHT_ZP, SUM_ZP, SUM_MIN, SUM_MAX. */
 #define DLA_OP_CONV_INIT_SHIFT 8
 #define DLA_OP_CONV_INIT_MASK UINT64_C(0x300)
 #define DLA_OP_CONV_INIT_ZERO 0u
@@ -231,13 +231,18 @@ static inline uint64_t dla_encode_op_e16_sigmoid(uint32_t mode, uint32_t element
 #define DLA_OP_CONV_ELEMENTS_MASK UINT64_C(0x1000)
 #define DLA_OP_CONV_ELEMENTS_INT8 0u
 #define DLA_OP_CONV_ELEMENTS_INT16 1u
-static inline uint64_t dla_encode_op_conv(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements)
+#define DLA_OP_CONV_SUM_SHIFT 13
+#define DLA_OP_CONV_SUM_MASK UINT64_C(0x2000)
+#define DLA_OP_CONV_SUM_NONE 0u
+#define DLA_OP_CONV_SUM_TENSOR 1u
+static inline uint64_t dla_encode_op_conv(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements, uint32_t sum)
 {
     uint64_t word = DLA_OPCODE_OP_CONV;
     word |= (uint64_t)init << DLA_OP_CONV_INIT_SHIFT & DLA_OP_CONV_INIT_MASK;
     word |= (uint64_t)out << DLA_OP_CONV_OUT_SHIFT & DLA_OP_CONV_OUT_MASK;
     word |= (uint64_t)quant << DLA_OP_CONV_QUANT_SHIFT & DLA_OP_CONV_QUANT_MASK;
     word |= (uint64_t)elements << DLA_OP_CONV_ELEMENTS_SHIFT & DLA_OP_CONV_ELEMENTS_MASK;
+    word |= (uint64_t)sum << DLA_OP_CONV_SUM_SHIFT & DLA_OP_CONV_SUM_MASK;
     return word;
 }
 
@@ -266,8 +271,8 @@ static inline uint64_t dla_encode_op_conv_relu(uint32_t init, uint32_t quant)
 /* OP_DEPTH_CONV, unit MAC: depthwise convolution, optionally requantized.
    Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, OUT_ADDR, OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, ACC_ADDR,
    ACC_PIXEL_STRIDE, ACC_ROW_STRIDE, WEIGHT_ADDR, PARAM_ADDR, IN_SIZE, IN_CHANNELS, OUT_SIZE, OUT_CHANNELS,
-   KERNEL, STRIDE, DILATION, PAD, PAD_VALUE, IN_ZP, OUT_ZP, ACT_MIN, ACT_MAX, OUT_MULT, OUT_SHIFT,
-   WEIGHT_ZP. */
+   KERNEL, STRIDE, DILATION, PAD, PAD_VALUE, IN_ZP, IN2_ZP, OUT_ZP, ACT_MIN, ACT_MAX, IN_MULT, IN_SHIFT,
+   IN2_MULT, IN2_SHIFT, OUT_MULT, OUT_SHIFT, WEIGHT_ZP, SUM_ZP, SUM_MIN, SUM_MAX. */
 #define DLA_OP_DEPTH_CONV_INIT_SHIFT 8
 #define DLA_OP_DEPTH_CONV_INIT_MASK UINT64_C(0x300)
 #define DLA_OP_DEPTH_CONV_INIT_ZERO 0u
@@ -285,20 +290,26 @@ static inline uint64_t dla_encode_op_conv_relu(uint32_t init, uint32_t quant)
 #define DLA_OP_DEPTH_CONV_ELEMENTS_MASK UINT64_C(0x1000)
 #define DLA_OP_DEPTH_CONV_ELEMENTS_INT8 0u
 #define DLA_OP_DEPTH_CONV_ELEMENTS_INT16 1u
-static inline uint64_t dla_encode_op_depth_conv(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements)
+#define DLA_OP_DEPTH_CONV_SUM_SHIFT 13
+#define DLA_OP_DEPTH_CONV_SUM_MASK UINT64_C(0x2000)
+#define DLA_OP_DEPTH_CONV_SUM_NONE 0u
+#define DLA_OP_DEPTH_CONV_SUM_TENSOR 1u
+static inline uint64_t dla_encode_op_depth_conv(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements, uint32_t sum)
 {
     uint64_t word = DLA_OPCODE_OP_DEPTH_CONV;
     word |= (uint64_t)init << DLA_OP_DEPTH_CONV_INIT_SHIFT & DLA_OP_DEPTH_CONV_INIT_MASK;
     word |= (uint64_t)out << DLA_OP_DEPTH_CONV_OUT_SHIFT & DLA_OP_DEPTH_CONV_OUT_MASK;
     word |= (uint64_t)quant << DLA_OP_DEPTH_CONV_QUANT_SHIFT & DLA_OP_DEPTH_CONV_QUANT_MASK;
     word |= (uint64_t)elements << DLA_OP_DEPTH_CONV_ELEMENTS_SHIFT & DLA_OP_DEPTH_CONV_ELEMENTS_MASK;
+    word |= (uint64_t)sum << DLA_OP_DEPTH_CONV_SUM_SHIFT & DLA_OP_DEPTH_CONV_SUM_MASK;
     return word;
 }
 
 /* OP_MAT_MUL, unit MAC: matrix multiplication, optionally requantized.
    Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, OUT_ADDR, OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, ACC_ADDR,
    ACC_PIXEL_STRIDE, ACC_ROW_STRIDE, WEIGHT_ADDR, PARAM_ADDR, IN_CHANNELS, OUT_SIZE, OUT_CHANNELS, IN_ZP,
-   OUT_ZP, ACT_MIN, ACT_MAX, OUT_MULT, OUT_SHIFT, WEIGHT_ZP. */
+   IN2_ZP, OUT_ZP, ACT_MIN, ACT_MAX, IN_MULT, IN_SHIFT, IN2_MULT, IN2_SHIFT, OUT_MULT, OUT_SHIFT,
+   WEIGHT_ZP, SUM_ZP, SUM_MIN, SUM_MAX. */
 #define DLA_OP_MAT_MUL_INIT_SHIFT 8
 #define DLA_OP_MAT_MUL_INIT_MASK UINT64_C(0x300)
 #define DLA_OP_MAT_MUL_INIT_ZERO 0u
@@ -316,13 +327,18 @@ static inline uint64_t dla_encode_op_depth_conv(uint32_t init, uint32_t out, uin
 #define DLA_OP_MAT_MUL_ELEMENTS_MASK UINT64_C(0x1000)
 #define DLA_OP_MAT_MUL_ELEMENTS_INT8 0u
 #define DLA_OP_MAT_MUL_ELEMENTS_INT16 1u
-static inline uint64_t dla_encode_op_mat_mul(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements)
+#define DLA_OP_MAT_MUL_SUM_SHIFT 13
+#define DLA_OP_MAT_MUL_SUM_MASK UINT64_C(0x2000)
+#define DLA_OP_MAT_MUL_SUM_NONE 0u
+#define DLA_OP_MAT_MUL_SUM_TENSOR 1u
+static inline uint64_t dla_encode_op_mat_mul(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements, uint32_t sum)
 {
     uint64_t word = DLA_OPCODE_OP_MAT_MUL;
     word |= (uint64_t)init << DLA_OP_MAT_MUL_INIT_SHIFT & DLA_OP_MAT_MUL_INIT_MASK;
     word |= (uint64_t)out << DLA_OP_MAT_MUL_OUT_SHIFT & DLA_OP_MAT_MUL_OUT_MASK;
     word |= (uint64_t)quant << DLA_OP_MAT_MUL_QUANT_SHIFT & DLA_OP_MAT_MUL_QUANT_MASK;
     word |= (uint64_t)elements << DLA_OP_MAT_MUL_ELEMENTS_SHIFT & DLA_OP_MAT_MUL_ELEMENTS_MASK;
+    word |= (uint64_t)sum << DLA_OP_MAT_MUL_SUM_SHIFT & DLA_OP_MAT_MUL_SUM_MASK;
     return word;
 }
 

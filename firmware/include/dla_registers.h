@@ -446,15 +446,18 @@ enum dla_region {
 #define DLA_REG_OUT_ROW_STRIDE 0x474u
 #define DLA_RESET_OUT_ROW_STRIDE 0x00000000u
 
-/* RW: SRAM address of the int32 partial result that init=partial starts from. */
+/* RW: SRAM address of the int32 partial result that init=partial starts from, or the int8 tensor of
+   sum=tensor. */
 #define DLA_REG_ACC_ADDR 0x478u
 #define DLA_RESET_ACC_ADDR 0x00000000u
 
-/* RW: bytes from pixel to pixel of the int32 partial result that init=partial starts from. */
+/* RW: bytes from pixel to pixel of the int32 partial result that init=partial starts from, or the int8
+   tensor of sum=tensor. */
 #define DLA_REG_ACC_PIXEL_STRIDE 0x47cu
 #define DLA_RESET_ACC_PIXEL_STRIDE 0x00000000u
 
-/* RW: bytes from row to row of the int32 partial result that init=partial starts from. */
+/* RW: bytes from row to row of the int32 partial result that init=partial starts from, or the int8 tensor
+   of sum=tensor. */
 #define DLA_REG_ACC_ROW_STRIDE 0x480u
 #define DLA_RESET_ACC_ROW_STRIDE 0x00000000u
 
@@ -550,8 +553,8 @@ enum dla_region {
 #define DLA_REG_ACT_MAX 0x4c4u
 #define DLA_RESET_ACT_MAX 0x0000007fu
 
-/* RW: multiplier of the input (E_ADD, E_SUB, E_SQDIFF, E16_ADD, E16_SIGMOID), of negative values
-   (ACT_LRELU). */
+/* RW: multiplier of the input (E_ADD, E_SUB, E_SQDIFF, E16_ADD, E16_SIGMOID), of the result (sum=tensor),
+   of negative values (ACT_LRELU). */
 #define DLA_REG_IN_MULT 0x4c8u
 #define DLA_RESET_IN_MULT 0x40000000u
 
@@ -559,7 +562,7 @@ enum dla_region {
 #define DLA_REG_IN_SHIFT 0x4ccu
 #define DLA_RESET_IN_SHIFT 0x00000001u
 
-/* RW: multiplier of the second input (E_ADD, E_SUB, E_SQDIFF, E16_ADD). */
+/* RW: multiplier of the second input (E_ADD, E_SUB, E_SQDIFF, E16_ADD) or of the tensor of sum=tensor. */
 #define DLA_REG_IN2_MULT 0x4d0u
 #define DLA_RESET_IN2_MULT 0x40000000u
 
@@ -594,5 +597,17 @@ enum dla_region {
 /* RW: greatest magnitude of a result of E16_ADD. */
 #define DLA_REG_LIMIT 0x4f0u
 #define DLA_RESET_LIMIT 0x00008000u
+
+/* RW: zero point of the output of sum=tensor. */
+#define DLA_REG_SUM_ZP 0x4f4u
+#define DLA_RESET_SUM_ZP 0x00000000u
+
+/* RW: smallest output value of sum=tensor. */
+#define DLA_REG_SUM_MIN 0x4f8u
+#define DLA_RESET_SUM_MIN 0xffffff80u
+
+/* RW: largest output value of sum=tensor. */
+#define DLA_REG_SUM_MAX 0x4fcu
+#define DLA_RESET_SUM_MAX 0x0000007fu
 
 #endif

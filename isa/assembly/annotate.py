@@ -75,6 +75,8 @@ def _reads(word: int) -> tuple[int, ...]:
     decoded = codec.decode(word)
     assert decoded.instruction is not None
     names = set(decoded.instruction.parameters)
+    if decoded.values.get("sum"):
+        names.update(decoded.instruction.sum_parameters)
     for operand in decoded.instruction.operands:
         if _is_present(operand, decoded.values):
             names.update(operand.registers)

@@ -157,6 +157,15 @@ class MachineTable:
         better=Better.MORE,
         rtl=Rtl.CYCLES_EACH,
     )
+    mac_sums: int = row(
+        0,
+        "1: MAC can add a second tensor of int8 to its results as they leave; 0: it can't.",
+        part="MAC and VECTOR",
+        flag="--mac-sums",
+        high=1,
+        better=Better.MORE,
+        rtl=Rtl.SAME,
+    )
     vector_requantizations: float = row(
         4.0,
         "Requantizations per cycle of the VECTOR unit, of which a sum takes three, or `unlimited`.",

@@ -49,7 +49,7 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
     pixels = row.out_height * out_w
     if pixels <= UNPACKED_PIXELS:
         return convolve_unpacked(row, sram, arena, capacity)
-    if channels == 1 and outputs == 1:
+    if channels == 1 and outputs == 1 and row.sum == 0:
         return convolve_single_channel(row, sram, arena, capacity)
     # Neighbouring taps of a row are neighbours in the staged input too: one run.
     merged = dilation_w == 1 or kernel_w == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dlasim.isa.instructions import RECORD_BYTES, Init, Out, Quant
+from dlasim.isa.instructions import RECORD_BYTES, SUM_LEFT_SHIFT, Init, Out, Quant, Sum
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.memory_access import (
     copy_bytes,
@@ -22,7 +22,7 @@ from dlasim.sim.fast_engine.memory_access import (
     table_at,
 )
 from dlasim.sim.fast_engine.operation_rows import OperationRow, opcode
-from dlasim.sim.fast_engine.rescaling import lane_scales
+from dlasim.sim.fast_engine.rescaling import Scale, lane_scales, rescale, scale
 from dlasim.sim.fast_engine.vectors import (
     BYTES32,
     LANES,
@@ -34,6 +34,7 @@ from dlasim.sim.fast_engine.vectors import (
     odd_down_offset,
     requantize,
     requantize_down,
+    shift_left,
     smallest,
     splat,
     subtract,
@@ -43,6 +44,7 @@ _CONV_RELU, _ACT_RELU, _MAT_MUL, _DEPTH = (
     opcode(f"OP_{name}") for name in ("CONV_RELU", "ACT_RELU", "MAT_MUL", "DEPTH_CONV")
 )
 _BIAS, _PARTIAL, _WIDE, _CHANNEL = int(Init.BIAS), int(Init.PARTIAL), int(Out.INT32), int(Quant.CHANNEL)
+_TENSOR = int(Sum.TENSOR)
 _LARGE_BIAS = 1 << 29  # which a sum of _MAX_TERMS products of two differences of bytes does not reach
 _MAX_TERMS = 1 << 13
 
@@ -99,7 +101,7 @@ def lower_clamp(row: OperationRow) -> Number:
 def may_saturate(row: OperationRow) -> Number:
     """Whether nothing but int8 limits the results, and nothing is added to the sums."""
     whole = lower_clamp(row) == -128 and row.act_max == 127
-    return whole and row.out != _WIDE and row.init != _PARTIAL
+    return whole and row.out != _WIDE and row.init != _PARTIAL and row.sum != _TENSOR
 
 
 @inlined
@@ -178,7 +180,7 @@ class Pixels(NamedTuple):
 def place_outputs(row: OperationRow, places: Places) -> None:
     """Fill in the places."""
     at = 0
-    partial = row.init == _PARTIAL
+    reads = row.init == _PARTIAL or row.sum == _TENSOR
     out_row, out_pixel, acc_row, acc_pixel = (
         row.out_row_stride,
         row.out_pixel_stride,
@@ -189,10 +191,38 @@ def place_outputs(row: OperationRow, places: Places) -> None:
     for y in range(row.out_height):
         for x in range(width):
             places.outs[at + x] = y * out_row + x * out_pixel
-        if partial:
+        if reads:
             for x in range(width):
                 places.accs[at + x] = y * acc_row + x * acc_pixel
         at += width
+
+
+class SumScales(NamedTuple):
+    """How a result and the tensor that is added to it are scaled, and then their sum."""
+
+    own: Scale
+    other: Scale
+    both: Scale
+
+
+@inlined
+def sum_scales(row: OperationRow) -> SumScales:
+    """The scales of sum=tensor."""
+    return SumScales(
+        scale(row.in_mult, min(row.in_shift, 0)),
+        scale(row.in2_mult, min(row.in2_shift, 0)),
+        scale(row.out_mult, row.out_shift),
+    )
+
+
+@inlined
+def with_tensor(row: OperationRow, result: Vector, tensor: Vector, scales: SumScales) -> Vector:
+    """Results with the elements of a tensor added."""
+    left = splat(SUM_LEFT_SHIFT)
+    own = rescale(shift_left(subtract(result, splat(row.out_zp)), left), scales.own)
+    other = rescale(shift_left(subtract(tensor, splat(row.in2_zp)), left), scales.other)
+    total = add(rescale(add(own, other), scales.both), splat(row.sum_zp))
+    return minimum(maximum(total, splat(row.sum_min)), splat(row.sum_max))
 
 
 @routine
@@ -231,12 +261,16 @@ def finish(
                         store8_some(sram, out + outs[at + p], limited, count)
                 continue
             zero_point, low, high = splat(row.out_zp), splat(lower_clamp(row)), splat(row.act_max)
+            scales, tensor = sum_scales(row), row.acc_addr + channel + v * LANES
             for p in range(pixels.first, pixels.last):
                 total = load32(tile, (p * columns + v) * BYTES32)
                 if partial:
                     total = add(total, part32(sram, acc + accs[at + p], count))
                 scaled = add(requantize(total, left, least, multiplier, right), zero_point)
-                put_part8(sram, out + outs[at + p], minimum(maximum(scaled, low), high), count)
+                scaled = minimum(maximum(scaled, low), high)
+                if row.sum == _TENSOR:
+                    scaled = with_tensor(row, scaled, part8(sram, tensor + accs[at + p], count), scales)
+                put_part8(sram, out + outs[at + p], scaled, count)
 
 
 @routine

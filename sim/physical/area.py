@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit
+from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit, sum_registers
 from dlasim.isa.kept_bits import kept_bits
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import DlaConfig
@@ -97,10 +97,10 @@ def _dma(sizes: Parameters) -> Terms:
 
 
 def _mac(sizes: Parameters) -> Terms:
-    """Multipliers, accumulators, and operands of adder trees beyond the first; what int16 adds."""
+    """Multipliers, accumulators, and operands of adder trees beyond the first; what int16 and sums add."""
     inputs, outputs = sizes["INPUT_LANES"], sizes["OUTPUT_LANES"]
     lanes = inputs if outputs == 1 else outputs
-    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1), sizes.get("INT16", 0)]
+    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1), sizes.get("INT16", 0), sizes.get("SUMS", 0)]
 
 
 def _wider(name: str, usual: int) -> Callable[[Parameters], Terms]:
@@ -139,6 +139,7 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "pe": _constant,
     "mac_lane": _wider("BITS", _SUM_BITS),
     "mac_result": _wider("BITS", _SUM_BITS),
+    "mac_sum": _constant,
     "accumulators": lambda sizes: [1.0, sizes["PLACES"] * sizes.get("BITS", _SUM_BITS) / _SUM_BITS],
     "vector_lane": _wider("ELEMENT_BITS", _BYTE_BITS),
     "requantizer": _constant,
@@ -180,7 +181,7 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
     beat = min(beat, config.dma_shared_bandwidth or beat, dma_port_rate(config) or beat)
     dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
-    widths = [_kept_bits(unit, config.sram_bytes) + _choice_bits(unit, config) for unit in UNITS]
+    widths = [_kept_bits(unit, config) + _choice_bits(unit, config) for unit in UNITS]
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
     return {
         "mac": _mac_area(config),
@@ -221,10 +222,13 @@ def mac_lanes(config: DlaConfig) -> int:
 
 def flip_flops_behind_sums(config: DlaConfig) -> float:
     """Those of a machine that a result passes once, which its lanes share."""
-    return (
-        _shared(config.mac_results, mac_lanes(config))
-        * block_area("mac_result", BITS=sum_bits(config)).flip_flops
-    )
+    return _shared(config.mac_results, mac_lanes(config)) * _result_area(config).flip_flops
+
+
+def _result_area(config: DlaConfig) -> Area:
+    """From a sum to a result, with a tensor added if the machine does that."""
+    own = block_area("mac_result", BITS=sum_bits(config))
+    return own + config.mac_sums * block_area("mac_sum")
 
 
 def accumulator_words(config: DlaConfig) -> int:
@@ -258,10 +262,12 @@ def _mac_area(config: DlaConfig) -> Area:
     lanes, pixels = mac_lanes(config), math.prod(config.pixel_tile)
     results = _shared(config.mac_results, lanes)
     return (
-        block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * pixels, INT16=config.int16)
+        block_area(
+            "mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * pixels, INT16=config.int16, SUMS=config.mac_sums
+        )
         + config.pes * block_area("pe")
         + lanes * block_area("mac_lane", BITS=sum_bits(config))
-        + results * block_area("mac_result", BITS=sum_bits(config))
+        + results * _result_area(config)
         + (block_area("mac_results") if _results_may_wait(config) else Area())
         + _words_area(
             config,
@@ -330,22 +336,27 @@ def _shared(rate: float, most: int) -> int:
 
 
 def _choice_bits(unit: Unit, config: DlaConfig) -> int:
-    """Bits of an operation that say what its elements are, or whether it unpacks, where that is a choice."""
+    """Bits of an operation that say what its elements are, whether it adds a tensor, or whether it unpacks,
+    where that is a choice."""
     if unit is Unit.DMA_IN:
         return int(config.dma_unpacking > 0)
-    return config.int16 if unit in (Unit.MAC, Unit.VECTOR) else 0
+    if unit is Unit.MAC:
+        return config.mac_sums + (config.int16 | config.mac_sums)
+    return config.int16 if unit is Unit.VECTOR else 0
 
 
-def slot_bits(sram_bytes: int) -> int:
+def slot_bits(config: DlaConfig) -> int:
     """Bits of one operation in each of the queues."""
-    return sum(_kept_bits(unit, sram_bytes) for unit in UNITS)
+    return sum(_kept_bits(unit, config) for unit in UNITS)
 
 
-@cache
-def _kept_bits(unit: Unit, sram_bytes: int) -> int:
+def _kept_bits(unit: Unit, config: DlaConfig) -> int:
     """Bits of an operation in its unit's queue, where an address in SRAM may go beyond it by a bit."""
-    address_bits = (sram_bytes - 1).bit_length() + 1
-    names = {name for i in INSTRUCTIONS if i.unit is unit for name in i.registers}
+    address_bits = (config.sram_bytes - 1).bit_length() + 1
+    rows = [row for row in INSTRUCTIONS if row.unit is unit]
+    names = {name for row in rows for name in row.registers}
+    if not config.mac_sums:
+        names -= sum_registers(unit)
     registers = sum(kept_bits(BY_NAME[name], address_bits) for name in names)
     addresses, others = _MULTIPLIED[unit]
     return registers + addresses * address_bits + others

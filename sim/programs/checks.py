@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import INT8_BYTES, Channels, Elements, Extent, Init, Out, Quant, Unit
+from dlasim.isa.instructions import INT8_BYTES, Channels, Elements, Extent, Init, Out, Quant, Sum, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.programs import fault_text
 from dlasim.sim.programs.footprint import (
@@ -36,11 +36,16 @@ _CHANNEL_RULES: dict[Channels, tuple[str, Callable[[Count, Count], Truth]]] = {
     Channels.GROUPED: ("be a multiple of", lambda out, deep: out % deep == 0),
     Channels.EQUAL: ("equal", lambda out, deep: out == deep),
 }
+_ONE_PASS = "out=int8, init=zero or bias, and quant=channel"
 _IS_READ_ONLY = np.array([number in READ_ONLY_REGIONS for number in Region])
 
 
 def first_fault(
-    stream: DecodedStream, sram_bytes: int, region_bytes: Mapping[int, int] | None, has_int16: bool = True
+    stream: DecodedStream,
+    sram_bytes: int,
+    region_bytes: Mapping[int, int] | None,
+    has_int16: bool = True,
+    has_sums: bool = True,
 ) -> FaultAt | None:
     """The fault at which a stream stops: what decoding found, or what an operation before that raises.
 
@@ -51,7 +56,7 @@ def first_fault(
     for numbers, batch in stream.batches() if doubtful.any() else ():
         if not doubtful[numbers].any():
             continue
-        report = check_batch(batch, sram_bytes, region_bytes, has_int16)
+        report = check_batch(batch, sram_bytes, region_bytes, has_int16, has_sums)
         faulty = np.flatnonzero(report.codes)
         if len(faulty):
             first = int(faulty[0])
@@ -62,7 +67,11 @@ def first_fault(
 
 
 def check_batch(
-    batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] | None, has_int16: bool = True
+    batch: Batch,
+    sram_bytes: int,
+    region_bytes: Mapping[int, int] | None,
+    has_int16: bool = True,
+    has_sums: bool = True,
 ) -> FaultReport:
     """For each operation the code of its fault, the address at fault and why."""
     report = FaultReport(len(batch.positions))
@@ -78,6 +87,8 @@ def check_batch(
     _check_shapes(report, batch)
     if "elements" in batch.fields:
         _check_int16(report, batch, has_int16)
+    if "sum" in batch.fields:
+        _check_sum(report, batch, has_sums)
     return report
 
 
@@ -186,11 +197,33 @@ def _check_int16(report: FaultReport, batch: Batch, has_int16: bool) -> None:
     if not has_int16:
         report.note(Fault.BAD_OPERANDS, is_int16, 0, lambda _: "this machine has no elements of int16")
     if batch.instruction.unit is Unit.MAC:
-        fields = batch.fields
-        is_whole = (fields["out"] == Out.INT8) & (fields["init"] != Init.PARTIAL)
-        fails = is_int16 & ~(is_whole & (fields["quant"] == Quant.CHANNEL))
-        why = "elements of int16 need out=int8, init=zero or bias, and quant=channel"
-        report.note(Fault.BAD_OPERANDS, fails, 0, lambda _: why)
+        why = f"elements of int16 need {_ONE_PASS}"
+        report.note(Fault.BAD_OPERANDS, is_int16 & ~_is_one_pass(batch), 0, lambda _: why)
+
+
+def _check_sum(report: FaultReport, batch: Batch, has_sums: bool) -> None:
+    """A machine may lack sums in the output stage, which take results of int8 that are complete."""
+    adds = batch.fields["sum"] == Sum.TENSOR
+    if not has_sums:
+        why = "this machine's MAC unit adds no tensor to its results"
+        report.note(Fault.BAD_OPERANDS, adds, 0, lambda _: why)
+    is_int8 = batch.fields["elements"] == Elements.INT8
+    why_not = f"sum=tensor needs elements=int8, {_ONE_PASS}"
+    report.note(Fault.BAD_OPERANDS, adds & ~(is_int8 & _is_one_pass(batch)), 0, lambda _: why_not)
+    low, high = batch.value("SUM_MIN"), batch.value("SUM_MAX")
+    report.note(
+        Fault.BAD_OPERANDS,
+        adds & (low > high),
+        0,
+        lambda i: f"SUM_MIN = {low[i]} is above SUM_MAX = {high[i]}",
+    )
+
+
+def _is_one_pass(batch: Batch) -> NDArray[np.bool_]:
+    """Whether operations of MAC make complete results by the channels' records."""
+    fields = batch.fields
+    is_whole = (fields["out"] == Out.INT8) & (fields["init"] != Init.PARTIAL)
+    return np.asarray(is_whole & (fields["quant"] == Quant.CHANNEL))
 
 
 def _is_unpackable(batch: Batch) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.instructions import Init, Out, Quant
+from dlasim.isa.instructions import SUM_LEFT_SHIFT, Init, Out, Quant
 from dlasim.sim.arithmetic.numerics import requant, rescale48, wrap32, wrap48
 from dlasim.sim.readable_engine.operands import Context, Integers
 from dlasim.sim.readable_engine.taps import taps
@@ -75,7 +75,22 @@ def _finish(context: Context, total: Integers, out: int, lowest: int) -> Integer
     accumulator = wrap32(total + _start(context))
     if out == Out.INT32:
         return accumulator
-    return rescaled(context, accumulator, lowest)
+    result = rescaled(context, accumulator, lowest)
+    return _summed(context, result) if context.operation.adds_tensor else result
+
+
+def _summed(context: Context, result: Integers) -> Integers:
+    """The sum with the tensor at ACC."""
+    own = _aligned(context, result - context.value("OUT_ZP"), "IN")
+    other = _aligned(context, context.view("ACC") - context.value("IN2_ZP"), "IN2")
+    scaled = requant(own + other, context.value("OUT_MULT"), context.value("OUT_SHIFT"))
+    moved = wrap32(scaled + context.value("SUM_ZP"))
+    return moved.clip(context.value("SUM_MIN"), context.value("SUM_MAX"))
+
+
+def _aligned(context: Context, value: Integers, name: str) -> Integers:
+    shift = min(context.value(f"{name}_SHIFT"), 0)
+    return requant(value << SUM_LEFT_SHIFT, context.value(f"{name}_MULT"), shift)
 
 
 def _finish_int16(context: Context, total: Integers) -> Integers:

@@ -374,6 +374,7 @@ class SweepRow(TypedDict, total=False):
     mac_handover: str
     mac_weights: int
     mac_results: float
+    mac_sums: int
     vector_requantizations: float
     vector_divisions: float
     dma_bandwidth: int

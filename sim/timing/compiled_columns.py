@@ -28,7 +28,7 @@ from dlasim.sim.timing.compiled_costs import (
     is_moderate_machine,
 )
 from dlasim.sim.timing.contention import DEMAND_STEPS, TRANSFERRING, UNIT_COUNT
-from dlasim.sim.timing.cost import dma_shares_ports, fixed_cycles, memory_costs, word_costs
+from dlasim.sim.timing.cost import dma_shares_ports, memory_costs, word_costs
 from dlasim.sim.timing.formulas import BusCosts
 from dlasim.sim.timing.issue import HALT, WAIT
 from dlasim.sim.timing.memory_timing import memories_of, memory_numbers
@@ -64,11 +64,9 @@ _START = [
 
 @record
 class ReadUnit(Record):
-    """A unit: its cycles before and after each operation is active, the place of its first operation in the
-    columns, and of its next; and the most that any of them wants of the ports."""
+    """A unit: the place of its first operation in the columns, and of its next; and the most that any of them
+    wants of the ports."""
 
-    head: int = 0
-    drain: int = 0
     first: int = 0
     next: int = 0
     most_demand: int = 0
@@ -197,9 +195,10 @@ def _add_operation(reader: WordReader, word: WordCosts) -> bool:
     if word.number < TRANSFERRING:
         active, latency = costs.work[0], reader.latencies[costs.memory[0]]
     else:
-        active, latency = costs.work[0] + costs.output_stall[0] + costs.sram_stall[0], 0
-    head, place = latency + unit.head, unit.next
-    total = head + active + unit.drain
+        active = costs.work[0] + costs.output_stall[0] + costs.sram_stall[0]
+        latency = word.unit.latency
+    head, place = latency + word.unit.fill, unit.next
+    total = head + active + word.unit.drain
     if total > _MAX_TOTAL - reader.total:
         return False
     reader.total += total
@@ -209,7 +208,7 @@ def _add_operation(reader: WordReader, word: WordCosts) -> bool:
         demand = min(-(-costs.moved_bytes[0] * DEMAND_STEPS // active), reader.capacity)
     unit.most_demand = max(unit.most_demand, demand)
     reader.totals[place], reader.heads[place] = total, head
-    reader.actives[place], reader.tails[place] = active, unit.drain
+    reader.actives[place], reader.tails[place] = active, word.unit.drain
     reader.demands[place], reader.memories[place] = demand, costs.memory[0]
     _add_event(reader, word.number, place)
     return True
@@ -272,16 +271,12 @@ class _Machine:
         self._of_reader = {name: pointer_to(numbers) for name, numbers in of_reader.items()}
         self._buses = filled_memory(BusCosts, buses).pointer
         self._memory_of = pointer_to(np.array(memory_numbers(config)))
-        latency, fill, drain = fixed_cycles(config)
-        self._fixed = list(zip((latency + fill).tolist(), drain.tolist(), strict=True))
 
     def reader(self, words: NDArray[np.uint64]) -> WordReader:
         """One that has read nothing yet."""
         config, reader = self._config, WordReader()
         reader.count, reader.capacity = len(words), port_capacity(config)
         reader.is_dma_apart = int(not dma_shares_ports(config))
-        for number, (head, drain) in enumerate(self._fixed):
-            reader.units[number].head, reader.units[number].drain = head, drain
         for name, found in self._of_reader.items():
             setattr(reader, name, found)
         reader.words, costs = pointer_to(words.view(np.int64)), reader.costs

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, PACKED_BYTES, SOFTMAX_PASSES, UNITS, Unit
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, PACKED_BYTES, SOFTMAX_PASSES, UNITS, Sum, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.memory_tables import RATE_SCALE
@@ -28,6 +28,8 @@ from dlasim.sim.timing.output_stage import batch_result_cycles, mac_result_cycle
 # Of OP_SOFTMAX for each pixel: a cycle each for the greatest element, the sum and its leading zeros, and four
 # for each of seven multiplications
 ROW_CYCLES = 31
+SUM_CYCLES = 8  # by which the pipeline of MAC is longer for results to which it adds a tensor, as in the RTL
+_ADDING = [row.opcode for row in INSTRUCTIONS if row.sum_parameters]
 _UNPACK = BY_MNEMONIC["OP_DMA_UNPACK"]
 MAX_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 
@@ -74,8 +76,9 @@ def dma_shares_ports(config: DlaConfig) -> bool:
     return not config.sram_dma_ports
 
 
-def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
-    """The parameters of a compute instruction's unit; `mode` is that of a pool."""
+def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0, adds_tensor: bool = False) -> UnitCosts:
+    """The parameters of a compute instruction's unit; `mode` is that of a pool; `adds_tensor`: whether MAC
+    adds a tensor to its results."""
     instruction = BY_MNEMONIC[mnemonic]
     line_buffer = config.line_buffer_bytes or ENOUGH
     if instruction.unit is Unit.VECTOR:
@@ -90,7 +93,7 @@ def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
     lanes = (1, config.depthwise_lanes) if instruction.is_depthwise else config.lanes
     return UnitCosts(
         *lanes, *config.pixel_tile, config.mac_step_group, load_cycles(config), port_latency(config),
-        config.mac_fill, config.mac_drain, port_rate(config), line_buffer,
+        config.mac_fill, config.mac_drain + SUM_CYCLES * adds_tensor, port_rate(config), line_buffer,
         config.weight_buffer_bytes or ENOUGH, config.accumulators or ENOUGH, mac_result_cycles(config),
         in_blocks=int(config.mac_handover == "blocks"),
     )  # fmt: skip
@@ -229,6 +232,7 @@ def stream_costs(config: DlaConfig, stream: DecodedStream, operations: int, batc
     latency, fill, drain = fixed_cycles(config)[:, units]
     if config.timing == "full":
         latency = np.where(is_transfer, np.array([bus.latency for bus in memories])[found["memory"]], latency)
+        drain = drain + SUM_CYCLES * _adds_tensor(stream, operations)
     else:
         busy = -(-found["macs"] // config.pes) if config.timing == "macs" else 0
         nothing = np.zeros(operations, np.int64)
@@ -245,6 +249,13 @@ def _saved_bytes(stream: DecodedStream, operations: int) -> NDArray[np.int64]:
     positions = stream.positions[:operations]
     packed = codec.extract(stream.words[positions], _UNPACK.field("packed")) * PACKED_BYTES
     return np.where(stream.opcodes[positions] == _UNPACK.opcode, packed, 0)
+
+
+def _adds_tensor(stream: DecodedStream, operations: int) -> NDArray[np.bool_]:
+    """Which operations of MAC add a tensor to their results."""
+    positions = stream.positions[:operations]
+    adds = codec.extract(stream.words[positions], BY_MNEMONIC["OP_CONV"].field("sum")) == Sum.TENSOR
+    return np.asarray(adds & np.isin(stream.opcodes[positions], _ADDING))
 
 
 def _by_machine_code(
@@ -275,7 +286,8 @@ def word_costs(config: DlaConfig, word: int) -> WordCosts:
         packed = decoded.values.get("packed", 0) * PACKED_BYTES
         return WordCosts(number, region_register(instruction.unit), packed)
     cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
-    costs = WordCosts(number, 0, 0, unit_costs(config, instruction.mnemonic))
+    adds_tensor = decoded.values.get("sum", Sum.NONE) == Sum.TENSOR
+    costs = WordCosts(number, 0, 0, unit_costs(config, instruction.mnemonic, adds_tensor=adds_tensor))
     costs.kind.assign(describe_kind(instruction, decoded.values, cycles))
     return costs
 

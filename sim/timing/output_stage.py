@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.instructions import Instruction, Out, PoolMode, Unit
+from dlasim.isa.instructions import Instruction, Out, PoolMode, Sum, Unit
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import Count
 from dlasim.sim.programs.operation import Batch
 from dlasim.sim.timing.formulas import RESULTS_SCALE
 
+SUM_MULTIPLICATIONS = 3  # for a tensor that MAC adds to a result: of both parts, and of their sum
 _DIVIDED = (PoolMode.AVERAGE, PoolMode.AVERAGE_UP)
 
 
@@ -24,7 +25,8 @@ def multiplications(batch: Batch) -> Count:
     """Of each result, for energy: int32 multiplications; a division counts as one."""
     instruction = batch.instruction
     if instruction.unit is Unit.MAC:
-        return batch.fields.get("out", Out.INT8) == Out.INT8
+        own = batch.fields.get("out", Out.INT8) == Out.INT8
+        return own + SUM_MULTIPLICATIONS * (batch.fields.get("sum", Sum.NONE) == Sum.TENSOR)
     if instruction.pools:
         return batch.fields["mode"] != PoolMode.MAX  # a mean is rescaled, an average divided
     return vector_requantizations(instruction)

@@ -27,7 +27,7 @@ module dla_crossing
     input logic [31:0] crossed_bytes[UNIT_COUNT][4],
     // MAC: the operation, the step that reads, the pixel that leaves, what is written
     input logic [7:0] mac_opcode,
-    input logic [4:0] mac_fields,  // of the instruction word, above its opcode
+    input logic [5:0] mac_fields,  // of the instruction word, above its opcode
     input mac_operands_t mac_registers,
     input logic mac_fits,  // the lines under a window, into the line buffer
     input logic mac_read,
@@ -66,7 +66,7 @@ module dla_crossing
     input logic [31:0] vector_result_address
 );
   localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
-  localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;  // streams; the last also partial sums
+  localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;  // streams; the last also partial sums, or a tensor
   localparam int unsigned WORDS = SRAM_BYTES / BANK_BYTES + 1;
 
   // Of each word of each stream: the operation in which it crossed last, counted from 1, and the bytes before it
@@ -139,7 +139,7 @@ module dla_crossing
     if (mac_leaves)
       for (int unsigned l = 0; l < LANES; l++)
         if ((depthwise || l < OUTPUT_LANES) && mac_leaving_channel + l < mac_registers.out_channels) begin
-          if (mac_uses.acc.present) must_have(MAC, INPUT2, mac_partial_address + 4 * l, 4, 0);
+          if (mac_uses.acc.present) must_have(MAC, INPUT2, mac_partial_address + (l << mac_uses.acc.size), 1 << mac_uses.acc.size, 0);
           if (mac_uses.param.present) must_have(MAC, PARAMETERS, mac_record_address + RECORD_BYTES * l, RECORD_BYTES, 0);
         end
     for (int unsigned l = 0; l < LANES; l++)
@@ -220,7 +220,7 @@ bind dla dla_crossing #(
     .takes,
     .crossed_bytes,
     .mac_opcode(mac_head.opcode),
-    .mac_fields(mac_head.fields),
+    .mac_fields(6'(mac_head.fields)),
     .mac_registers(mac_kept(mac_head.slot)),
     .mac_fits(mac.limits.shared.traffic.pixels.fits),
     .mac_read,

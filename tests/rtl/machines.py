@@ -33,6 +33,7 @@ MACHINES = {
         "dma_shared_bandwidth": 2, "dma_latency": 0, "issue_cycles": 3, "queue_depth": 2,
     },
     "int16": {"parallel": "3x4", **_SMALL, "int16": 1},
+    "sums": {"parallel": "3x4", **_SMALL, "mac_sums": 1},
 }  # fmt: skip
 LARGE = {
     "64 O": {},
@@ -47,7 +48,7 @@ LARGE = {
 MUTANT = {
     "parallel": "2x3", "sram_bytes": 12_000, "vector_lanes": 2, "dma_bandwidth": 4, "dma_shared_bandwidth": 5,
     "dma_latency": 3, "dma_burst_bytes": 10, "dma_burst_overhead": 2, "issue_cycles": 2, "queue_depth": 2,
-    "mac_fill": 6, "mac_drain": 7, "vector_fill": 3, "vector_drain": 10,
+    "mac_fill": 6, "mac_drain": 7, "vector_fill": 3, "vector_drain": 10, "mac_sums": 1,
 }  # fmt: skip
 
 # With limits: the simulator counts bytes, the RTL meets words and banks, so times are near, not equal.
@@ -58,6 +59,7 @@ LIMITED = {
         "vector_requantizations": 2, "vector_divisions": 0.5,
     },
 }  # fmt: skip
+SUMS_LIMITED = {"sums with ports": {"parallel": "4x4", **_SMALL, "mac_sums": 1, "int16": 1}}
 INT16_LIMITED = {"int16 with ports": {"parallel": "4x4", **_SMALL, "int16": 1}}
 # Each direction of the DMA has a port of its own.
 OWN_PORTS = {"own ports": {"parallel": "4x4", **_SMALL, "sram_ports": 2, "sram_dma_ports": 1}}
@@ -112,6 +114,7 @@ def machine(name: str) -> DlaConfig:
     limited = (
         LIMITED
         | INT16_LIMITED
+        | SUMS_LIMITED
         | OWN_PORTS
         | LARGE_LIMITED
         | RESULTS_ALONE

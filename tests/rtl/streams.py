@@ -28,9 +28,10 @@ class StreamMaker:
 
     def __init__(
         self, rng: Generator, sram_bytes: int, fingerprint: int, limits: Limits, int16: bool = False,
-        unpacks: bool = False,
+        unpacks: bool = False, sums: bool = False,
     ) -> None:  # fmt: skip
-        self._rng, self._limits, self._fingerprint, self._int16 = rng, limits, fingerprint, int16
+        self._rng, self._limits, self._fingerprint = rng, limits, fingerprint
+        self._int16, self._sums = int16, sums
         self.sram: Array = rng.integers(0, 256, sram_bytes, np.uint8)
         self._words: list[int] = []
         self._known = reset_file()
@@ -68,7 +69,7 @@ class StreamMaker:
 
     def _compute(self, mnemonic: str) -> Operation:
         """An operation of the engines' tests, moved to some place of the SRAM."""
-        scene = random_scene(self._rng, mnemonic, self._limits, self._int16)
+        scene = random_scene(self._rng, mnemonic, self._limits, self._int16, self._sums)
         shift = 4 * int(self._rng.integers(0, (len(self.sram) - self._limits.sram_bytes) // 4 + 1))
         operation = scene.operation
         values = {}

@@ -69,15 +69,20 @@ def is_legal(operation: Operation, sram_bytes: int) -> bool:
 
 
 def random_scene(
-    rng: np.random.Generator, mnemonic: str, limits: Limits = SMALL, int16: bool = False
+    rng: np.random.Generator, mnemonic: str, limits: Limits = SMALL, int16: bool = False, sums: bool = True
 ) -> Scene:
-    """A legal operation of this instruction on random bytes; `int16`: half of those that can take int16."""
+    """A legal operation of this instruction on random bytes; half of those that can take int16, or add a
+    tensor to their results, do so if they may."""
     instruction = BY_MNEMONIC[mnemonic]
     while True:
         fields = {f.name: int(rng.integers(0, len(f.names))) for f in instruction.fields if f.names}
         if "elements" in fields:
             fields["elements"] &= int16
         if fields.get("elements") and instruction.unit is Unit.MAC:
+            fields |= {"out": 0, "quant": 1, "init": fields["init"] & 1, "sum": 0}
+        if "sum" in fields:
+            fields["sum"] &= sums
+        if fields.get("sum"):
             fields |= {"out": 0, "quant": 1, "init": fields["init"] & 1}
         values = {**_geometry(rng, mnemonic, limits), **_quantization(rng)}
         values.update(_placement(rng, instruction, fields, values, limits))
@@ -132,11 +137,13 @@ def _quantization(rng: np.random.Generator) -> dict[str, object]:
     wild = rng.random() < 0.3
     values: dict[str, object] = {
         name: int(rng.integers(-128, 128) if rng.random() < 0.8 else rng.choice([-128, 0, 127]))
-        for name in ("PAD_VALUE", "IN_ZP", "IN2_ZP", "OUT_ZP", "FILL_VALUE")
+        for name in ("PAD_VALUE", "IN_ZP", "IN2_ZP", "OUT_ZP", "FILL_VALUE", "SUM_ZP")
     }
     values["WEIGHT_ZP"] = int(rng.integers(-128, 128)) if rng.random() < 0.5 else 0
-    low, high = sorted(rng.integers(-128, 128, 2)) if rng.random() < 0.5 else (-128, 127)
-    values |= {"ACT_MIN": int(low), "ACT_MAX": int(high), "SHIFT_AMOUNT": int(rng.integers(0, 32))}
+    for what in ("ACT", "SUM"):
+        low, high = sorted(rng.integers(-128, 128, 2)) if rng.random() < 0.5 else (-128, 127)
+        values |= {f"{what}_MIN": int(low), f"{what}_MAX": int(high)}
+    values["SHIFT_AMOUNT"] = int(rng.integers(0, 32))
     values["LEFT_SHIFT"] = int(rng.integers(0, 32)) if wild else 20
     for name in ("IN", "IN2", "OUT"):
         values[f"{name}_MULT"] = int(rng.integers(0, 1 << 31) if wild else rng.integers(1 << 30, 1 << 31))

@@ -172,11 +172,26 @@ def _accumulator(m: Memory, y: int, x: int, o: int) -> int:
     return wrap(total)
 
 
+def _complete(m: Memory, total: int, y: int, x: int, o: int) -> int:
+    if m.operation.fields["out"] == 1:
+        return total
+    own = _rescale(m, total, o)
+    if m.operation.fields["sum"] == 0:
+        return own
+    parts = (own - m.number("OUT_ZP"), "IN"), (m.at("ACC", y, x, o) - m.number("IN2_ZP"), "IN2")
+    both = sum(
+        requant(part * 2**20, m.number(f"{name}_MULT"), min(m.number(f"{name}_SHIFT"), 0))
+        for part, name in parts
+    )
+    scaled = requant(both, m.number("OUT_MULT"), m.number("OUT_SHIFT"))
+    return min(max(wrap(m.number("SUM_ZP") + scaled), m.number("SUM_MIN")), m.number("SUM_MAX"))
+
+
 def _conv(m: Memory, y: int, x: int, o: int) -> int:
     if m.is_int16:
         return _product16(m, y, x, o)
     total = _accumulator(m, y, x, o)
-    return total if m.operation.fields["out"] == 1 else _rescale(m, total, o)
+    return _complete(m, total, y, x, o)
 
 
 def _conv_relu(m: Memory, y: int, x: int, o: int) -> int:
@@ -193,7 +208,7 @@ def _depth_conv(m: Memory, y: int, x: int, o: int) -> int:
         weight = m.read(m.number("WEIGHT_ADDR") + (j * m.halves("KERNEL")[1] + i) * outputs + o)
         total += (_pixel(m, row, column, channel) - m.number("IN_ZP")) * (weight - m.number("WEIGHT_ZP"))
     total = wrap(total)
-    return total if m.operation.fields["out"] == 1 else _rescale(m, total, o)
+    return _complete(m, total, y, x, o)
 
 
 def _mat_mul(m: Memory, y: int, x: int, o: int) -> int:
@@ -205,7 +220,7 @@ def _mat_mul(m: Memory, y: int, x: int, o: int) -> int:
         weight = m.read(m.number("WEIGHT_ADDR") + o * inputs + i) - m.number("WEIGHT_ZP")
         total += (m.at("IN", y, x, i) - m.number("IN_ZP")) * weight
     total = wrap(total)
-    return total if m.operation.fields["out"] == 1 else _rescale(m, total, o)
+    return _complete(m, total, y, x, o)
 
 
 def _shift(m: Memory, y: int, x: int, c: int) -> int:

@@ -87,7 +87,7 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
     window = Window(at_issue, config.line_buffer_bytes, element * held, is_matrix=mnemonic == "OP_MAT_MUL")
     out_bytes = 4 if fields.get("out") == INT32 else element
     record = RECORD if fields["init"] == BIAS or fields["quant"] == PER_CHANNEL else 0
-    partial = 4 if fields["init"] == PARTIAL else 0
+    partial = 4 if fields["init"] == PARTIAL else fields.get("sum", 0)  # the tensor to be added is of bytes
     depths = [1] if depthwise else [min(lanes_in, inputs - low) for low in range(0, inputs, lanes_in)]
     turns = list(pixel_turns(rows, columns, config))
     block = config.accumulators or len(turns)

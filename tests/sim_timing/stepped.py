@@ -177,6 +177,7 @@ class SteppedMachine:
                 [(0, 0, 0, Fraction(0), 0, False, False)] * len(range(0, macs, config.pes)), 0, 0, free
             )
         fill, drain = (getattr(config, f"{unit}_{end}") for end in ("fill", "drain"))
+        drain += 8 if head.fields.get("sum") else 0  # the stages that add a tensor to results
         in_blocks = unit == "mac" and config.mac_handover == "blocks"
         return Compute(steps, fill, drain, config, answer_cycles(config), unit == "vector", in_blocks)
 

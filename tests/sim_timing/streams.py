@@ -13,6 +13,7 @@ MAC = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL")
 POINTWISE = ("OP_FILL", "OP_REQUANT", "OP_E32_ADD", "OP_E_ADD", "OP_ACT_LUT", "OP_C_MAX", "OP_ACT_RELU")
 KINDS = (*MAC, "OP_POOL", *POINTWISE, "OP_DMA_READ", "OP_DMA_READ", "OP_DMA_WRITE", "OP_DMA_WRITE")
 INT16 = ("OP_CONV", "OP_DEPTH_CONV", "OP_MAT_MUL", "OP_POOL", "OP_E_ADD")  # have elements of int16
+SUMMING = ("OP_CONV", "OP_DEPTH_CONV", "OP_MAT_MUL")  # can add a tensor to their results
 WITH_UNPACKING = (*KINDS, "OP_DMA_UNPACK", "OP_DMA_UNPACK")
 WINDOWED = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL")
 
@@ -136,19 +137,22 @@ class StreamWriter:
 
 
 def random_stream(
-    rng: random.Random, operations: int, sizes: Sizes | None = None, kinds=KINDS, int16: bool = False
+    rng: random.Random, operations: int, sizes: Sizes | None = None, kinds=KINDS, more: str = ""
 ) -> np.ndarray:
-    """A legal stream with waits and interrupts strewn in."""
+    """A legal stream with waits and interrupts strewn in. `more`: what most operations that can take it have,
+    `int16` elements or a `sum` with a tensor."""
     writer = StreamWriter(rng)
     for _ in range(operations):
-        random_operation(writer, rng, rng.choice(kinds), sizes or Sizes(), int16 and rng.random() < 0.7)
+        mnemonic = rng.choice(kinds)
+        has_more = more if more and rng.random() < 0.7 else ""
+        random_operation(writer, rng, mnemonic, sizes or Sizes(), has_more)
         while rng.random() < 0.3:
             _random_control(writer, rng)
     return writer.stream()
 
 
 def random_operation(
-    writer: StreamWriter, rng: random.Random, mnemonic: str, sizes: Sizes, int16: bool = False
+    writer: StreamWriter, rng: random.Random, mnemonic: str, sizes: Sizes, more: str = ""
 ) -> None:
     """Registers and word of one operation."""
     if mnemonic.startswith("OP_DMA"):
@@ -167,10 +171,12 @@ def random_operation(
     elif mnemonic == "OP_REQUANT":
         fields = {"quant": rng.randrange(2)}
     _geometry(writer, rng, mnemonic, sizes)
-    if int16 and mnemonic in INT16:
+    if more == "int16" and mnemonic in INT16:
         fields["elements"] = 1
-        if mnemonic in MAC:
-            fields |= {"init": rng.randrange(2), "quant": 1, "out": 0}
+    if more == "sum" and mnemonic in SUMMING:
+        fields["sum"] = 1
+    if more and mnemonic in SUMMING:
+        fields |= {"init": rng.randrange(2), "quant": 1, "out": 0}
     return writer.emit(mnemonic, **fields)
 
 

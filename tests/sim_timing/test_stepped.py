@@ -17,6 +17,7 @@ from tests.sim_timing.stepped import UNITS, Outcome, SteppedMachine
 from tests.sim_timing.streams import (
     INT16,
     KINDS,
+    SUMMING,
     WITH_UNPACKING,
     Sizes,
     StreamWriter,
@@ -324,7 +325,7 @@ def test_int16_is_equal_to_the_cycle(seed):
     rng = random.Random(850 + seed)
     for _ in range(STREAMS):
         config = random_config(rng, int16=1)
-        words = random_stream(rng, rng.randint(1, 6), kinds=(*INT16, "OP_DMA_READ", "OP_FILL"), int16=True)
+        words = random_stream(rng, rng.randint(1, 6), kinds=(*INT16, "OP_DMA_READ", "OP_FILL"), more="int16")
         assert_equal(plan(config, words), SteppedMachine(config, words).run())
 
 
@@ -338,11 +339,35 @@ def test_int16_within_limits(limits):
         no_limit = ("mac_results", "vector_requantizations", "vector_divisions")
         drawn |= dict.fromkeys(no_limit if limits == "ports" else ("sram_bandwidth",), 0)
         config = random_config(rng, **drawn, int16=1, mac_step_group=1, mac_weights=0)
-        words = random_stream(rng, 1, LONG, INT16, int16=True)
+        words = random_stream(rng, 1, LONG, INT16, more="int16")
         ours, stepped = plan(config, words), SteppedMachine(config, words).run()
         off = abs(ours.timeline.total - stepped.total)
         assert off <= max(0.03 * stepped.total, WORDS), (config, words)
         stalled += sum(unit.sram + unit.output > 0 for unit in ours.account.units)
+    assert stalled > 20, "the test must see stalls"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_sums_with_a_tensor_are_equal_to_the_cycle(seed):
+    rng = random.Random(870 + seed)
+    for _ in range(STREAMS):
+        config = random_config(rng, mac_sums=1)
+        words = random_stream(rng, rng.randint(1, 6), kinds=(*SUMMING, "OP_DMA_READ", "OP_FILL"), more="sum")
+        assert_equal(plan(config, words), SteppedMachine(config, words).run())
+
+
+def test_sums_with_a_tensor_on_few_ports():
+    """A byte of the tensor for each result crosses the ports."""
+    rng = random.Random(880)
+    stalled = 0
+    for _ in range(75):
+        drawn = random_limits(rng) | {"accumulators": rng.choice([2, 4]), "mac_results": 0}
+        config = random_config(rng, **drawn, mac_sums=1, mac_step_group=1, mac_weights=0)
+        words = random_stream(rng, 1, LONG, SUMMING, more="sum")
+        ours, stepped = plan(config, words), SteppedMachine(config, words).run()
+        off = abs(ours.timeline.total - stepped.total)
+        assert off <= max(0.03 * stepped.total, WORDS), (config, words)
+        stalled += sum(unit.sram > 0 for unit in ours.account.units)
     assert stalled > 20, "the test must see stalls"
 
 

@@ -43,10 +43,12 @@ def operand_lines() -> Iterator[str]:
     yield from sv_text.function("operand_uses_t", "operand_uses", "input logic [63:0] word", _uses())
     yield ""
     yield from sv_text.comment(
-        "Whether an operation reads ACT_MIN; has elements of its choice; a kernel; sums over input channels."
+        "Whether an operation reads ACT_MIN; has elements of its choice; may add a tensor; has a kernel; "
+        "sums over input channels."
     )
     yield from _set("is_clamped", lambda i: "ACT_MIN" in i.parameters)
     yield from _set("has_elements", lambda i: any(field.name == "elements" for field in i.fields))
+    yield from _set("has_sum", lambda i: bool(i.sum_parameters))
     yield from _set("has_kernel", lambda i: "KERNEL" in i.parameters)
     yield from _set("sums_channels", lambda i: i.unit is Unit.MAC and not _is_depthwise(i))
 

@@ -25,7 +25,9 @@ from dlasim.isa.instructions import (
     Quant,
     ShiftMode,
     SigmoidMode,
+    Sum,
     Unit,
+    sum_registers,
 )
 from dlasim.isa.kept_bits import is_kept, kept_bits, legal_bits, lies_in_sram
 from dlasim.isa.registers import (
@@ -116,7 +118,7 @@ def _enumerations() -> Iterator[str]:
     yield ""
     yield from sv_text.enumeration("fault_t", 4, [(f"FAULT_{fault.name}", int(fault)) for fault in Fault])
     yield ""
-    for kind in (Init, Out, Quant, Elements, PoolMode, ShiftMode, SigmoidMode):
+    for kind in (Init, Out, Quant, Elements, Sum, PoolMode, ShiftMode, SigmoidMode):
         prefix = kind.__name__.removesuffix("Mode").upper()
         bits = max(1, (len(kind) - 1).bit_length())
         yield from (sv_text.constant(f"{prefix}_{member.name}", int(member), bits) for member in kind)
@@ -334,12 +336,16 @@ def _slot(kind: str, sources: dict[str, str], chosen: list[Register]) -> Iterato
     )
     members = [(f"logic [{kept_bits(register) - 1}:0]", name) for name, register in names.items()]
     yield from sv_text.structure(f"{kind}_slot_t", members)
+    only_sums = sum_registers(Unit.MAC) if kind == "mac" else set()
     for function, prefix in sources.items():
         body = [f"{kind}_slot_t kept;"]
         for name, register in names.items():
             mask = " & place" if lies_in_sram(register) else f"[{kept_bits(register) - 1}:0]"
-            body.append(f"kept.{name} = file.{prefix}{name}{mask};")
+            value = f"file.{prefix}{name}{mask}"
+            value = f"sums ? {value} : '0" if register.name in only_sums else value
+            body.append(f"kept.{name} = {value};")
         parameters = "input operand_file_t file, input logic [31:0] place"
+        parameters += ", input logic sums" if only_sums else ""
         yield from sv_text.function(f"{kind}_slot_t", f"{function}_slot", parameters, [*body, "return kept;"])
     body = [f"{kind}_operands_t read;"]
     for name, register in names.items():

@@ -15,6 +15,7 @@ TITLES = {
     "pe": "PE",
     "mac_lane": "MAC lane",
     "mac_result": "from a sum to a result",
+    "mac_sum": "a result and a tensor, added",
     "accumulators": "sums of a lane",
     "mac": "MAC unit without those, 64 lanes: loops, addresses",
     "mac_words": "requests for words, MAC",

@@ -19,6 +19,7 @@ from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 from dlasim.native.storage import Store, filled_memory
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
+_IN, _IN2, _ACC = (register(f"{name}_ADDR") for name in ("IN", "IN2", "ACC"))
 _NO_FACTS = NodeFacts()  # of the nodes of the CPU
 
 
@@ -95,12 +96,14 @@ def _facts(node: DlaNode) -> NodeFacts:
     reads = _READS[node.mnemonic]
     more = tuple(node.registers.items())
     registers = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
+    views = (_IN2, _IN) if node.swaps_inputs else (_IN, _ACC if node.adds_tensor else _IN2)
     word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
     return NodeFacts(
         sizes=geometries_of(node).anywhere.sizes,
         pad_left=node.pad[1],
         is_channel_by_channel=int(node.is_channel_by_channel),
-        swaps_inputs=int(node.swaps_inputs),
+        input_view=views[0],
+        second_view=views[1],
         has_weights=int(node.weights is not None or node.matrix is not None),
         reads_channels=int("IN_CHANNELS" in reads),
         reads_size=int("IN_SIZE" in reads),

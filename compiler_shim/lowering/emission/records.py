@@ -14,7 +14,7 @@ SRAM = -1  # the space of SRAM addresses; regions are spaces 0 and up
 NONE = -1
 
 MAX_REGISTERS = 24  # that one operation sets
-MAX_FIXED = 16  # that stay the same over all tiles of a node
+MAX_FIXED = 20  # that stay the same over all tiles of a node
 MAX_ACCESSES = 6
 MAX_PUT_OFF = 8  # tiles that are loaded but not yet computed
 TILES = MAX_PUT_OFF + 2  # with the next one, and one whose store alone is put off
@@ -120,7 +120,8 @@ class NodeFacts(Record):
     sizes: NodeSizes = member(NodeSizes)
     pad_left: int = 0
     is_channel_by_channel: int = 0
-    swaps_inputs: int = 0
+    input_view: int = 0
+    second_view: int = 0
     has_weights: int = 0
     reads_channels: int = 0
     reads_size: int = 0

@@ -42,7 +42,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
 from dlasim.isa.registers import Region
 from dlasim.native.routine import routine
 
-_IN, _IN2, _OUT, _ACC = (register(f"{name}_ADDR") for name in ("IN", "IN2", "OUT", "ACC"))
+_OUT, _ACC = register("OUT_ADDR"), register("ACC_ADDR")
 _OUT_SIZE, _OUT_CHANNELS = register("OUT_SIZE"), register("OUT_CHANNELS")
 _IN_SIZE, _IN_CHANNELS, _PAD = register("IN_SIZE"), register("IN_CHANNELS"), register("PAD")
 _TABLE, _WEIGHTS, _RECORDS = register("LUT_ADDR"), register("WEIGHT_ADDR"), register("PARAM_ADDR")
@@ -154,7 +154,7 @@ def _fill(stream: StreamBuilder, node: Node, number: int, box: TensorBox) -> tup
 def _read_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) -> None:
     """Let the operation read its first input, and load that first if it is not in SRAM."""
     location, box, facts = node.tensors[0], stream.input_box, stream.facts[node.step]
-    view = _IN2 if facts.swaps_inputs else _IN
+    view = facts.input_view
     if location.space == SRAM:
         _use_tensor(operation, view, location, box, 0)
         return
@@ -170,7 +170,7 @@ def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOper
     """As `_read_input`, for the second, of which one row or column may serve all."""
     location, box, tile = node.tensors[1], stream.second_box, stream.tile
     facts = stream.facts[node.step]
-    view = _IN if facts.swaps_inputs else _IN2
+    view = facts.second_view
     down, across = facts.sizes.second_has_rows, facts.sizes.second_has_columns
     set_box(
         box, tile.row * down, tile.column * across, tile.channel,

@@ -79,8 +79,8 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
     buffer may hold the whole input of one."""
     depth, before = sizes.depth, 0
     work, is_cut = least_cycles(sizes, machine), 1 - sizes.is_matrix_in_sram
-    if machine.is_mac and sizes.input_element_bytes > 1:
-        is_cut = 0  # the sums of int16 do not fit into int32
+    if machine.is_mac and (sizes.input_element_bytes > 1 or sizes.input_count > 1):
+        is_cut = 0  # the sums of int16 do not fit into int32; a tensor is added to complete results
     near = work + work // MAX_OVERHEAD_PART + least_price(sizes, machine)
     while depth:
         _find_sufficient_bytes(sizes, machine, found, depth)

@@ -142,6 +142,9 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
             each_group, depth, pixel_bytes = inputs, tile.depth, 0
         else:
             moved += inputs
+        if sizes.input_count > 1:  # a tensor that is added to the results
+            moved += pixels * channels * input_bytes
+            pixel_bytes += input_bytes
         pixel_bytes += ACCUMULATOR_BYTES * is_partial
         weights = sizes.weight_bytes * tile.depth
         block_input = 0

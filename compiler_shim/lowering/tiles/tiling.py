@@ -111,7 +111,7 @@ class MachineModel:
         self.word_cycles, self.queue_depth = cost.word_cycles(self._timed), cost.queue_depth(self._timed)
         self.check_cycles = cost.check_cycles(self._timed)
         self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
-        self._costs: dict[tuple[str, bool, int, int], MachineCosts] = {}
+        self._costs: dict[_CostsKind, MachineCosts] = {}
         self._problems: dict[object, TilingProblems] = {}
         ports = 4 if self.copier.port_rate else 1  # operands that may cross the SRAM's ports
         memories = self.bus, self.constants
@@ -159,7 +159,7 @@ class MachineModel:
     def _costs_of(self, node: DlaNode) -> MachineCosts:
         instruction = BY_MNEMONIC[node.mnemonic]
         is_mac = instruction.unit is Unit.MAC
-        unit = cost.unit_costs(self._timed, node.mnemonic, node.fields.get("mode", 0))
+        unit = cost.unit_costs(self._timed, node.mnemonic, node.fields.get("mode", 0), node.adds_tensor)
         if is_mac:
             unit.passes = node.in_element_bytes  # one over each byte
         operation = formulas.overhead_cycles(unit)
@@ -186,9 +186,13 @@ class MachineModel:
         )
 
 
-def _costs_kind(node: DlaNode) -> tuple[str, bool, int, int]:
+_CostsKind = tuple[str, bool, int, int, bool]
+
+
+def _costs_kind(node: DlaNode) -> _CostsKind:
     """What the costs of a node depend on, besides its geometry."""
-    return node.mnemonic, node.is_channel_by_channel, node.fields.get("mode", 0), node.in_element_bytes
+    mode = node.fields.get("mode", 0)
+    return node.mnemonic, node.is_channel_by_channel, mode, node.in_element_bytes, node.adds_tensor
 
 
 class TilingProblem:
