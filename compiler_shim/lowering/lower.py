@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 
 import numpy as np
@@ -20,11 +20,11 @@ from dlasim.compiler_shim.lowering.addresses.memory import (
     resolve_alias,
     variables,
 )
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch, SramPlan
-from dlasim.compiler_shim.lowering.emission.allocated_node import NO_LOCATION, AllocatedNode, Location
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import Emitter
-from dlasim.compiler_shim.lowering.emission.network_nodes import NodeOperand, network_nodes
-from dlasim.compiler_shim.lowering.emission.records import SRAM
+from dlasim.compiler_shim.lowering.emission.network_nodes import constant_operands
+from dlasim.compiler_shim.lowering.emission.planned_nodes import Places, PlannedNodes
+from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
 from dlasim.compiler_shim.lowering.tiles.work import list_kept_work, list_packed_work, list_work
 from dlasim.dataclass import dataclass
@@ -92,18 +92,14 @@ class _Lowering:
         self._system = self._plan_system()
         self._pool = ConstantPool()
         self._with_constants = with_constants
-        self._emitter = Emitter(network, self._pool, self._config, with_constants)
+        self._nodes = PlannedNodes(network, plan)
+        self._emitter = Emitter(network, self._nodes, self._pool, self._config, with_constants)
+        self._spaces, self._offsets = self._places()
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
-        self._nodes = network_nodes(network)
-        self._allocated: set[int] = set()  # steps that the emitter has
-        self._between = {
-            step: address
-            for chain in plan.chains.values()
-            for step, address in zip(chain.steps, chain.inner_addresses, strict=False)
-        }
+        self._constant_operands = constant_operands(network)
         self._streams: list[list[int]] = []  # the steps of each
         self._touched: list[_Footprint] = []  # what the first of them read, and what they write
 
@@ -167,23 +163,25 @@ class _Lowering:
 
     def _preload(self) -> None:
         """The stream that only the first inference runs: it loads the constants that stay in SRAM."""
-        self._allocate(tuple(self._nodes), ())
+        self._pool_operands(range(len(self._network.nodes)))
         self._emitter.preload()
         self._end_stream([], StepKind.PRELOAD)
 
     def _stream(self, steps: list[int]) -> None:
         if not steps:
             return
-        chained = self._sram.chained
+        chained, constants = self._sram.chained, self._constant_operands
         for step in steps:
             chain, loads = self._sram.chains.get(step), self._sram.prefetches.loads.get(step, ())
+            if constants and (chain is not None or step not in chained):
+                own = chain.steps if chain is not None else (step,)
+                self._pool_operands((*own, *[load.step for load in loads]))
             if chain is not None:
-                self._allocate(chain.steps, loads)
                 self._emitter.chain(chain, loads)
             elif step not in chained:
-                self._allocate((step,), loads)
                 is_load_first = step in self._sram.prefetches.load_first
                 self._emitter.node(step, self._sram.tilings[step].tasks, loads, is_load_first)
+        self._nodes.locate(steps[0], steps[-1] + 1, (self._spaces, self._offsets))
         self._end_stream(steps, StepKind.STREAM)
 
     def _end_stream(self, steps: list[int], kind: StepKind) -> None:
@@ -191,36 +189,22 @@ class _Lowering:
         self._streams.append(steps)
         self._steps.append(p.Step(kind, len(self._streams) - 1))
 
-    def _allocate(self, steps: Sequence[int], loads: Sequence[Prefetch]) -> None:
-        """Give the emitter the nodes of a segment, and of its loads for later tasks."""
-        for step in (*steps, *[load.step for load in loads]):
-            if step not in self._allocated:
-                self._allocated.add(step)
-                self._emitter.put(self._allocated_node(step))
+    def _places(self) -> Places:
+        """By value its space and its offset there; those of constants are found when they are met."""
+        count = len(self._network.values) + 1
+        spaces, offsets = np.full(count, NONE), np.zeros(count, np.int64)
+        values, addresses = list(self._in_sram), list(self._in_sram.values())
+        spaces[values], offsets[values] = SRAM, addresses
+        found = self._system.locations
+        values = list(found)
+        spaces[values], offsets[values] = [x for x, _ in found.values()], [x for _, x in found.values()]
+        return spaces, offsets
 
-    def _allocated_node(self, step: int) -> AllocatedNode:
-        node, sram = self._nodes[step], self._sram
-        tensors = [self._tensor_location(each) if each else NO_LOCATION for each in node.operands]
-        kept = sram.kept.addresses.get(step, ())
-        prefetch_addresses, between = sram.prefetches.addresses.get(step, kept), self._between.get(step, 0)
-        return AllocatedNode(
-            step,
-            node,
-            sram.tilings[step].tile_shape,
-            tensors,
-            sram.buffers[step],
-            prefetch_addresses,
-            between,
-            bool(kept),
-        )
-
-    def _tensor_location(self, operand: NodeOperand) -> Location:
-        base, first, pixel, line, element_bytes = operand
-        address = self._in_sram.get(base)
-        if address is not None:
-            return SRAM, address + first, pixel, line, element_bytes
-        region, offset = self._system_location(base)
-        return int(region), offset + first, pixel, line, element_bytes
+    def _pool_operands(self, steps: Iterable[int]) -> None:
+        """Put the operands of nodes that are constants among the constants."""
+        for step in steps:
+            for value in self._constant_operands.get(step, ()):
+                self._spaces[value], self._offsets[value] = self._system_location(value)
 
     def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""

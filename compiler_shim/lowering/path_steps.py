@@ -31,6 +31,11 @@ class PathSteps:
             for step, node in self.nodes.items()
             if node.matrix is not None
         }
+        # First and second input or matrix, and output.
+        self.operands = {
+            step: (first, others[0] if others else self.matrices.get(step), self.outputs[step])
+            for step, (first, *others) in self.inputs.items()
+        }
         self.links = frozenset([step for step in self.nodes if self._is_link(step)])
         self._bits = _assign_bits(self.live_ranges)
         self.alive_bytes = self._count_alive_bytes()
@@ -88,8 +93,7 @@ class PathSteps:
         return self.live_ranges[value].size_bytes + ALIGNMENT
 
     def _record(self, step: int, alive_after: int, first_ending: int, endings: int) -> PathStep:
-        first, *others = self.inputs[step]
-        second, output = others[0] if others else self.matrices.get(step), self.outputs[step]
+        first, second, output = self.operands[step]
         return PathStep(
             first=self._bit(first),
             second=self._bit(second),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
-from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker, PackedNodes
+from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker, KnownSegments, Problems
 from dlasim.compiler_shim.lowering.addresses.memory import extend_live_ranges
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, SramPlan
 from dlasim.compiler_shim.lowering.path_steps import PathSteps, path_steps
@@ -53,7 +52,8 @@ class SramPlanner:
         }
         self._search = _PathSearch(self._steps, policy, list(self._problems.values()))
         self._choices: dict[int, _Choice] = {}  # by size of the SRAM
-        self._packed: PackedNodes = {}
+        self._packed: KnownSegments = {}
+        self._found_problems: dict[tuple[int, tuple[bool, ...]], TilingProblem] = {}
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
         """Plan the SRAM for a size. With `apart`, tensors are written, as far as there is room, to bytes that
@@ -97,16 +97,18 @@ class SramPlanner:
             f"but the machine has {self._limit}"
         )
 
-    def _problem(self, step: int, in_sram: Container[int]) -> TilingProblem:
-        """A node with these values in SRAM."""
-        inputs, matrix = self._steps.inputs[step], self._steps.matrices.get(step)
-        where = InSram(
-            tuple([value in in_sram for value in inputs]),
-            self._steps.outputs[step] in in_sram,
-            matrix in in_sram,
-            self._policy.keeps_constants and matrix is None,
-        )
-        return self._problems[step][where]
+    def _problem(self, step: int, in_sram: Container[int], inner: Container[int] = ()) -> TilingProblem:
+        """A node with these values in SRAM, and those within its chain."""
+        operands = self._steps.operands[step]
+        are_there = tuple([value in in_sram or value in inner for value in operands])
+        found = self._found_problems.get((step, are_there))
+        if found is None:
+            first, second, output = are_there
+            has_matrix, inputs = step in self._steps.matrices, len(self._steps.inputs[step])
+            keeps = self._policy.keeps_constants and not has_matrix
+            where = InSram((first, second)[:inputs], output, has_matrix and second, keeps)
+            found = self._found_problems[step, are_there] = self._problems[step][where]
+        return found
 
     def _choose(self, leaving: Collection[int] = ()) -> _Choice:
         """What stays in SRAM, none of those that leave it, and the segments, by the cheapest path over
@@ -158,20 +160,19 @@ class SramPlanner:
 
     def _pack_nodes(self, residents: Residents, segments: Sequence[Segment]) -> SramPlan | int:
         """The plan, or the step whose buffers do not fit next to the resident values."""
-        packer = BufferPacker(self._limit, self._policy, self._packed)
+        packer = BufferPacker(self._limit, self._policy, self._by_groups, self._packed)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
         for steps in segments:
-            taken = residents.during(steps)
             if len(steps) > 1:
-                chain = self._pack_chain(steps, residents, taken, packer)
-                if chain is not None:
-                    chains[steps[0]] = chain
+                found = packer.pack(steps, self._chain(steps, residents), residents.during(steps))
+                if found is not None and found.chain is not None:
+                    chains[steps[0]] = found.chain.chain(steps, found.inner)
                     inner |= {self._nodes[step].output for step in steps[:-1]}
                     continue
             for step in steps:
-                problem = self._problem(step, residents)
-                if not packer.pack_node(step, problem, residents.during((step,))):
+                problem = self._problem(step, residents.addresses)
+                if packer.pack((step,), (problem,), residents.during((step,))) is None:
                     return step
         return SramPlan(
             self._limit,
@@ -179,32 +180,17 @@ class SramPlanner:
             packer.problems,
             packer.tilings,
             packer.buffers,
+            packer.constant_gaps,
+            packer.occupied,
             packer.peak_bytes,
             chains,
             frozenset(inner),
         )
 
-    def _chain(self, steps: Segment, residents: Residents) -> list[TilingProblem]:
+    def _chain(self, steps: Segment, residents: Residents) -> Problems:
         """The nodes of a chain: the input of each comes from the node before, its output goes to the next."""
         inner = [self._steps.outputs[step] for step in steps[:-1]]
-        return [self._problem(step, {*residents.addresses, *inner}) for step in steps]
-
-    def _pack_chain(
-        self, steps: Segment, residents: Residents, taken: list[allocation.Gap], packer: BufferPacker
-    ) -> Chain | None:
-        if _take_turns(taken):
-            return None
-        problems, free = self._chain(steps, residents), allocation.gaps(taken, self._limit)
-        budget = sum(end - start for start, end in free)
-        while budget > 0:
-            tiling = self._policy.chain_tiling(problems, budget, self._by_groups)
-            if tiling is None:
-                return None
-            found = packer.pack_chain(steps, problems, tiling, free, taken)
-            if found is not None:
-                return tiling.chain(steps, found)
-            budget = tiling.sram_bytes - 1
-        return None
+        return tuple([self._problem(step, residents.addresses, inner) for step in steps])
 
 
 class _PathSearch:
@@ -265,8 +251,3 @@ class _PathSearch:
             found.append((number // MAX_PATHS - path.nodes, path.nodes, path.is_kept))
             number = path.before
         return found[::-1], cycles
-
-
-def _take_turns(taken: Sequence[allocation.Gap]) -> bool:
-    """Whether values share a place one after the other: they would meet where steps run side by side."""
-    return any(end > start for (_, end), (start, _) in pairwise(sorted(taken)))

@@ -58,11 +58,17 @@ class Store(Generic[_Kind]):
         """The numbers of some places."""
         return cast("list[int]", self._array[first:end].tolist())
 
+    def view(self) -> NDArray[np.int64]:
+        """All numbers, or the slots of all records, a record a row, until the memory grows."""
+        return (
+            self._array
+            if self._kind is int
+            else self._array[: len(self) * self._slots].reshape(len(self), -1)
+        )
+
     def array(self, count: int) -> NDArray[np.int64]:
-        """The first numbers, or the slots of the first records, a record a row."""
-        slots = self._slots
-        found = self._array[: count * slots].copy()
-        return found if self._kind is int else found.reshape(count, slots)
+        """A copy of the first."""
+        return self.view()[:count].copy()
 
     def __len__(self) -> int:
         return len(self._array) // self._slots

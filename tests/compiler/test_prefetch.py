@@ -11,6 +11,7 @@ import pytest
 from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.addresses.packed_segments import Constants, PackedPlan, PackedSegment
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Occupied
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.policy import Policy
@@ -78,7 +79,7 @@ def occupied(segment, prefetches, own):
         is_whole = len(prefetches.addresses.get(each.step, ())) == each.pieces
         if not each.is_loaded_again and (is_whole or each is own):
             free |= set(each.gaps)
-    return [gap for gap in segment.occupied if gap not in free]
+    return [gap for gap in segment.occupied.gaps if gap not in free]
 
 
 def most_in_use(segments, prefetches):
@@ -139,7 +140,9 @@ def random_segments(rng, limit):
                 constants.append(Constants(step + member, pieces, size, cycles, gaps, again))
         compute, tensors = float(rng.integers(1, 9000)), float(rng.choice([0, 0, rng.integers(1, 9000)]))
         other = bool(segments) and bool(rng.random() < 0.4)
-        segments.append(PackedSegment(step, occupied, constants, tasks, compute, tensors, is_chain, other))
+        segments.append(
+            PackedSegment(step, Occupied(occupied), constants, tasks, compute, tensors, is_chain, other)
+        )
         step += 2
     return segments
 
@@ -166,12 +169,12 @@ def test_places_of_random_segments():
 def test_a_place_that_is_taken_is_noticed():
     """The check above can fail."""
     segments = [
-        PackedSegment(0, [(0, 64)], [], 1, 900, 0),
-        PackedSegment(1, [(64, 96)], [Constants(1, 1, 32, 10, ((64, 96),))], 1, 100, 0),
+        PackedSegment(0, Occupied([(0, 64)]), [], 1, 900, 0),
+        PackedSegment(1, Occupied([(64, 96)]), [Constants(1, 1, 32, 10, ((64, 96),))], 1, 100, 0),
     ]
     (prefetches,) = plan_prefetches(segments, 256, DEPTH)
     assert check_places(segments, prefetches, 256) == 1
-    segments[0].occupied.append((0, 256))
+    segments[0].occupied.gaps.append((0, 256))
     with pytest.raises(AssertionError):
         check_places(segments, prefetches, 256)
 
@@ -180,9 +183,9 @@ def test_a_place_that_is_taken_is_noticed():
 def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
     """Unless a load of tensors would have to wait for it."""
     segments = [
-        PackedSegment(0, [(0, 64)], [], 1, 100, 0),
-        PackedSegment(1, [(64, 128)], [], 1, 50, tensors),
-        PackedSegment(2, [(128, 160)], [Constants(2, 1, 32, 1000, ((128, 160),))], 1, 50, 0),
+        PackedSegment(0, Occupied([(0, 64)]), [], 1, 100, 0),
+        PackedSegment(1, Occupied([(64, 128)]), [], 1, 50, tensors),
+        PackedSegment(2, Occupied([(128, 160)]), [Constants(2, 1, 32, 1000, ((128, 160),))], 1, 50, 0),
     ]
     loads = plan_prefetches(segments, 256, DEPTH)[0].loads.get(0, [])
     assert sum(load.pieces for load in loads) == pieces

@@ -2,95 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses import allocation
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Occupied
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.tiles.geometry import Buffers
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT, align
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 
 
+class _Cut(NamedTuple):
+    """How a node or a chain is cut: by node its tiling and its buffers; the buffers between the nodes."""
+
+    tilings: tuple[Tiling, ...]
+    buffers: tuple[Buffers, ...]
+    inner: tuple[int, ...]
+    sram_bytes: int
+    chain: ChainTiling | None
+
+
 class Packed(NamedTuple):
-    """A tiling whose buffers fit between the tensors in SRAM, and their addresses."""
+    """A node or a chain whose buffers fit between the tensors in SRAM: by node its tiling, the addresses of
+    its buffers, and what those of constants occupy; the addresses of buffers between nodes; and what all
+    occupies."""
 
-    tiling: Tiling
-    buffers: tuple[tuple[int, ...], ...]
+    tilings: tuple[Tiling, ...]
+    buffers: tuple[tuple[tuple[int, ...], ...], ...]
+    constant_gaps: tuple[tuple[allocation.Gap, ...], ...]
+    chain: ChainTiling | None
+    inner: tuple[int, ...]
+    occupied: Occupied
+    used_bytes: int
 
 
-# By node, what is taken, the size of the SRAM, and the end from which buffers are placed; None where nothing
+Problems = tuple[TilingProblem, ...]
+Taken = tuple[allocation.Gap, ...]
+# By nodes, what is taken, the size of the SRAM, and the end from which buffers are placed; None where nothing
 # fits. Equal blocks of a network are packed once.
-PackedNodes = dict[tuple[TilingProblem, tuple[allocation.Gap, ...], int, bool], Packed | None]
+KnownSegments = dict[tuple[Problems, Taken, int, bool], Packed | None]
 
 
 class BufferPacker:
     """Assigns addresses to buffers, step by step, and records the tilings that go with them."""
 
-    def __init__(self, limit: int, policy: Policy, known: PackedNodes) -> None:
-        self._limit, self._policy, self._known = limit, policy, known
+    def __init__(self, limit: int, policy: Policy, by_groups: bool, known: KnownSegments) -> None:
+        self._limit, self._policy, self._by_groups, self._known = limit, policy, by_groups, known
         self.problems: dict[int, TilingProblem] = {}
         self.tilings: dict[int, Tiling] = {}
         self.buffers: dict[int, tuple[tuple[int, ...], ...]] = {}
+        self.constant_gaps: dict[int, tuple[allocation.Gap, ...]] = {}
+        self.occupied: dict[int, Occupied] = {}
         self.peak_bytes = 0
         self._from_top = False
 
-    def pack_node(self, step: int, problem: TilingProblem, taken: Sequence[allocation.Gap]) -> bool:
-        """Find a tiling whose buffers fit into the gaps; False where there is none."""
-        key = problem, tuple(taken), self._limit, self._from_top
+    def pack(self, steps: Sequence[int], problems: Problems, taken: Taken) -> Packed | None:
+        """Find tilings of a node or a chain whose buffers fit into the gaps; None where there are none."""
+        key = problems, taken, self._limit, self._from_top
         if key not in self._known:
-            self._known[key] = self._pack(problem, taken)
+            self._known[key] = self._find(problems, taken)
         found = self._known[key]
-        if found is None:
-            return False
-        self.problems[step], (self.tilings[step], self.buffers[step]) = problem, found
-        self._assign_addresses(taken, found.tiling.sram_bytes)
-        return True
+        if found is not None:
+            for number, step in enumerate(steps):
+                self.problems[step], self.tilings[step] = problems[number], found.tilings[number]
+                self.buffers[step], self.constant_gaps[step] = (
+                    found.buffers[number],
+                    found.constant_gaps[number],
+                )
+            self.occupied[steps[0]] = found.occupied
+            self.peak_bytes = max(self.peak_bytes, found.used_bytes)
+            self._from_top = not self._from_top  # so that the next node's first loads need not wait
+        return found
 
-    def _pack(self, problem: TilingProblem, taken: Sequence[allocation.Gap]) -> Packed | None:
+    def _find(self, problems: Problems, taken: Taken) -> Packed | None:
+        if len(problems) > 1 and _take_turns(taken):
+            return None
         free = allocation.gaps(taken, self._limit)
-        budget = sum(end - start for start, end in free)
+        budget = sum([end - start for start, end in free])
         while budget > 0:
-            tiling = self._policy.tiling(problem, budget)
-            if tiling is None:
+            cut = self._cut(problems, budget)
+            if cut is None:
                 return None
-            found = allocation.fit(_sizes(tiling.buffers), free, ALIGNMENT, self._from_top)
+            sizes = [size for buffers in cut.buffers for size, copies in buffers for _ in range(copies)]
+            found = allocation.fit([*sizes, *cut.inner], free, ALIGNMENT, self._from_top)
             if found is not None:
-                return Packed(tiling, _grouped(tiling.buffers, iter(found)))
-            budget = min(budget, tiling.sram_bytes) - 1
+                return _packed(problems, cut, found, taken)
+            budget = min(budget, cut.sram_bytes) - 1
         return None
 
-    def pack_chain(
-        self,
-        steps: Sequence[int],
-        problems: Sequence[TilingProblem],
-        tiling: ChainTiling,
-        free: list[allocation.Gap],
-        taken: Sequence[allocation.Gap],
-    ) -> tuple[int, ...] | None:
-        """Addresses of the buffers between the nodes, once all others are placed too."""
-        layout = tiling.layout
-        sizes = [*(size for buffers in layout.buffers for size in _sizes(buffers)), *layout.inner]
-        found = allocation.fit(sizes, free, ALIGNMENT, self._from_top)
-        if found is None:
+    def _cut(self, problems: Problems, budget: int) -> _Cut | None:
+        if len(problems) == 1:
+            alone = self._policy.tiling(problems[0], budget)
+            if alone is None:
+                return None
+            return _Cut((alone,), (alone.buffers,), (), alone.sram_bytes, None)
+        pieces = self._policy.chain_tiling(problems, budget, self._by_groups)
+        if pieces is None:
             return None
-        addresses = iter(found)
-        for number, step in enumerate(steps):
-            self.problems[step], self.tilings[step] = problems[number], tiling.tiling(number)
-            self.buffers[step] = _grouped(layout.buffers[number], addresses)
-        self._assign_addresses(taken, tiling.sram_bytes)
-        return tuple(addresses)
-
-    def _assign_addresses(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
-        self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)
-        self._from_top = not self._from_top  # so that the next node's first loads need not wait
+        tilings = tuple([pieces.tiling(number) for number in range(len(problems))])
+        return _Cut(tilings, pieces.layout.buffers, pieces.layout.inner, pieces.sram_bytes, pieces)
 
 
-def _sizes(buffers: Buffers) -> list[int]:
-    return [size for size, copies in buffers for _ in range(copies)]
+def _packed(problems: Problems, cut: _Cut, found: Sequence[int], taken: Taken) -> Packed:
+    """The nodes with the addresses that were found for the buffers of each, and then for those between."""
+    addresses, own = iter(found), list[allocation.Gap]()
+    every, constants = list[tuple[tuple[int, ...], ...]](), list[tuple[allocation.Gap, ...]]()
+    for problem, buffers in zip(problems, cut.buffers, strict=True):
+        every.append(tuple([tuple(islice(addresses, copies)) for _, copies in buffers]))
+        sized = [(align(size), copies) for (size, _), copies in zip(buffers, every[-1], strict=True)]
+        gaps = [tuple([(start, start + size) for start in copies]) if size else () for size, copies in sized]
+        own += chain.from_iterable(gaps)
+        constants.append(gaps[len(problem.in_sram.inputs)])  # which come after the inputs
+    inner = tuple(addresses)
+    between = [(start, start + align(size)) for start, size in zip(inner, cut.inner, strict=True)]
+    used = sum([end - start for start, end in taken]) + cut.sram_bytes
+    occupied = Occupied([*taken, *between, *own])
+    return Packed(cut.tilings, tuple(every), tuple(constants), cut.chain, inner, occupied, used)
 
 
-def _grouped(buffers: Buffers, addresses: Iterator[int]) -> tuple[tuple[int, ...], ...]:
-    return tuple([tuple(islice(addresses, copies)) for _, copies in buffers])
+def _take_turns(taken: Taken) -> bool:
+    """Whether values share a place one after the other: they would meet where steps run side by side."""
+    return any(end > start for (_, end), (start, _) in pairwise(sorted(taken)))

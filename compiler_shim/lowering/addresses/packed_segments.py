@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
-from math import fsum
+from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses.allocation import Gap
-from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Occupied, SramPlan
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
-from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import Unit
 
-MAX_SLOTS = 16  # in which the tasks of a segment are looked at
 
-
-@dataclass(frozen=True, slots=True)
-class Constants:
+class Constants(NamedTuple):
     """The constants of a node: its step, how many pieces, bytes of the largest, cycles of loading one, the
     buffers that they have, and whether pieces are loaded again. If not, the buffers are free where all pieces
     are prefetched."""
@@ -30,40 +24,19 @@ class Constants:
     is_loaded_again: bool = False
 
 
-@dataclass(slots=True)
-class PackedSegment:
+class PackedSegment(NamedTuple):
     """A node or a chain: its first step, what it occupies, the constants of its nodes, how many tasks or
-    rounds it has, and for how many cycles it computes, and loads all else: tensors, and pieces again."""
+    rounds it has, and for how many cycles it computes, and loads all else: tensors, and pieces again; whether
+    its first unit is another than the last of the segment before."""
 
     step: int
-    occupied: list[Gap]
+    occupied: Occupied
     constants: list[Constants]
     tasks: int
     compute_cycles: float
     tensor_cycles: float
     is_chain: bool = False
-    is_other_unit: bool = False  # than that of the segment before
-    tasks_of_slot: int = field(init=False)  # a slot is a group of tasks
-    slots: int = field(init=False)
-    load_cycles: float = field(init=False)  # of all its loads
-    first_cycles: float = field(
-        init=False
-    )  # of as many pieces as there are buffers for: it cannot begin without
-
-    def __post_init__(self) -> None:
-        self.tasks_of_slot = -(-self.tasks // MAX_SLOTS)
-        self.slots = -(-self.tasks // self.tasks_of_slot)
-        constants = self.constants
-        self.load_cycles = fsum(
-            [self.tensor_cycles, *[each.pieces * each.piece_cycles for each in constants]]
-        )
-        self.first_cycles = fsum([min(len(each.gaps), each.pieces) * each.piece_cycles for each in constants])
-
-    def tasks_of(self, constants: Constants) -> int:
-        """How many tasks use a piece; in a chain, any of them may."""
-        if self.is_chain or constants.is_loaded_again:
-            return 1
-        return self.tasks // constants.pieces
+    is_other_unit: bool = False
 
 
 class PackedPlan:
@@ -84,9 +57,7 @@ class PackedPlan:
         """Its segments on a machine; `computing` are the cycles of the nodes by step, if known."""
         found, before = list[PackedSegment](), None
         for part in self._parts:
-            segment = part.on(machine, computing)
-            segment.is_other_unit = before not in (None, part.units[0])
-            found.append(segment)
+            found.append(part.on(machine, computing, before not in (None, part.units[0])))
             before = part.units[-1]
         return found
 
@@ -100,24 +71,12 @@ class _PlanPart:
         self._tasks = self._tilings[0].tasks if self._chain is None else self._chain.rounds
         self._problems = [plan.problems[step] for step in steps]
         self.units = [problem.unit for problem in self._problems]
-        self._occupied = list(plan.residents.during(steps))
-        if self._chain is not None:
-            self._occupied += self._chain.inner_gaps
-        self._gaps = [self._occupy(plan, step) for step in steps]
+        self._occupied = plan.occupied[steps[0]]
+        self._gaps = [plan.constant_gaps[step] for step in steps]
 
-    def _occupy(self, plan: SramPlan, step: int) -> tuple[Gap, ...]:
-        """Note the buffers of a node; returns those of its constants."""
-        found: tuple[Gap, ...] = ()
-        constants = len(plan.problems[step].in_sram.inputs)
-        buffers = zip(plan.buffers[step], plan.tilings[step].buffers, strict=True)
-        for place, (addresses, (size, _)) in enumerate(buffers):
-            if size:
-                gaps = [(address, address + align(size)) for address in addresses]
-                self._occupied += gaps
-                found = tuple(gaps) if place == constants else found
-        return found
-
-    def on(self, machine: MachineModel, computing: Mapping[int, float] | None) -> PackedSegment:
+    def on(
+        self, machine: MachineModel, computing: Mapping[int, float] | None, is_other_unit: bool
+    ) -> PackedSegment:
         """The segment on a machine; units of a chain work side by side."""
         of_unit, constants = dict[Unit, float](), list[Constants]()
         tensors = 0.0 if self._chain is None else self._chain.tensor_cycles
@@ -132,7 +91,13 @@ class _PlanPart:
                 constants.append(Constants(step, facts.pieces, size, facts.piece_cycles, gaps, again))
             if self._chain is None:
                 tensors = facts.tensor_cycles + facts.loads_again * facts.piece_cycles
-        compute, is_chain = max(of_unit.values()), self._chain is not None
         return PackedSegment(
-            self._steps[0], self._occupied, constants, self._tasks, compute, tensors, is_chain
+            self._steps[0],
+            self._occupied,
+            constants,
+            self._tasks,
+            max(of_unit.values()),
+            tensors,
+            self._chain is not None,
+            is_other_unit,
         )

@@ -25,15 +25,22 @@ class Residents:
             for step in range(live_range.first, live_range.last + 1):
                 self._at[step][value] = gap
 
-    def __contains__(self, value: object) -> bool:
-        return value in self.addresses
-
-    def during(self, steps: Sequence[int]) -> list[allocation.Gap]:
+    def during(self, steps: Sequence[int]) -> tuple[allocation.Gap, ...]:
         """The address ranges that they occupy while any of these steps runs."""
         found = self._at.get(steps[0], {})
         for step in steps[1:]:
             found = found | self._at.get(step, {})
-        return list(found.values())
+        return tuple(found.values())
+
+
+class Occupied:
+    """The address ranges that a node or a chain occupies, with all tensors that are in SRAM meanwhile."""
+
+    __slots__ = ("covered_bytes", "gaps")
+
+    def __init__(self, gaps: Sequence[allocation.Gap]) -> None:
+        self.gaps = gaps
+        self.covered_bytes = allocation.covered(gaps)
 
 
 class Prefetch(NamedTuple):
@@ -75,13 +82,15 @@ NO_KEPT = KeptConstants({}, 0)
 @dataclass(frozen=True, slots=True, eq=False)
 class SramPlan:
     """A plan for a size of SRAM: the values that stay in it; for each DLA node its problem, tiling and buffer
-    addresses. Each is itself only, so that what follows from one can be remembered."""
+    addresses; what is occupied. Each is itself only, so that what follows from one can be remembered."""
 
     sram_bytes: int
     residents: Residents
     problems: Mapping[int, TilingProblem]
     tilings: Mapping[int, Tiling]
     buffers: Mapping[int, tuple[tuple[int, ...], ...]]
+    constant_gaps: Mapping[int, tuple[allocation.Gap, ...]]  # of their buffers, those of the constants
+    occupied: Mapping[int, Occupied]  # by first step of a node or a chain
     packed_bytes: int  # the most that is in use without prefetches
     chains: Mapping[int, Chain]  # by first step
     inner: frozenset[int]  # values that only exist in stripes

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch
-from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
 from dlasim.compiler_shim.lowering.emission.network_nodes import facts_memory
+from dlasim.compiler_shim.lowering.emission.planned_nodes import PlannedNodes
 from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_PUT_OFF,
@@ -25,7 +25,6 @@ from dlasim.compiler_shim.lowering.emission.records import (
     EmittedSegment,
     InFlight,
     Load,
-    Node,
     Slice,
     Span,
     StreamBuilder,
@@ -45,12 +44,12 @@ _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
 
 
 class Emitter:
-    """Writes nodes and chains when `halt` ends their stream. Each node must have
-    been `put` before it, or a load of its constants, is named."""
+    """Writes nodes and chains when `halt` ends their stream."""
 
     def __init__(
         self,
         network: PlacedNetwork,
+        nodes: PlannedNodes,
         pool: ConstantPool,
         config: DlaConfig,
         keeps_slices: bool,
@@ -60,9 +59,8 @@ class Emitter:
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), config.fingerprint
         self._unpacks = packs_weights(config)
         self._stream.unpacks = int(self._unpacks)
-        self._words, self._offsets, self._prefetch_addresses = (Store(int) for _ in range(3))
-        self._nodes = Store(Node, len(network.nodes))
-        self._segments, self._stripes, self._loads = (
+        self._words, self._segments, self._stripes, self._loads = (
+            Store(int),
             Store(EmittedSegment),
             Store(StripeRows),
             Store(Load),
@@ -70,7 +68,7 @@ class Emitter:
         self._in_flight, self._spans, self._slices = Store(InFlight), Store(Span), Store(Slice)
         self._memories: dict[str, Store[Any]] = {
             "facts": facts_memory(network),
-            "nodes": self._nodes,
+            "nodes": nodes.records,
             "segments": self._segments,
             "stripes": self._stripes,
             "loads": self._loads,
@@ -78,15 +76,10 @@ class Emitter:
             "words": self._words,
             "spans": self._spans,
             "slices": self._slices,
-            "constant_offsets": self._offsets,
-            "prefetch_addresses": self._prefetch_addresses,
+            "constant_offsets": nodes.constant_offsets,
+            "prefetch_addresses": nodes.prefetch_addresses,
         }
-        self._pool, self._values, self._keeps_slices = pool, network.values, keeps_slices
-        self._placed: dict[int, tuple[AllocatedNode, int]] = {}  # by step, with the place of its constants
-        self._shared: dict[tuple[object, ...], int] = {}  # places of constants
-        self._addresses: list[int] = []  # of prefetched constants, by place
-        self._kept: list[Prefetch] = []
-        self._known_places = 0  # of constants, that the routine has seen
+        self._pool, self._nodes, self._keeps_slices = pool, nodes, keeps_slices
         self._segment_rows: list[tuple[int, ...]] = []  # this and the following: of what waits
         self._stripe_rows: list[Rows] = []
         self._load_rows: list[Prefetch] = []
@@ -95,40 +88,21 @@ class Emitter:
         self._puts_off = False
         self.streams: list[tuple[int, int]] = []
 
-    def put(self, allocated: AllocatedNode) -> None:
-        """A node that is to be emitted, or some of its constants ahead of it. Where none of them are
-        prefetched, or all are kept, it shares those of an earlier image of a batch."""
-        shared, prefetched = allocated.shared, allocated.prefetch_addresses
-        place = self._shared.get(shared) if shared and (allocated.keeps_constants or not prefetched) else None
-        if place is None:
-            place = len(self._addresses)
-            self._addresses += [*prefetched, *[0] * (allocated.pieces - len(prefetched))]
-            if allocated.keeps_constants:
-                self._kept.append(Prefetch(allocated.step, 0, 0, allocated.pieces))
-                self._note_shared(allocated, place)
-        self._placed[allocated.step] = allocated, place
-        self._nodes.write(allocated.step, allocated.numbers(place))
-
-    def _note_shared(self, allocated: AllocatedNode, place: int) -> None:
-        if allocated.shared:
-            self._shared[allocated.shared] = place
-
     def preload(self) -> None:
         """Load all constants that stay in SRAM."""
-        self._add_segment((), 1, 0, 1, self._kept)
+        loads = [Prefetch(step, 0, 0, self._nodes.pieces[step]) for step in self._nodes.kept_steps]
+        self._add_segment((), 1, 0, 1, loads)
 
     def node(
         self, step: int, tasks: int, loads: Sequence[Prefetch] = (), is_load_first: bool = False
     ) -> None:
         """All tasks of a node, and between them loads for later tasks. With `is_load_first` tasks that
         follow may load before a task computes."""
-        allocated, _ = self._placed[step]
-        operations = allocated.fixed.facts.sizes.input_count + 1 + allocated.repeats + 1
-        self._add_segment((step,), tasks, 0, operations, loads, is_load_first)
+        self._add_segment((step,), tasks, 0, self._nodes.operations[step], loads, is_load_first)
 
     def chain(self, chain: Chain, loads: Sequence[Prefetch] = ()) -> None:
         """All rounds of a chain, and between them loads for later tasks."""
-        repeats = sum([self._placed[step][0].repeats for step in chain.steps])
+        repeats = sum([self._nodes.repeats[step] for step in chain.steps])
         operations = repeats + 4 * len(chain.steps) + 1
         self._add_segment(chain.steps, chain.rounds, chain.groups, operations, loads)
         for stripe in chain.schedule:
@@ -188,8 +162,6 @@ class Emitter:
         computations and stores that were put off."""
         self._puts_off |= is_load_first
         operations += 2 * MAX_PUT_OFF * self._puts_off
-        for step in steps:
-            self._note_shared(*self._placed[step])
         self._steps += steps
         first, stripe, load = steps[0] if steps else 0, len(self._stripe_rows), len(self._load_rows)
         self._load_rows += loads
@@ -205,9 +177,6 @@ class Emitter:
         self._segments.write(0, [number for row in self._segment_rows for number in row])
         self._stripes.write(0, [number for row in self._stripe_rows for number in row])
         self._loads.write(0, [number for row in self._load_rows for number in row])
-        known, self._known_places = self._known_places, len(self._addresses)
-        self._prefetch_addresses.write(known, self._addresses[known:])
-        self._offsets.write(known, [NONE] * (self._known_places - known))
 
     def _reserve(self, operations: int) -> None:
         """Make room for this many more operations."""
@@ -226,7 +195,7 @@ class Emitter:
     def _note(self) -> None:
         """Tell the pool what the pieces of constants are made of."""
         for step in self._steps:
-            allocated, place = self._placed[step]
-            for number, offset in enumerate(self._offsets.take(place, place + allocated.pieces)):
+            first, nodes = self._nodes.first[step], self._nodes
+            for number, offset in enumerate(nodes.constant_offsets.take(first, first + nodes.pieces[step])):
                 if offset != NONE:
-                    self._pool.note(offset, allocated.pack(number, self._values, self._unpacks))
+                    self._pool.note(offset, nodes.pack(step, number, self._unpacks))

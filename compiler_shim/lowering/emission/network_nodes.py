@@ -62,6 +62,17 @@ def _network_node(network: PlacedNetwork, node: DlaNode, users: Counter[tuple[ob
 
 
 @once
+def constant_operands(network: PlacedNetwork) -> Mapping[int, list[int]]:
+    """By step the operands that are constants, of those that have any."""
+    bases = {
+        step: [each.base for each in node.operands if each] for step, node in network_nodes(network).items()
+    }
+    values = network.values
+    found = {step: [base for base in each if values[base].data is not None] for step, each in bases.items()}
+    return {step: each for step, each in found.items() if each}
+
+
+@once
 def facts_memory(network: PlacedNetwork) -> Store[NodeFacts]:
     """The facts of each DLA node by step, for routines, which only read them."""
     nodes = network_nodes(network)

@@ -157,8 +157,8 @@ class Node(Record):
     tile_channels: int = 0
     tile_depth: int = 0
     is_channels_outer: int = 0
-    tensors: list[TensorLocation] = array(TensorLocation, 3)
     buffers: list[Buffer] = array(Buffer, BUFFERS)
+    tensors: list[TensorLocation] = array(TensorLocation, 3)
     fills: list[BufferFill] = array(BufferFill, BUFFERS)
 
 
