@@ -169,10 +169,8 @@ def run_case(case: Case, folder: Path) -> Outcome:
 
 def _mixes_references(case: Case) -> bool:
     """Whether TFLite Micro lacks an operator, in uint8 for one, or is wrong, so that LiteRT computes that."""
-    if case.is_unsigned or not case.is_mixed:
-        return case.is_unsigned
-    graph = random_network(case.seed, case.operators, case.most_elements, is_mixed=True)
-    return any(
+    graph = random_network(case.seed, case.operators, case.most_elements, case.is_line, case.is_mixed)
+    return case.is_unsigned or any(
         operator.kind in IN_LITERT_ALONE or known_fault(MICRO, graph, operator)
         for operator in graph.operators
     )

@@ -60,6 +60,11 @@ def test_random_networks_are_the_same_on_both_hosts(make, tmp_path):
         assert not hosts_differ(outcome, seed), seed
 
 
+def test_litert_computes_what_tflite_micro_cannot_in_any_network(tmp_path):
+    """Found at random: a TANH whose input has a scale of 2^-42."""
+    assert not run_case(random_case(301_548), tmp_path).failure
+
+
 def test_buffers_whose_constants_are_loaded_again_stay_occupied(tmp_path):
     """Found at random: three groups of channels, the weights of each loaded in two passes for each tile. A
     group's weights were prefetched to where the group before loaded its own once more."""
