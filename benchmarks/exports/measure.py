@@ -1,8 +1,9 @@
 """Compares dlasim with onnxruntime on exports that make.py wrote: `python measure.py FOLDER`.
 
 Each is compiled for the default machine, and its layers and outputs are compared, of one input of noise. The
-program is taken as exact: tests see to that. compared/exports.csv gets a row for each file, of which zoo.py
-makes a chapter of docs/zoo.md. Rows that are there are not measured anew.
+program is taken as exact: tests see to that. FOLDER/measured.csv gets a row for each file, and a run that was
+stopped goes on behind the last; when all are measured it becomes compared/exports.csv, of which zoo.py makes a
+chapter of docs/zoo.md.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from tests.onnx.single_operators import compared  # noqa: E402
 
 def main(arguments: list[str]) -> int:
     """Measure what has no row yet, the smallest first."""
-    rows = {row.name: row for row in exports.read()}
-    for path in sorted(Path(arguments[0]).glob("*.onnx"), key=lambda path: path.stat().st_size):
+    folder = Path(arguments[0])
+    journal = folder / "measured.csv"
+    rows = {row.name: row for row in exports.read(journal)}
+    for path in sorted(folder.glob("*.onnx"), key=lambda path: path.stat().st_size):
         if path.stem not in rows:
             rows[path.stem] = _measure(path)
             print(rows[path.stem], file=sys.stderr, flush=True)
-            exports.write(rows.values())
+            exports.write(journal, rows.values())
+    journal.rename(exports.FILE)
     exports.write_chapter()
     return int(not all(row.is_near for row in rows.values()))
 
