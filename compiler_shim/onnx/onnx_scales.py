@@ -14,6 +14,7 @@ import numpy as np
 
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.network.graph import UNSIGNED_OFFSET, Quantization
+from dlasim.compiler_shim.onnx.onnx_einsum import without_einsum
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (
@@ -53,7 +54,7 @@ class OnnxScales(OnnxEmitter):
 
     def __init__(self, model: OnnxModel) -> None:
         super().__init__(GraphBuilder(model.name, rounding="once"))
-        self.nodes = as_qdq(in_opset_13(model.nodes, model.opset))
+        self.nodes = as_qdq(without_einsum(in_opset_13(model.nodes, model.opset)))
         self.values: dict[str, Known] = {key: OnnxConstant(data) for key, data in model.constants.items()}
         self.readers: dict[str, list[OnnxNode]] = defaultdict(list)
         for node in self.nodes:
