@@ -104,6 +104,23 @@ def test_small_probabilities_take_sixteen_bits(tmp_path: Path, scale: float, dty
         assert shares.differing <= 0.01 * shares.elements
 
 
+@pytest.mark.parametrize("kind", ["int16", "uint16"])
+@pytest.mark.parametrize("name", ["resnet", "vit"])
+def test_activations_of_sixteen_bits_are_computed_in_float32(tmp_path: Path, name: str, kind: str) -> None:
+    """As onnxruntime does: it has no kernels of 16 bits either."""
+    path = quantize(NETWORKS[name](), tmp_path / "m.onnx", "qdq", kind)
+    found = dlasim.verify(path, host="riscv" if (name, kind) == ("resnet", "uint16") else "none")
+    assert found.program.passed, found.program.mismatch
+    assert found.passed
+    assert found.elements > 0
+
+
+def test_weights_of_sixteen_bits(tmp_path: Path) -> None:
+    path = quantize(NETWORKS["mlp"](), tmp_path / "m.onnx", "qdq", "int16", weight_type=QuantType.QInt16)
+    found = dlasim.verify(path)
+    assert found.passed
+
+
 def test_halves_of_an_average_go_to_even(tmp_path: Path) -> None:
     """Where onnxruntime's float32 is exact, since the scale is a power of two; also at the ends of int8."""
     node = helper.make_node("AveragePool", ["xd"], ["y"], kernel_shape=[1, 2], strides=[1, 2])
