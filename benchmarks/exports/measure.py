@@ -2,8 +2,8 @@
 
 Each is compiled for the default machine, and its layers and outputs are compared, of one input of noise. The
 program is taken as exact: tests see to that. FOLDER/measured.csv gets a row for each file, and a run that was
-stopped goes on behind the last; when all are measured it becomes compared/exports.csv, of which zoo.py makes a
-chapter of docs/zoo.md.
+stopped goes on behind the last. When all are measured it becomes compared/exports.csv, of which zoo.py makes
+a chapter of docs/zoo.md.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
+import numpy as np  # noqa: E402
+import onnxruntime  # noqa: E402
 from compared import exports  # noqa: E402
 
 from dlasim import api  # noqa: E402
@@ -48,13 +50,29 @@ def _measure(path: Path) -> exports.Row:
     is_near = found.steps <= MAX_STEPS and found.differing <= MAX_SHARE * found.elements
     verdict = "within the bounds" if is_near else "beyond the bounds"
     if is_near and not found.passed:
-        verdict = "another output is the largest"
+        is_own = _largest(path, optimized=True) != _largest(path, optimized=False)
+        verdict = "within the bounds; even onnxruntime's largest output changes with its optimizations"
+        verdict = verdict if is_own else "another output is the largest"
     coarse = [layer for layer in found.layers if layer.is_coarse]
     return exports.Row(
         network, exporter, form, verdict,
         len(found.layers), found.steps, found.elements, found.differing,
         sum(layer.elements for layer in coarse), sum(layer.differing for layer in coarse),
     )  # fmt: skip
+
+
+def _largest(path: Path, optimized: bool) -> list[int]:
+    """The places of onnxruntime's largest outputs for 8 images of noise."""
+    options = onnxruntime.SessionOptions()
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    draw = np.random.default_rng(0)
+    feeds = [
+        {port.name: draw.normal(size=port.shape).astype(np.float32) for port in session.get_inputs()}
+        for _ in range(8)
+    ]
+    return [int(output.argmax()) for feed in feeds for output in session.run(None, feed)]
 
 
 if __name__ == "__main__":
