@@ -3,8 +3,8 @@
     python benchmarks/exports/make.py FOLDER [NETWORK ...]
 
 It needs torch, torchvision, onnx, onnxscript and onnxruntime, but no dlasim: `make exports` runs it in an
-environment of its own. What exporter or quantizer refuses is written to FOLDER/refused.csv. A run that was stopped
-goes on: files that are there, and refusals, are not tried again.
+environment of its own. What exporter or quantizer refuses is written to FOLDER/refused.csv. A run that was
+stopped goes on: files that are there, and refusals, are not tried again.
 """
 
 from __future__ import annotations
