@@ -63,7 +63,6 @@ exports: $(VENV)/ready-test ## PyTorch networks through both exporters to ONNX, 
 	$(PYTHON) -m venv out/torch
 	out/torch/bin/python -m pip install --quiet torch torchvision onnx onnxscript onnxruntime
 	out/torch/bin/python benchmarks/exports/make.py out/exports
-	rm -f benchmarks/compared/exports.csv
 	$(BIN)/python benchmarks/exports/measure.py out/exports
 
 fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (20000), or for TARGETS only

@@ -46,21 +46,23 @@ class Row:
         return self.verdict.startswith("within")
 
 
-def read() -> list[Row]:
-    """The rows of the file."""
-    if not FILE.exists():
+def read(path: Path = FILE) -> list[Row]:
+    """The rows of a file; none if it is not there."""
+    if not path.exists():
         return []
     types = {each.name: str if each.type == "str" else int for each in fields(Row)}
-    with FILE.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         return [Row(**{key: types[key](value) for key, value in row.items()}) for row in csv.DictReader(file)]
 
 
-def write(rows: Iterable[Row]) -> None:
-    """Keep them."""
-    with FILE.open("w", encoding="utf-8", newline="") as file:
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Keep them: all or, where the process is killed, those of before."""
+    fresh = path.with_suffix(".new")
+    with fresh.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [each.name for each in fields(Row)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in sorted(rows, key=lambda row: row.name))
+    fresh.replace(path)
 
 
 def chapter() -> str:

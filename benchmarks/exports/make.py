@@ -3,7 +3,8 @@
     python benchmarks/exports/make.py FOLDER [NETWORK ...]
 
 It needs torch, torchvision, onnx, onnxscript and onnxruntime, but no dlasim: `make exports` runs it in an
-environment of its own. What exporter or quantizer refuses is written to FOLDER/refused.csv.
+environment of its own. What exporter or quantizer refuses is written to FOLDER/refused.csv. A run that was
+stopped goes on: files that are there, and refusals, are not tried again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import logging
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,42 +53,45 @@ def main(arguments: list[str]) -> int:
     torch.backends.mha.set_fastpath_enabled(False)  # which the older exporter does not know
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    refused = [row for name in names or NETWORKS for row in _write(Path(folder), name)]
-    with (Path(folder) / "refused.csv").open("a", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(refused)
+    with (Path(folder) / "refused.csv").open("a+", newline="", encoding="utf-8") as file:
+        file.seek(0)
+        refused = {row[0] for row in csv.reader(file)}
+        for name in names or NETWORKS:
+            for exporter in EXPORTERS:
+                for row in _write(Path(folder), name, exporter, refused):
+                    csv.writer(file).writerow(row)
+                    file.flush()
     return 0
 
 
-def _write(folder: Path, name: str) -> Iterator[tuple[str, str]]:
-    """The files of a network; those that cannot be made, and why."""
-    paths = {
-        (exporter, form): folder / f"{name}.{exporter}.{form}.onnx"
-        for exporter in EXPORTERS
-        for form in FORMS
-    }
-    if all(path.exists() for path in paths.values()):
+def _write(folder: Path, name: str, exporter: str, refused: Container[str]) -> Iterator[tuple[str, str]]:
+    """The files of a network from an exporter; those that cannot be made, and why."""
+    paths = {form: folder / f"{name}.{exporter}.{form}.onnx" for form in FORMS}
+    left = {form: path for form, path in paths.items() if not path.exists() and path.stem not in refused}
+    if not left or f"{name}.{exporter}" in refused:
         return
     network, samples = build(name)
-    for exporter, options in EXPORTERS.items():
-        with tempfile.TemporaryDirectory() as temporary:
-            plain, prepared = Path(temporary) / "float.onnx", Path(temporary) / "prepared.onnx"
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        plain, prepared, made = (Path(temporary) / f"{part}.onnx" for part in ("float", "prepared", "made"))
+        try:
+            with torch.no_grad():
+                torch.onnx.export(network, samples[0], plain, **EXPORTERS[exporter])
+            quant_pre_process(plain, prepared, skip_symbolic_shape=True)
+        except Exception as error:  # neither has errors of its own
+            yield f"{name}.{exporter}", _line(error)
+            return
+        inputs = [port.name for port in onnx.load(prepared).graph.input]
+        for form, path in left.items():
+            style, kind = FORMS[form]
             try:
-                with torch.no_grad():
-                    torch.onnx.export(network, samples[0], plain, **options)
-                quant_pre_process(plain, prepared, skip_symbolic_shape=True)
-            except Exception as error:  # neither has errors of its own
-                yield f"{name}.{exporter}", _line(error)
-                continue
-            inputs = [port.name for port in onnx.load(prepared).graph.input]
-            for form, (style, kind) in FORMS.items():
-                try:
-                    quantize_static(
-                        prepared, paths[exporter, form], _Samples(inputs, samples), quant_format=style,
-                        activation_type=kind, weight_type=QuantType.QInt8, per_channel=True,
-                    )  # fmt: skip
-                except Exception as error:
-                    yield f"{name}.{exporter}.{form}", _line(error)
-        print(f"{name}, {exporter}", file=sys.stderr, flush=True)
+                quantize_static(
+                    prepared, made, _Samples(inputs, samples), quant_format=style,
+                    activation_type=kind, weight_type=QuantType.QInt8, per_channel=True,
+                )  # fmt: skip
+                made.rename(path)  # whole or not at all
+            except Exception as error:
+                yield path.stem, _line(error)
+    print(f"{name}, {exporter}", file=sys.stderr, flush=True)
 
 
 def _line(error: Exception) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from dlasim.compiler_shim.network.graph import UNSIGNED_OFFSET, Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_scales import OFFSETS, OFFSETS_OF_EIGHT_BITS
 from dlasim.compiler_shim.onnx.onnx_values import (
     Array,
     NoIntegerFormError,
@@ -14,8 +15,6 @@ from dlasim.compiler_shim.onnx.onnx_values import (
     RealInput,
     RefusedError,
 )
-
-_MAX_VALUES = {"int8": 127, "uint8": 255}
 
 
 def quantize(converter: Converter, node: OnnxNode) -> None:
@@ -25,18 +24,21 @@ def quantize(converter: Converter, node: OnnxNode) -> None:
     if isinstance(value, OnnxConstant):
         converter.values[name] = _quantized_constant(converter, node, value)
         return
-    quantization, dtype = converter.parameters(node)
+    quantization, dtype = converter.wide_parameters(node)
     if isinstance(value, RealInput) and value.dtype not in ("float32", "float16"):
         raise RefusedError(f"the network's input is {value.dtype}, not float32")
-    done = converter.in_eight_bits(converter.activation(node), quantization, name)
+    given = converter.activation(node)
+    is_narrow = dtype in OFFSETS_OF_EIGHT_BITS
+    rounded = converter.in_eight_bits if is_narrow else converter.in_sixteen_bits
+    done = rounded(given, quantization, name)
     converter.values[name] = done
-    converter.trace(name, done, is_unsigned=dtype == "uint8")
+    converter.trace(name, done, OFFSETS[dtype])
 
 
 def _quantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstant) -> OnnxConstant:
     """Weights that the file quantizes at run time."""
     found, dtype = converter.raw_parameters(node)
-    if dtype not in _MAX_VALUES:
+    if dtype not in OFFSETS:
         raise RefusedError(f"a constant of {dtype} is not supported")
     shape = [1] * value.real.ndim
     axis = found.axis % max(value.real.ndim, 1)
@@ -48,8 +50,8 @@ def _quantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstan
         shape[axis] = len(found.scales)
     steps = value.real.astype(np.float32) / np.array(found.scales, np.float32).reshape(shape)
     numbers = np.rint(np.nan_to_num(steps).clip(-1e6, 1e6)) + np.array(found.zero_points).reshape(shape)
-    most = _MAX_VALUES[dtype]
-    data = np.clip(numbers, most - 255, most).astype(dtype)
+    limits = np.iinfo(dtype)
+    data = np.clip(numbers, limits.min, limits.max).astype(dtype)
     return OnnxConstant(data, Quantization(found.scales, found.zero_points, axis))
 
 
@@ -60,10 +62,13 @@ def dequantize(converter: Converter, node: OnnxNode) -> None:
     if isinstance(value, OnnxConstant):
         converter.values[name] = _dequantized_constant(converter, node, value)
         return
-    quantization, _ = converter.parameters(node)
-    if isinstance(value, RealInput) and value.dtype not in ("int8", "uint8"):
+    quantization, dtype = converter.wide_parameters(node)
+    if isinstance(value, RealInput) and value.dtype not in OFFSETS_OF_EIGHT_BITS:
         raise RefusedError(f"the network's input is {value.dtype}, not 8 bits")
     value = converter.activation(node)
+    if dtype not in OFFSETS_OF_EIGHT_BITS and value.quantization == quantization:
+        converter.settle(node, converter.in_float32(value, name))
+        return
     if value.dtype != "int8" or value.curve is not None or value.quantization != quantization:
         raise RefusedError("its scale or zero point differs from that of the tensor it reads")
     converter.values[name] = value
@@ -75,7 +80,7 @@ def _in_blocks(converter: Converter, node: OnnxNode, value: OnnxConstant, block:
     points = converter.constant(node, 2).data if converter.has(node, 2) else np.zeros_like(scales, np.int8)
     axis = node.attributes.get("axis", 1)
     fits = data.ndim == scales.ndim == points.ndim and -data.ndim <= axis < data.ndim and block > 0
-    fits = fits and points.shape == scales.shape and data.dtype.name in _MAX_VALUES
+    fits = fits and points.shape == scales.shape and data.dtype.name in OFFSETS_OF_EIGHT_BITS
     if not fits or any(
         -(-size // (block if place == axis % data.ndim else 1)) != count
         for place, (size, count) in enumerate(zip(data.shape, scales.shape, strict=True))
@@ -92,7 +97,7 @@ def _dequantized_constant(converter: Converter, node: OnnxNode, value: OnnxConst
     found, _ = converter.raw_parameters(node)
     if value.quantization is not None:
         value = OnnxConstant(value.data)  # a constant that the file quantized itself: the same scales
-    if value.data.dtype.name not in ("int8", "uint8", "int32"):
+    if value.data.dtype.name not in (*OFFSETS, "int32"):
         raise RefusedError(f"a constant of {value.data.dtype.name} is not supported")
     rank = value.data.ndim
     axis = found.axis % max(rank, 1) if found.per_channel else 0

@@ -282,10 +282,9 @@ class Converter(OnnxScales):
                     seen.update(node.outputs)
         return False
 
-    def trace(self, name: str, value: OnnxActivation, is_unsigned: bool) -> None:
+    def trace(self, name: str, value: OnnxActivation, offset: int) -> None:
         """Note which tensor of the graph holds the numbers of the file's tensor of this name."""
         if value.source is None:
-            offset = UNSIGNED_OFFSET if is_unsigned else 0
             self._traced.append(Traced(name, value.number, value.order, value.shape, offset))
 
     # --- what handlers read ---

@@ -65,7 +65,7 @@ class OnnxEmitter:
         return replace(value, number=number, quantization=NO_SCALE, curve=None, dtype="float32")
 
     def _converted(self, value: OnnxActivation, name: str) -> int:
-        if value.dtype != "int8":
+        if value.dtype not in ("int8", "int16"):
             return self.compute("CAST", [value.number], "float32", name)
         if value.curve is None:
             return self.compute("DEQUANTIZE", [value.number], "float32", name)
@@ -79,6 +79,12 @@ class OnnxEmitter:
         value = self.in_float32(value, name)
         number = self.emit("QUANTIZE", [value.number], quantization, name)
         return replace(value, number=number, quantization=quantization, dtype="int8")
+
+    def in_sixteen_bits(self, value: OnnxActivation, quantization: Quantization, name: str) -> OnnxActivation:
+        """The value in a scale of 16 bits, in which nothing is computed."""
+        value = self.in_float32(value, name)
+        number = self.emit("QUANTIZE", [value.number], quantization, name, dtype="int16")
+        return replace(value, number=number, quantization=quantization, dtype="int16")
 
     def numbers(self, name: str, data: Sequence[int] | Sequence[tuple[int, int]]) -> int:
         """A constant of integers, such as axes."""

@@ -10,6 +10,7 @@ from dlasim.compiler_shim.onnx.onnx_assumed import with_assumed_scales
 from dlasim.compiler_shim.onnx.onnx_conversions import CONVERSIONS
 from dlasim.compiler_shim.onnx.onnx_converter import Converted, Converter, Handler
 from dlasim.compiler_shim.onnx.onnx_convolution import CONVOLUTIONS
+from dlasim.compiler_shim.onnx.onnx_einsum import refuse_einsum
 from dlasim.compiler_shim.onnx.onnx_float import IN_FLOAT32
 from dlasim.compiler_shim.onnx.onnx_movement import MOVEMENT, pad_in_float32
 from dlasim.compiler_shim.onnx.onnx_norms import IN_INTEGERS, NORMALIZATIONS
@@ -33,6 +34,7 @@ HANDLERS: dict[str, Handler] = {
     **PICKING,
     **RESIZING,
     **IN_INTEGERS,
+    "Einsum": refuse_einsum,
 }
 
 

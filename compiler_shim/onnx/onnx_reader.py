@@ -104,7 +104,7 @@ _EXPECTED = {
     "noop_with_empty_axes block_size value_int",
     "ints": "axes pads strides dilations kernel_shape perm value_ints",
     "f": "alpha beta gamma epsilon value_float",
-    "s": "auto_pad mode approximate coordinate_transformation_mode nearest_mode",
+    "s": "auto_pad mode approximate coordinate_transformation_mode equation nearest_mode",
     "t": "value",
     "floats": "value_floats",
 }

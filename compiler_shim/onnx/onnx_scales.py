@@ -14,6 +14,7 @@ import numpy as np
 
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.network.graph import UNSIGNED_OFFSET, Quantization
+from dlasim.compiler_shim.onnx.onnx_einsum import without_einsum
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (
@@ -28,6 +29,8 @@ from dlasim.compiler_shim.onnx.onnx_versions import in_opset_13
 from dlasim.compiler_shim.onnx.qlinear_form import as_qdq
 from dlasim.dataclass import dataclass
 
+OFFSETS_OF_EIGHT_BITS = {"int8": 0, "uint8": UNSIGNED_OFFSET}
+OFFSETS = {**OFFSETS_OF_EIGHT_BITS, "int16": 0, "uint16": 1 << 15}  # of a file's integers from the graph's
 _MAX_MOVED = 256  # tensors between an operator and the conversions behind it
 _VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
 # What moves the elements of its first input only: it makes no difference on which side they are quantized.
@@ -53,7 +56,7 @@ class OnnxScales(OnnxEmitter):
 
     def __init__(self, model: OnnxModel) -> None:
         super().__init__(GraphBuilder(model.name, rounding="once"))
-        self.nodes = as_qdq(in_opset_13(model.nodes, model.opset))
+        self.nodes = as_qdq(without_einsum(in_opset_13(model.nodes, model.opset)))
         self.values: dict[str, Known] = {key: OnnxConstant(data) for key, data in model.constants.items()}
         self.readers: dict[str, list[OnnxNode]] = defaultdict(list)
         for node in self.nodes:
@@ -106,7 +109,7 @@ class OnnxScales(OnnxEmitter):
         name = node.outputs[place]
         readers = self.readers[name]
         if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
-            return self.parameters(readers[0])[0]
+            return self._known_parameters(readers[0])
         return self.scale_behind(name)
 
     def quantized_by(self, name: str) -> OnnxNode | None:
@@ -151,7 +154,8 @@ class OnnxScales(OnnxEmitter):
         for _ in range(_MAX_MOVED):
             readers = self.readers[name]
             if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
-                return ResultScale(self.parameters(readers[0])[0], low, high)
+                behind = self._known_parameters(readers[0])
+                return None if behind is None else ResultScale(behind, low, high)
             behind = self.scale_behind(name)
             if behind is not None:
                 return ResultScale(behind, low, high)
@@ -223,13 +227,19 @@ class OnnxScales(OnnxEmitter):
 
     def parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
         """Scale and zero point of a conversion, per tensor and for int8, and the type in the file."""
+        found, dtype = self.wide_parameters(node)
+        if dtype not in OFFSETS_OF_EIGHT_BITS:
+            raise RefusedError(f"activations are {dtype}; dlasim takes int8 and uint8")
+        return found, dtype
+
+    def wide_parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
+        """The same for int8 or int16."""
         found, dtype = self.raw_parameters(node)
         if found.per_channel:
             raise RefusedError("activations must have one scale")
-        if dtype not in ("int8", "uint8"):
-            raise RefusedError(f"activations are {dtype}; dlasim takes int8 and uint8")
-        offset = UNSIGNED_OFFSET if dtype == "uint8" else 0
-        return Quantization(found.scales, (found.zero_point - offset,)), dtype
+        if dtype not in OFFSETS:
+            raise RefusedError(f"activations are {dtype}; dlasim takes int8, uint8, int16 and uint16")
+        return Quantization(found.scales, (found.zero_point - OFFSETS[dtype],)), dtype
 
     def raw_parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
         """Scales and zero points of a conversion as in the file, and the type of the zero points."""

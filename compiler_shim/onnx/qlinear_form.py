@@ -25,7 +25,7 @@ _FORMS: dict[str, tuple[str, tuple[int, ...], int, int | None]] = {
     "QLinearSoftmax": ("Softmax", *_UNARY),
     "QGemm": ("Gemm", (0, 3), 7, 6),
 }
-KINDS = frozenset(_FORMS) | {"QLinearConcat"}
+KINDS = frozenset(_FORMS) | {"QLinearConcat", "QLinearWhere"}
 
 
 def as_qdq(nodes: Sequence[OnnxNode]) -> tuple[OnnxNode, ...]:
@@ -36,6 +36,8 @@ def as_qdq(nodes: Sequence[OnnxNode]) -> tuple[OnnxNode, ...]:
 def _parts(node: OnnxNode) -> Iterator[OnnxNode]:
     if node.kind == "QLinearConcat":
         yield from _concat(node)
+    elif node.kind == "QLinearWhere":
+        yield from _where(node)
     elif node.kind in _FORMS:
         yield from _operator(node)
     else:
@@ -61,11 +63,23 @@ def _operator(node: OnnxNode) -> Iterator[OnnxNode]:
 
 
 def _concat(node: OnnxNode) -> Iterator[OnnxNode]:
-    names = []
-    for position in range(2, len(node.inputs) - 2, 3):
-        names.append(f"{node.outputs[0]}/operand {position}")
-        yield OnnxNode("DequantizeLinear", node.inputs[position : position + 3], (names[-1],), {}, node.name)
+    places = range(2, len(node.inputs) - 2, 3)
+    names = [f"{node.outputs[0]}/operand {place}" for place in places]
+    yield from _operands(node, places, names)
     yield from _quantized(node, "Concat", names, *(*node.inputs[:2], "", "")[:2])
+
+
+def _where(node: OnnxNode) -> Iterator[OnnxNode]:
+    """Its condition has no scale."""
+    given = (*node.inputs, *[""] * 9)
+    names = [f"{node.outputs[0]}/operand {place}" for place in (1, 4)]
+    yield from _operands(node, (1, 4), names)
+    yield from _quantized(node, "Where", [given[0], *names], given[7], given[8])
+
+
+def _operands(node: OnnxNode, places: Sequence[int], names: list[str]) -> Iterator[OnnxNode]:
+    for place, name in zip(places, names, strict=True):
+        yield OnnxNode("DequantizeLinear", node.inputs[place : place + 3], (name,), {}, node.name)
 
 
 def _quantized(

@@ -23,6 +23,7 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     Value,
 )
 from dlasim.errors import InputError, printable
+from dlasim.sim.arithmetic.numerics import Integers
 
 Handler = Callable[["TosaConverter", TosaOperator], None]
 _PLAIN = Quantization((1.0,), (0,))
@@ -52,6 +53,7 @@ class TosaConverter:
         self._made: dict[Any, int] = {}  # tables and views that exist already
         self.fused: set[int] = set()  # CLAMPs that are part of the operator before
         self.totals: dict[str, Totals] = {}
+        self.maxima: dict[int, int] = {}  # a tensor of greatest bytes, and that of which they are
         self.nearest: list[str] = []  # results that the DLA rounds in another way than the file says
 
     def run(self) -> Graph:
@@ -200,7 +202,10 @@ class TosaConverter:
         if isinstance(value, Delayed):
             if value.whole is None:
                 raise UnplacedError("its int32 sums are read by something else than RESCALE to 8 bits")
-            return value.whole()
+            key = id(value)  # which lives as long as the converter
+            if key not in self._made:
+                self._made[key] = value.whole()
+            return self._made[key]
         if isinstance(value, TosaConstant):
             return self.stored(f"{name}/constant", value.data)
         if value.curve is None or (value.dtype == "int8" and (value.curve == EIGHT_BITS).all()):
@@ -256,6 +261,13 @@ class TosaConverter:
         """The type that the file gives an operator's result."""
         self.declared(operator)
         return self._model.tensors[operator.outputs[0]].dtype
+
+    def set_curve(
+        self, operator: TosaOperator, value: Value, curve: Integers, dtype: str | None = None
+    ) -> None:
+        """A function of an 8-bit tensor's numbers as the operator's result."""
+        assert isinstance(value, TosaActivation)
+        self.set(operator, replace(value, curve=curve, dtype=dtype or value.dtype, line=None))
 
     def set(self, operator: TosaOperator, value: Value) -> None:
         """The operator's result, which must be what the file declares."""

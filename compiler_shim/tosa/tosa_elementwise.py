@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
+from dlasim.compiler_shim.tosa.tosa_bits import WideArithmetic, cut_product
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter, limits_of
-from dlasim.compiler_shim.tosa.tosa_pairs import BINARY, extremum_of, placed_pair
+from dlasim.compiler_shim.tosa.tosa_pairs import (
+    BINARY,
+    below_maximum,
+    broadcast_shape,
+    common_shape,
+    extremum_of,
+    of_one,
+    placed_pair,
+)
 from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
 from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling
 from dlasim.compiler_shim.tosa.tosa_schema import DOUBLE_ROUND, INEXACT_ROUND
@@ -23,22 +31,24 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     TosaConstant,
     UnplacedError,
     Value,
+    curve_of,
 )
-from dlasim.sim.arithmetic.numerics import Integers
 
 _SHIFTS = (2, 62)
-_TRUTHS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LOGICAL_AND", "LOGICAL_OR")
+_TRUTHS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_XOR")
 
 
 def rescale(converter: TosaConverter, operator: TosaOperator) -> None:
     """RESCALE: the end of what was put off, a table, or arithmetic of 64 bits on the CPU."""
     value, name = converter.value(operator), operator.outputs[0]
     found = _rescaling(converter, operator, value)
+    curve = curve_of(value)
+    if any(found.unsigned) and (curve is None or not found.is_single_factor):
+        raise UnplacedError("unsigned numbers are supported in functions of one tensor of 8 bits")
     if isinstance(value, TosaConstant):
         data = found.of(value.data).astype(found.dtype)
         converter.set(operator, TosaConstant(data, *_origin(value, found)))
         return
-    curve = _curve(value)
     if curve is not None and found.is_single_factor:
         assert isinstance(value, TosaActivation)
         line = None
@@ -55,9 +65,9 @@ def rescale(converter: TosaConverter, operator: TosaOperator) -> None:
 
 
 def _line(found: Rescaling) -> LineOfBytes | None:
-    return (
-        LineOfBytes(float(found.real.ravel()[0]), found.input_zero_point) if found.zero_point == 0 else None
-    )
+    if found.zero_point or any(found.unsigned):
+        return None
+    return LineOfBytes(float(found.real.ravel()[0]), found.input_zero_point)
 
 
 def _origin(value: TosaConstant, found: Rescaling) -> tuple[Array | None, LineOfBytes | None]:
@@ -65,19 +75,10 @@ def _origin(value: TosaConstant, found: Rescaling) -> tuple[Array | None, LineOf
     return (value.data, _line(found)) if is_origin else (None, None)
 
 
-def _curve(value: Value) -> Integers | None:
-    """What an 8-bit tensor's numbers stand for."""
-    if not isinstance(value, TosaActivation):
-        return None
-    return EIGHT_BITS if value.curve is None and value.dtype == "int8" else value.curve
-
-
 def _rescaling(converter: TosaConverter, operator: TosaOperator, value: Value) -> Rescaling:
     at, shape, dtype = operator.attributes, value.shape, converter.declared_type(operator)
     if "bool" in (value.dtype, dtype):
         raise UnplacedError("its input and output must be integers")
-    if at.get("input_unsigned") or at.get("output_unsigned"):
-        raise UnplacedError("unsigned numbers are not supported")
     multipliers, shifts = (converter.constant(operator, place).astype(np.int64).ravel() for place in (1, 2))
     count = shape[-1] if at.get("per_channel") and shape else 1
     fits = multipliers.size == shifts.size == count
@@ -87,107 +88,80 @@ def _rescaling(converter: TosaConverter, operator: TosaOperator, value: Value) -
         )
     mode = at.get("rounding_mode", 0)
     is_double = mode == DOUBLE_ROUND or (mode == INEXACT_ROUND and not converter.rounds_once)
+    unsigned = bool(at.get("input_unsigned")), bool(at.get("output_unsigned"))
     before, after = (converter.single(operator, place) for place in (3, 4))
     if (before and value.dtype != "int8") or (after and dtype != "int8"):
         raise UnplacedError("only 8 bits may have a zero point")
-    return Rescaling(multipliers, shifts, is_double, before, after, dtype)
+    before, after = before % 256 if unsigned[0] else before, after % 256 if unsigned[1] else after
+    return Rescaling(multipliers, shifts, is_double, before, after, dtype, unsigned)
 
 
 def _on_cpu(converter: TosaConverter, number: int, found: Rescaling, name: str) -> int:
     """An int32 tensor rescaled in 64 bits."""
-
-    def wide(data: Array | int) -> int:
-        return converter.stored(f"{name}/constant", np.atleast_1d(np.asarray(data, np.int64)))
-
-    def computed(kind: str, *inputs: int, dtype: str = "int64") -> int:
-        return converter.compute(kind, list(inputs), dtype, name)
-
-    value = computed("CAST", number)
+    wide = WideArithmetic(converter, name)
+    value = wide.of("CAST", number)
     if found.input_zero_point:
-        value = computed("SUB", value, wide(found.input_zero_point))
-    halves = wide(np.int64(1) << (found.shifts - 1))
+        value = wide.of("SUB", value, wide.constant(found.input_zero_point))
+    halves = wide.constant(np.int64(1) << (found.shifts - 1))
     if found.is_double and (found.shifts > 31).any():
         first = np.where(found.shifts > 31, np.int64(1) << 30, 0)
-        zero, above, below = wide(0), (1 << (found.shifts - 1)) + first, (1 << (found.shifts - 1)) - first
-        is_above = computed("GREATER_EQUAL", value, zero, dtype="bool")
-        halves = computed("SELECT_V2", is_above, wide(above), wide(below))
-    value = computed("ADD", computed("MUL", value, wide(found.multipliers)), halves)
-    value = computed("FLOOR_DIV", value, wide(np.int64(1) << found.shifts))
+        above, below = (1 << (found.shifts - 1)) + first, (1 << (found.shifts - 1)) - first
+        is_above = wide.of("GREATER_EQUAL", value, wide.constant(0), dtype="bool")
+        halves = wide.of("SELECT_V2", is_above, wide.constant(above), wide.constant(below))
+    value = wide.of("ADD", wide.of("MUL", value, wide.constant(found.multipliers)), halves)
+    value = wide.of("FLOOR_DIV", value, wide.constant(np.int64(1) << found.shifts))
     if found.zero_point:
-        value = computed("ADD", value, wide(found.zero_point))
+        value = wide.of("ADD", value, wide.constant(found.zero_point))
     limits = np.iinfo(found.dtype)
-    value = computed("MAXIMUM", value, wide(int(limits.min)))
-    value = computed("MINIMUM", value, wide(int(limits.max)))
+    value = wide.of("MAXIMUM", value, wide.constant(int(limits.min)))
+    value = wide.of("MINIMUM", value, wide.constant(int(limits.max)))
     if found.dtype != "int8":
-        return computed("CAST", value, dtype=found.dtype)
+        return wide.of("CAST", value, dtype=found.dtype)
     return converter.emit("CAST", [value], Quantization((1.0,), (found.zero_point,)), name)
 
 
 def clamp(converter: TosaConverter, operator: TosaOperator) -> None:
     """CLAMP."""
     value = converter.value(operator)
+    curve, name = curve_of(value), operator.outputs[0]
     low, high = limits_of(operator, value.dtype)
     if id(operator) in converter.fused:
         converter.set(operator, value)
-    elif _curve(value) is None:
-        number = converter.tensor(value, operator.outputs[0])
-        for kind, end in (("MAXIMUM", low), ("MINIMUM", high)):
-            limit = converter.stored(f"{operator.outputs[0]}/limit", np.array([end], value.dtype))
-            number = converter.compute(kind, [number, limit], value.dtype, operator.outputs[0])
-        converter.set(operator, TosaActivation(number, value.shape, value.dtype))
+    elif curve is not None:
+        converter.set_curve(operator, value, np.clip(curve, low, high))
     else:
-        _set_curve(converter, operator, value, lambda curve: np.clip(curve, low, high))
-
-
-def _set_curve(
-    converter: TosaConverter,
-    operator: TosaOperator,
-    value: Value,
-    function: Callable[[Integers], Integers],
-    dtype: str | None = None,
-) -> None:
-    """Set a function of an 8-bit tensor's numbers."""
-    curve = _curve(value)
-    if not isinstance(value, TosaActivation) or curve is None:
-        raise UnplacedError(f"its input must be computed from 8 bits (got {value.dtype})")
-    converter.set(operator, replace(value, curve=function(curve), dtype=dtype or value.dtype, line=None))
+        number = converter.tensor(value, name)
+        for kind, end in (("MAXIMUM", low), ("MINIMUM", high)):
+            limit = converter.stored(f"{name}/limit", np.array([end], value.dtype))
+            number = converter.compute(kind, [number, limit], value.dtype, name)
+        converter.set(operator, TosaActivation(number, value.shape, value.dtype))
 
 
 def negation(converter: TosaConverter, operator: TosaOperator) -> None:
     """NEGATE and ABS."""
-    value = converter.value(operator)
-    if operator.kind == "ABS" and _curve(value) is None:
-        number = converter.compute(
-            "ABS", [converter.tensor(value, operator.inputs[0])], "int32", operator.outputs[0]
-        )
-        converter.set(operator, TosaActivation(number, value.shape, value.dtype))
+    value, name = converter.value(operator), operator.outputs[0]
+    curve = curve_of(value)
+    if curve is not None and value.dtype != "bool":
+        before, after = (converter.single(operator, place) for place in (1, 2))
+        limits = np.iinfo(value.dtype)
+        negative = np.clip(before - curve + after, int(limits.min), int(limits.max))
+        converter.set_curve(operator, value, np.abs(curve) if operator.kind == "ABS" else negative)
         return
-    before, after = (converter.single(operator, place) for place in (1, 2))
-    if value.dtype == "bool":
-        raise UnplacedError("its input must be integers")
-    limits = np.iinfo(value.dtype)
-    ends = int(limits.min), int(limits.max)
-    if operator.kind == "ABS":
-        _set_curve(converter, operator, value, np.abs)
-    else:
-        _set_curve(converter, operator, value, lambda curve: np.clip(before - curve + after, *ends))
-
-
-def table(converter: TosaConverter, operator: TosaOperator) -> None:
-    """TABLE of 8 bits."""
-    value, entries = converter.value(operator), converter.constant(operator, 1).ravel()
-    if value.dtype != "int8" or entries.dtype != np.int8 or entries.size != EIGHT_BITS.size:
-        raise UnplacedError("its input must be int8, its table 256 of int8")
-    _set_curve(converter, operator, value, lambda curve: entries.astype(np.int64)[curve + 128])
+    if value.dtype != "int32":
+        raise UnplacedError(f"its input must be of 8 bits or int32 (got {value.dtype})")
+    kind = "ABS" if operator.kind == "ABS" else "NEG"
+    number = converter.compute(kind, [converter.tensor(value, operator.inputs[0])], "int32", name)
+    converter.set(operator, TosaActivation(number, value.shape, "int32"))
 
 
 def cast(converter: TosaConverter, operator: TosaOperator) -> None:
     """CAST between integers."""
     value, dtype = converter.value(operator), converter.declared_type(operator)
+    curve = curve_of(value)
     if isinstance(value, TosaConstant):
         converter.set(operator, TosaConstant(value.data.astype(dtype)))
-    elif _curve(value) is not None and dtype != "bool":
-        _set_curve(converter, operator, value, lambda curve: curve.astype(dtype).astype(np.int64), dtype)
+    elif curve is not None and dtype != "bool":
+        converter.set_curve(operator, value, curve.astype(dtype).astype(np.int64), dtype)
     elif dtype == "int8":
         number = converter.emit(
             "CAST", [converter.tensor(value, operator.inputs[0])], Quantization((1.0,), (0,)),
@@ -206,12 +180,13 @@ def binary(converter: TosaConverter, operator: TosaOperator) -> None:
     values = [converter.value(operator, place) for place in (0, 1)]
     kind, function = operator.kind, BINARY[operator.kind]
     if kind == "MUL" and converter.single(operator, 2):
-        raise UnplacedError("its shift must be 0")
-    shape, dtype = _common(values), values[0].dtype
+        cut_product(converter, operator)
+        return
+    shape, dtype = common_shape(values), values[0].dtype
     if isinstance(values[0], TosaConstant) and isinstance(values[1], TosaConstant):
         converter.set(operator, TosaConstant(function(values[0].data, values[1].data)))
         return
-    curve = _of_one(values, shape, function)
+    curve = of_one(values, shape, function)
     if curve is not None:
         converter.set(operator, curve)
         return
@@ -221,8 +196,9 @@ def binary(converter: TosaConverter, operator: TosaOperator) -> None:
         return converter.compute(kind, numbers, dtype, operator.outputs[0])
 
     extremum = extremum_of(converter, kind, values, shape, operator.outputs[0])
-    if extremum is not None:
-        converter.set(operator, extremum)
+    short = extremum or below_maximum(converter, kind, values, operator.outputs[0])
+    if short is not None:
+        converter.set(operator, short)
     elif dtype == "int32" and kind in ("ADD", "SUB", "MUL"):
         place = partial(placed_pair, converter, kind, values[0], values[1])
         converter.set(operator, Delayed(shape, place, whole))
@@ -232,45 +208,13 @@ def binary(converter: TosaConverter, operator: TosaOperator) -> None:
         raise UnplacedError(f"it computes in {dtype}, which is not supported")
 
 
-def _common(values: list[Value]) -> tuple[int, ...]:
-    shapes = [value.shape for value in values]
-    if len({value.dtype for value in values}) > 1:
-        raise UnplacedError(f"its operands are {' and '.join(value.dtype for value in values)}")
-    return _broadcast(shapes)
-
-
-def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise UnplacedError(f"shapes {[list(shape) for shape in shapes]} do not match") from None
-
-
-def _of_one(
-    values: list[Value], shape: tuple[int, ...], function: Callable[..., Array]
-) -> TosaActivation | None:
-    """The result where it depends on one 8-bit tensor and at most a number."""
-    curves = []
-    for value in values:
-        is_number = isinstance(value, TosaConstant) and value.data.size == 1
-        curves.append(value.data.astype(np.int64).ravel() if is_number else _curve(value))  # type: ignore[union-attr]
-    tensors = [value for value in values if isinstance(value, TosaActivation)]
-    is_one = len({value.number for value in tensors}) == 1 and all(value.shape == shape for value in tensors)
-    if not is_one or any(curve is None for curve in curves):
-        return None
-    limits = np.iinfo(tensors[0].dtype)
-    found = np.asarray(function(*curves), np.int64)
-    if found.min() < limits.min or found.max() > limits.max:
-        return None
-    return replace(tensors[0], curve=found, line=None)
-
-
 def comparison(converter: TosaConverter, operator: TosaOperator) -> None:
     """EQUAL and the like, LOGICAL_AND and LOGICAL_OR: on the CPU."""
     values = [converter.value(operator, place) for place in (0, 1)]
-    shape = _common(values)
+    shape = common_shape(values)
     numbers = [converter.tensor(value, operator.outputs[0]) for value in values]
-    number = converter.compute(operator.kind, numbers, "bool", operator.outputs[0])
+    kind = "NOT_EQUAL" if operator.kind == "LOGICAL_XOR" else operator.kind
+    number = converter.compute(kind, numbers, "bool", operator.outputs[0])
     converter.set(operator, TosaActivation(number, shape, "bool"))
 
 
@@ -286,7 +230,7 @@ def logical_not(converter: TosaConverter, operator: TosaOperator) -> None:
 def select(converter: TosaConverter, operator: TosaOperator) -> None:
     """SELECT: each element from one of two tensors."""
     condition, *values = (converter.value(operator, place) for place in range(3))
-    shape = _broadcast([condition.shape, _common(values)])
+    shape = broadcast_shape([condition.shape, common_shape(values)])
     name, dtype = operator.outputs[0], values[0].dtype
     numbers = [converter.tensor(value, name) for value in (condition, *values)]
     if dtype == "int8":
@@ -301,7 +245,7 @@ def select(converter: TosaConverter, operator: TosaOperator) -> None:
 def whole_division(converter: TosaConverter, operator: TosaOperator) -> None:
     """INTDIV, towards zero."""
     values = [converter.value(operator, place) for place in (0, 1)]
-    shape = _common(values)
+    shape = common_shape(values)
     if values[0].dtype != "int32":
         raise UnplacedError(f"its operands must be int32 (got {values[0].dtype})")
     numbers = [converter.tensor(value, operator.outputs[0]) for value in values]
@@ -320,5 +264,4 @@ ELEMENTWISE = {
     "NEGATE": negation,
     "RESCALE": rescale,
     "SELECT": select,
-    "TABLE": table,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.files.input_file import AnyInput
 from dlasim.compiler_shim.tflite.reader import ReadModel
+from dlasim.compiler_shim.tosa.tosa_bits import BITS
 from dlasim.compiler_shim.tosa.tosa_converter import Handler, TosaConverter
 from dlasim.compiler_shim.tosa.tosa_elementwise import ELEMENTWISE
 from dlasim.compiler_shim.tosa.tosa_movement import MOVEMENT
@@ -11,7 +12,7 @@ from dlasim.compiler_shim.tosa.tosa_products import PRODUCTS
 from dlasim.compiler_shim.tosa.tosa_reader import TosaModel, read_tosa
 from dlasim.compiler_shim.tosa.tosa_schema import DOUBLE_ROUND, SINGLE_ROUND
 
-TOSA_HANDLERS: dict[str, Handler] = {**ELEMENTWISE, **MOVEMENT, **PRODUCTS}
+TOSA_HANDLERS: dict[str, Handler] = {**BITS, **ELEMENTWISE, **MOVEMENT, **PRODUCTS}
 _ROUNDED_BITS = 31  # cut off with one rounding either way
 
 

@@ -150,13 +150,47 @@ def gather(converter: TosaConverter, operator: TosaOperator) -> None:
     _move(converter, operator, "GATHER", place, axis=1, batch_dims=1)
 
 
+def scatter(converter: TosaConverter, operator: TosaOperator) -> None:
+    """SCATTER: for each batch, rows at indices replaced."""
+    values = [converter.value(operator, place) for place in (0, 2)]
+    indices, name = converter.value(operator, 1), operator.outputs[0]
+    shape, rows = values[0].shape, indices.shape
+    fits = len(shape) == 3 and len(rows) == 2 and rows[0] == shape[0] and values[1].shape == (*rows, shape[2])
+    if not fits or values[0].dtype != values[1].dtype or indices.dtype != "int32":
+        raise UnplacedError(f"shapes {[list(value.shape) for value in (*values, indices)]} do not fit")
+    old, new = (converter.activation(value, name) for value in values)
+    numbers = [old.number, new.number]
+    if old.dtype == "int8":
+        numbers[1] = converter.seen(numbers[1], converter.scale_of(numbers[0]), name)
+    if isinstance(indices, TosaConstant):
+        if indices.data.min() < 0 or indices.data.max() >= shape[1]:
+            raise UnplacedError(f"its indices must be from 0 to {shape[1] - 1}")
+        places = np.tile(np.arange(shape[1]), (shape[0], 1))
+        np.put_along_axis(places, indices.data, shape[1] + np.arange(rows[1])[None], 1)
+        joined = emitted(converter, "CONCATENATION", numbers, old, name, axis=1)
+        inputs = [joined, converter.list_of(name, places.tolist())]
+        number = emitted(converter, "GATHER", inputs, old, name, axis=1, batch_dims=1)
+    elif rows == (1, 1):
+        ends = converter.list_of(name, [0])
+        row = converter.compute("RESHAPE", [converter.tensor(indices, name)], "int32", name, new_shape=(1,))
+        start = converter.compute("CONCATENATION", [ends, row, ends], "int32", name, axis=0)
+        number = emitted(converter, "DYNAMIC_UPDATE_SLICE", [*numbers, start], old, name)
+    else:
+        raise UnplacedError(f"it must replace one row, or at constant indices (got {list(rows)} indices)")
+    converter.set(operator, replace(old, number=number))
+
+
 def reduction(converter: TosaConverter, operator: TosaOperator) -> None:
     """REDUCE_MAX and the like."""
-    value = converter.activation(converter.value(operator), operator.inputs[0])
+    value = converter.value(operator)
+    if not isinstance(value, TosaActivation) or value.line is None:
+        value = converter.activation(value, operator.inputs[0])
     axis = converter.axis(operator, len(value.shape))
     inputs = [value.number, converter.list_of(operator.outputs[0], [axis])]
     number = emitted(converter, operator.kind, inputs, value, operator.outputs[0], keep_dims=True)
-    converter.set(operator, TosaActivation(number, converter.builder.shape(number), value.dtype))
+    if operator.kind == "REDUCE_MAX":
+        converter.maxima[number] = value.number
+    converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
 
 
 def greatest(converter: TosaConverter, operator: TosaOperator) -> None:
@@ -237,6 +271,7 @@ MOVEMENT = {
     "RESHAPE": reshape,
     "RESIZE": resize,
     "REVERSE": reverse,
+    "SCATTER": scatter,
     "SLICE": part,
     "TILE": tile,
     "TRANSPOSE": transpose,

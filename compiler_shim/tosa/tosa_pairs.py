@@ -1,4 +1,4 @@
-"""ADD, SUB, MUL, MAXIMUM and MINIMUM of two tensors of 8 bits, between RESCALEs."""
+"""Operators of two tensors of 8 bits, between RESCALEs: ADD, SUB, MUL, MAXIMUM and MINIMUM."""
 
 from __future__ import annotations
 
@@ -17,15 +17,52 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     LineOfBytes,
     TosaActivation,
     TosaConstant,
+    UnplacedError,
     Value,
+    curve_of,
 )
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT
-from dlasim.sim.arithmetic.numerics import Integers, quantize_multiplier, requant
+from dlasim.sim.arithmetic.numerics import INT8_MAX, Integers, quantize_multiplier, requant
 
 _MOST_WRONG = 16  # of 65,536 pairs, by a step; a convolution may be wrong as often
 BINARY: dict[str, Callable[..., Array]] = {
     "ADD": np.add, "SUB": np.subtract, "MUL": np.multiply, "MAXIMUM": np.maximum, "MINIMUM": np.minimum
 }  # fmt: skip
+
+
+def common_shape(values: list[Value]) -> tuple[int, ...]:
+    """That of a result of tensors of one type."""
+    shapes = [value.shape for value in values]
+    if len({value.dtype for value in values}) > 1:
+        raise UnplacedError(f"its operands are {' and '.join(value.dtype for value in values)}")
+    return broadcast_shape(shapes)
+
+
+def broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """That of a result of tensors of these shapes."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise UnplacedError(f"shapes {[list(shape) for shape in shapes]} do not match") from None
+
+
+def of_one(
+    values: list[Value], shape: tuple[int, ...], function: Callable[..., Array]
+) -> TosaActivation | None:
+    """The result where it depends on one 8-bit tensor and at most a number."""
+    curves = []
+    for value in values:
+        is_number = isinstance(value, TosaConstant) and value.data.size == 1
+        curves.append(value.data.astype(np.int64).ravel() if is_number else curve_of(value))  # type: ignore[union-attr]
+    tensors = [value for value in values if isinstance(value, TosaActivation)]
+    is_one = len({value.number for value in tensors}) == 1 and all(value.shape == shape for value in tensors)
+    if not is_one or any(curve is None for curve in curves):
+        return None
+    limits = np.iinfo(tensors[0].dtype)
+    found = np.asarray(function(*curves), np.int64)
+    if found.min() < limits.min or found.max() > limits.max:
+        return None
+    return replace(tensors[0], curve=found, line=None)
 
 
 def extremum_of(
@@ -40,6 +77,27 @@ def extremum_of(
     scale = converter.scale_of(first.number)
     numbers = [first.number, converter.seen(second.number, scale, name)]
     return replace(first, number=converter.emit(kind, numbers, scale, name), shape=shape)
+
+
+def below_maximum(
+    converter: TosaConverter, kind: str, values: list[Value], name: str
+) -> TosaActivation | None:
+    """SUB of the greatest numbers from those of which they are: from -255 to 0, so a byte holds them."""
+    first, second = values
+    if not isinstance(first, TosaActivation) or not isinstance(second, TosaActivation):
+        return None
+    is_below = converter.maxima.get(second.number) == first.number and first.line is not None
+    if kind != "SUB" or not is_below or first.line != second.line or first.dtype != "int32":
+        return None
+    assert first.curve is not None
+    steps = np.diff(first.curve)
+    if steps.min() != steps.max():  # rounded
+        return None
+    scale = converter.scale_of(first.number)
+    inputs = [first.number, converter.seen(second.number, scale, name)]
+    number = converter.emit("SUB", inputs, Quantization((1.0,), (INT8_MAX,)), name)
+    curve = steps[0] * (EIGHT_BITS - INT8_MAX)
+    return replace(first, number=number, curve=curve, line=LineOfBytes(float(steps[0]), INT8_MAX))
 
 
 def placed_pair(

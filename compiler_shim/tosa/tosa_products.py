@@ -97,24 +97,15 @@ def convolution(converter: TosaConverter, operator: TosaOperator) -> None:
         options["depth_multiplier"] = multiplier
     bias = _bias(converter, operator, data.shape[axis])
     kind = "DEPTHWISE_CONV_2D" if is_depthwise else "CONV_2D"
-    _delay(converter, operator, kind, source, data, axis, bias, zero_point, options)
+    sums = _sums(kind, source, data, axis, bias, zero_point, options)
+    converter.set(operator, Delayed(converter.declared(operator), partial(_place_sums, converter, sums)))
 
 
-def _delay(
-    converter: TosaConverter,
-    operator: TosaOperator,
-    kind: str,
-    source: int,
-    data: Array,
-    axis: int,
-    bias: Array,
-    zero_point: int,
-    options: dict[str, Any],
-) -> None:
+def _sums(
+    kind: str, source: int, data: Array, axis: int, bias: Array, zero_point: int, options: dict[str, Any]
+) -> WeightedSums:
     low, high = sum_bounds(np.moveaxis(data, axis, 0), bias, zero_point)
-    sums = WeightedSums(kind, source, data, axis, bias, low, high, options)
-    shape = converter.declared(operator)
-    converter.set(operator, Delayed(shape, partial(_place_sums, converter, sums)))
+    return WeightedSums(kind, source, data, axis, bias, low, high, options)
 
 
 def _weights(converter: TosaConverter, operator: TosaOperator) -> tuple[Array, int]:
@@ -167,17 +158,36 @@ def _is_same(size: int, span: int, stride: int, dilation: int, before: int, afte
 
 
 def transposed_convolution(converter: TosaConverter, operator: TosaOperator) -> None:
-    """TRANSPOSE_CONV2D without padding behind."""
+    """TRANSPOSE_CONV2D. What a negative out_pad cuts off is SAME's padding, or is cut off behind."""
     data, zero_point = _weights(converter, operator)
-    source = eight_bits(converter, operator, 0, zero_point, 4)
+    source, declared = eight_bits(converter, operator, 0, zero_point, 4), converter.declared(operator)
     pads = [int(number) for number in operator.attributes.get("out_pad", ())]
-    if pads != [0, 0, 0, 0]:
-        raise UnplacedError(f"its out_pad must be 0 (got {pads[:8]})")
+    if len(pads) != 4 or len(declared) != 4 or max(pads[::2]) > 0:
+        raise UnplacedError(
+            f"its out_pad must be 4 numbers, at most 0 above and to the left (got {pads[:8]})"
+        )
     stride = converter.numbers(operator, "stride", 2, 1)
-    shape = converter.list_of(operator.outputs[0], converter.declared(operator))
-    options = {"padding": "VALID", "stride_h": stride[0], "stride_w": stride[1], "shape": shape}
-    bias = _bias(converter, operator, data.shape[0])
-    _delay(converter, operator, "TRANSPOSE_CONV", source, data, 0, bias, zero_point, options)
+    cut = [-pad for pad in pads]
+    is_same = any(pads) and all(
+        _is_same(*each)
+        for each in zip(declared[1:3], data.shape[1:3], stride, (1, 1), cut[::2], cut[1::2], strict=True)
+    )
+    begin = [0, 0, 0, 0] if is_same else [0, cut[0], cut[2], 0]
+    whole = [size + first for size, first in zip(declared, begin, strict=True)]
+    options = {"padding": "SAME" if is_same else "VALID", "stride_h": stride[0], "stride_w": stride[1]}
+    options["shape"] = converter.list_of(operator.outputs[0], whole)
+    sums = _sums(
+        "TRANSPOSE_CONV", source, data, 0, _bias(converter, operator, data.shape[0]), zero_point, options
+    )
+
+    def place(rescaling: Rescaling, name: str) -> int:
+        number = _place_sums(converter, sums, rescaling, name)
+        if not any(begin):
+            return number
+        numbers = [converter.list_of(name, row) for row in (begin, declared)]
+        return converter.emit("SLICE", [number, *numbers], _with_zero_point(rescaling.zero_point), name)
+
+    converter.set(operator, Delayed(declared, place))
 
 
 def matrix_product(converter: TosaConverter, operator: TosaOperator) -> None:

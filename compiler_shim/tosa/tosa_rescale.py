@@ -22,7 +22,10 @@ _ROUNDED_BITS = 31  # that the DLA's first rounding cuts off
 
 @dataclass(frozen=True, slots=True)
 class Rescaling:
-    """A RESCALE: one multiplier and shift, or one for each index of the last dimension."""
+    """A RESCALE: one multiplier and shift, or one for each index of the last dimension.
+
+    Unsigned inputs and results are the bits of numbers of the same width; the input has 8.
+    """
 
     multipliers: Integers
     shifts: Integers
@@ -30,6 +33,7 @@ class Rescaling:
     input_zero_point: int
     zero_point: int
     dtype: str
+    unsigned: tuple[bool, bool] = (False, False)
 
     @property
     def is_single_factor(self) -> bool:
@@ -43,10 +47,11 @@ class Rescaling:
 
     def of(self, values: Array) -> Integers:
         """What it makes of numbers."""
-        limits = np.iinfo(self.dtype)
-        wide = np.asarray(values, np.int64) - self.input_zero_point
+        limits = np.iinfo(f"u{self.dtype}" if self.unsigned[1] else self.dtype)
+        wide = np.asarray(values, np.int64)
+        wide = (wide % (1 << 8) if self.unsigned[0] else wide) - self.input_zero_point
         found = scaled(wide, self.multipliers, self.shifts, self.is_double) + self.zero_point
-        return np.clip(found, int(limits.min), int(limits.max))
+        return np.clip(found, int(limits.min), int(limits.max)).astype(self.dtype).astype(np.int64)
 
 
 def scaled(values: Integers, multipliers: Integers, shifts: Integers, is_double: bool) -> Integers:

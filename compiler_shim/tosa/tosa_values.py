@@ -88,3 +88,10 @@ class Totals:
 
 
 Value = TosaConstant | TosaActivation | Delayed
+
+
+def curve_of(value: Value) -> Integers | None:
+    """What an 8-bit tensor's numbers stand for."""
+    if not isinstance(value, TosaActivation):
+        return None
+    return EIGHT_BITS if value.curve is None and value.dtype == "int8" else value.curve

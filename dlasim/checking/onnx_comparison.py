@@ -210,8 +210,8 @@ def _real(graph: Graph, number: int, data: Array) -> Array:
 def _by_number(converted: Converted, expected: Mapping[str, Array]) -> Tensors:
     """onnxruntime's tensors as the graph stores them."""
     return {
-        traced.number: (expected[traced.name].astype(np.int16) - traced.offset)
-        .astype(np.int8)
+        traced.number: (expected[traced.name].astype(np.int32) - traced.offset)
+        .astype(converted.graph.tensors[traced.number].dtype)
         .transpose(traced.order)
         for traced in reversed(converted.traced)
     }

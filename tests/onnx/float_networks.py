@@ -312,13 +312,13 @@ def quantize(
 
     shape = [size.dim_value for size in model.graph.input[0].type.tensor_type.shape.dim]
     samples = Reader(shape, options.pop("samples", 24))
-    types = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
+    names = {"int8": "QInt8", "uint8": "QUInt8", "int16": "QInt16", "uint16": "QUInt16"}
     logging.disable(logging.WARNING)
     try:
         quantize_static(
             model, path, samples,
             quant_format=QuantFormat.QDQ if form == "qdq" else QuantFormat.QOperator,
-            activation_type=types[kind], weight_type=options.pop("weight_type", QuantType.QInt8),
+            activation_type=QuantType[names[kind]], weight_type=options.pop("weight_type", QuantType.QInt8),
             per_channel=per_channel, **options,
         )  # fmt: skip
     finally:

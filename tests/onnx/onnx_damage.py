@@ -18,7 +18,7 @@ KINDS = (
     "Resize", "Squeeze", "Unsqueeze", "QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearConcat",
     "QGemm", "ReduceMean", "Flatten", "Pad", "Where", "Cast", "Shape", "LSTM", "If",
     "LayerNormalization", "ConvTranspose", "ScatterND", "GatherND", "Tile", "DepthToSpace", "LogSoftmax",
-    "GRU",
+    "GRU", "Einsum",
 )  # fmt: skip
 
 

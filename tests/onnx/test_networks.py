@@ -16,7 +16,7 @@ from onnxruntime.quantization import QuantType
 import dlasim
 from dlasim.compiler_shim.compile import load_graph, save_graph
 from dlasim.compiler_shim.onnx.onnx_import import convert
-from tests.onnx.float_networks import NETWORKS, quantize
+from tests.onnx.float_networks import NETWORKS, FloatNetwork, quantize
 
 # Of the elements of all layers but averages and SOFTMAX (two roundings give up to 0.9 %).
 MAX_SHARE = 0.0005
@@ -102,6 +102,38 @@ def test_small_probabilities_take_sixteen_bits(tmp_path: Path, scale: float, dty
     assert (values.differing, values.is_coarse, shares.is_coarse, shares.steps) == (0, False, True, 1)
     if dtype == "int16":
         assert shares.differing <= 0.01 * shares.elements
+
+
+@pytest.mark.parametrize("form", ["qdq", "qlinear"])
+def test_a_choice_by_a_mask(tmp_path: Path, form: str) -> None:
+    n = FloatNetwork((1, 3, 8, 8), 21)
+    mask = n.constant(np.random.default_rng(0).random((1, 1, 8, 8)) < 0.5)
+    x = n.node("Where", mask, n.conv("input", 5), n.conv("input", 5, 1))
+    n.channels[x] = 5
+    options = {
+        "extra_options": {"ForceQuantizeNoInputCheck": True}
+    }  # else onnxruntime writes no QLinearWhere
+    path = quantize(n.model(n.conv(x, 4)), tmp_path / "m.onnx", form, "int8", **options)
+    kinds = {node.op_type for node in onnx.load(path).graph.node}
+    assert ("QLinearWhere" in kinds) == (form == "qlinear")
+    assert dlasim.verify(path).passed
+
+
+@pytest.mark.parametrize("kind", ["int16", "uint16"])
+@pytest.mark.parametrize("name", ["resnet", "vit"])
+def test_activations_of_sixteen_bits_are_computed_in_float32(tmp_path: Path, name: str, kind: str) -> None:
+    """As onnxruntime does: it has no kernels of 16 bits either."""
+    path = quantize(NETWORKS[name](), tmp_path / "m.onnx", "qdq", kind)
+    found = dlasim.verify(path, host="riscv" if (name, kind) == ("resnet", "uint16") else "none")
+    assert found.program.passed, found.program.mismatch
+    assert found.passed
+    assert found.elements > 0
+
+
+def test_weights_of_sixteen_bits(tmp_path: Path) -> None:
+    path = quantize(NETWORKS["mlp"](), tmp_path / "m.onnx", "qdq", "int16", weight_type=QuantType.QInt16)
+    found = dlasim.verify(path)
+    assert found.passed
 
 
 def test_halves_of_an_average_go_to_even(tmp_path: Path) -> None:

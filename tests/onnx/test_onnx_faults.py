@@ -148,11 +148,11 @@ def test_inputs_and_versions(tmp_path: Path, change: dict[str, Any], message: st
     assert message in refusal(tmp_path, model(nodes, [], **change))
 
 
-def test_sixteen_bits_are_refused(tmp_path: Path) -> None:
-    point = numpy_helper.from_array(np.uint16(0), "point")
+def test_other_integers_are_refused(tmp_path: Path) -> None:
+    point = numpy_helper.from_array(np.int32(0), "point")
     made = model(conversions(helper.make_node("Relu", ["q"], ["r"])), [])
     made.graph.initializer[1].CopyFrom(point)
-    assert "activations are uint16; dlasim takes int8 and uint8" in refusal(tmp_path, made)
+    assert "activations are int32; dlasim takes int8, uint8, int16 and uint16" in refusal(tmp_path, made)
 
 
 # --- constants in other files ---

@@ -23,9 +23,29 @@ def floats(net: TosaMaker) -> str:
 
 
 def unsigned(net: TosaMaker) -> str:
-    name = net.rescale(net.input([1, 4]), 0.5)
-    net.operators[-1]["attribute"]["input_unsigned"] = True
-    return name
+    return net.rescale(net.input([1, 4], "int32"), 0.5, unsigned=(False, True))
+
+
+def scatter(places: list[list[int]], depth: int = 3) -> Callable[[TosaMaker], str]:
+    def make(net: TosaMaker) -> str:
+        inputs = [net.input([1, 4, 3]), net.constant(places, "int32"), net.input([1, len(places[0]), depth])]
+        return net.op("SCATTER", inputs, [1, 4, 3], "int8")
+
+    return make
+
+
+def many_scattered(net: TosaMaker) -> str:
+    inputs = [net.input([1, 4, 3]), net.input([1, 2], "int32"), net.input([1, 2, 3])]
+    return net.op("SCATTER", inputs, [1, 4, 3], "int8")
+
+
+def bare(kind: str, dtype: str, *others: str) -> Callable[[TosaMaker], str]:
+    """An operator of inputs of one shape."""
+
+    def make(net: TosaMaker) -> str:
+        return net.op(kind, [net.input([4], each) for each in (dtype, *others)], [4], dtype)
+
+    return make
 
 
 def wrong_shape(net: TosaMaker) -> str:
@@ -83,9 +103,26 @@ def resize(mode: int, dtype: str = "int8", scale: int = 2) -> Callable[[TosaMake
     return make
 
 
+def cut(net: TosaMaker, bits: int) -> str:
+    return net.pair("MUL", net.input([4], "int32"), net.input([4], "int32"), cut=bits)
+
+
 CASES: dict[str, tuple[Callable[[TosaMaker], str], str]] = {
     "floats": (floats, "is float32; dlasim runs int8 networks of the integer profile"),
-    "unsigned": (unsigned, "RESCALE (t5): unsigned numbers are not supported"),
+    "unsigned": (unsigned, "RESCALE (t5): unsigned numbers are supported in functions of one tensor of 8"),
+    "scatter-shape": (scatter([[0, 1]], 2), "shapes [[1, 4, 3], [1, 2, 2], [1, 2]] do not fit"),
+    "scatter-index": (scatter([[0, 4]]), "its indices must be from 0 to 3"),
+    "scatter-rows": (many_scattered, "it must replace one row, or at constant indices (got [1, 2] indices)"),
+    "bits": (bare("BITWISE_AND", "int32", "int32"), "it is supported of one tensor of 8 bits and a number"),
+    "bits-bool": (bare("LOGICAL_LEFT_SHIFT", "bool", "bool"), "its inputs must be integers"),
+    "not": (bare("BITWISE_NOT", "int16"), "its input must be of 8 bits or int32 (got int16)"),
+    "zeros": (bare("CLZ", "int8"), "its input must be computed, and int32 (got int8)"),
+    "cut": (lambda net: cut(net, 63), "its shift must be from 0 to 62 (got 63)"),
+    "table": (
+        lambda net: net.op("TABLE", [net.input([4]), net.constant(range(4), "int8")], [4], "int8"),
+        "its input must be int8 and its table 256 of int8, or int16 and 513 of int16",
+    ),
+    "negate": (bare("NEGATE", "int16"), "its input must be of 8 bits or int32 (got int16)"),
     "shape": (wrong_shape, "RESHAPE (t1): its output is declared int8[4, 2], but its inputs give int8[8]"),
     "sums": (sums_as_output, "output t5: its int32 sums are read by something else than RESCALE to 8 bits"),
     "shift": (shift, "it must have 1 multipliers from 0 and shifts from 2 to 62"),
@@ -99,8 +136,8 @@ CASES: dict[str, tuple[Callable[[TosaMaker], str], str]] = {
     "resize-type": (resize(2, "int16"), "only int8 is resized between pixels (got int16)"),
     "resize-scale": (resize(2, scale=2049), "its scale must be from 1 to 2048 (got [2049, 1, 2049, 1])"),
     "unknown": (
-        lambda net: net.op("CLZ", [net.input([4], "int32")], [4], "int32"),
-        "CLZ (t1): dlasim does not",
+        lambda net: net.op("ERF", [net.input([4], "int32")], [4], "int32"),
+        "ERF (t1): dlasim does not",
     ),
     "missing": (lambda net: net.op("ABS", ["none"], [4], "int32"), "input 0 is not computed before"),
 }

@@ -16,7 +16,12 @@ from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tosa.tosa_import import TOSA_HANDLERS
 from dlasim.compiler_shim.tosa.tosa_schema import DTYPES, OPERATORS, TOSA
 from tests.fuzz.mutate import mutated
+from tests.tosa.test_tosa_operators import CASES
+from tests.tosa.tosa_maker import TosaMaker
 from tests.tosa.tosa_networks import NETWORKS
+
+# That the networks do not have.
+OPERATORS_OF_INTEGERS = ("softmax-tensorflow", "bits", "shift-right-rounded", "table-int16", "scatter")
 
 NUMBERS = (0, 1, -1, 2, 3, 7, 8, 9, 31, 32, 62, 63, 127, -128, 1 << 15, (1 << 31) - 1, -(1 << 31))
 
@@ -28,6 +33,9 @@ def seeds() -> tuple[bytes, ...]:
         for number, make in enumerate(NETWORKS.values()):
             net, output = make(1 + 2 * (number % 2))
             found.append(net.maker.save(Path(folder) / "m.tosa", output).read_bytes())
+        for name in OPERATORS_OF_INTEGERS:
+            maker = TosaMaker()
+            found.append(maker.save(Path(folder) / "m.tosa", CASES[name](maker)).read_bytes())
     return tuple(found)
 
 

@@ -89,6 +89,7 @@ class TosaMaker:
         factors: float | Sequence[float],
         points: tuple[int, int] = (0, 0),
         dtype: str = "int8",
+        unsigned: tuple[bool, bool] = (False, False),
     ) -> str:
         reals = np.atleast_1d(np.asarray(factors, np.float64))
         mantissas, exponents = np.frexp(reals)
@@ -101,7 +102,7 @@ class TosaMaker:
         ]  # fmt: skip
         return self.op(
             "RESCALE", inputs, self.shape_of(name), dtype, scale32=True, rounding_mode=self.mode,
-            per_channel=len(reals) > 1,
+            per_channel=len(reals) > 1, input_unsigned=unsigned[0], output_unsigned=unsigned[1],
         )  # fmt: skip
 
     def clamp(self, name: str, low: int, high: int) -> str:
@@ -131,9 +132,9 @@ class TosaMaker:
             pad=pad, stride=stride, dilation=dilation,
         )  # fmt: skip
 
-    def pair(self, kind: str, one: str, other: str, dtype: str = "int32") -> str:
+    def pair(self, kind: str, one: str, other: str, dtype: str = "int32", cut: int = 0) -> str:
         shape = np.broadcast_shapes(tuple(self.shape_of(one)), tuple(self.shape_of(other)))
-        inputs = [one, other] + ([self.constant([0], "int8")] if kind == "MUL" else [])
+        inputs = [one, other] + ([self.constant([cut], "int8")] if kind == "MUL" else [])
         return self.op(kind, inputs, shape, dtype)
 
     def added(
