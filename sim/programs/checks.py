@@ -52,7 +52,7 @@ def first_fault(
     Without region sizes the system side is taken as large enough.
     """
     found = stream.fault
-    doubtful = find_doubtful(stream, sram_bytes, region_bytes, _IS_READ_ONLY)
+    doubtful = find_doubtful(stream, sram_bytes, region_bytes, _IS_READ_ONLY, has_sums)
     for numbers, batch in stream.batches() if doubtful.any() else ():
         if not doubtful[numbers].any():
             continue

@@ -1,7 +1,7 @@
 """Which operations of a stream are surely legal: one routine that follows the writes to operand registers.
 
 `checks` says what is legal, and examines the others: those with a fault, and those of which this does not
-know, such as windows with wide dilations, transfers that unpack, and sums in the output stage of MAC.
+know, such as windows with wide dilations and transfers that unpack.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import RECORD_BYTES, Channels, Extent, Instruction, Operand, Unit
+from dlasim.isa.instructions import (
+    RECORD_BYTES,
+    Channels,
+    Extent,
+    Init,
+    Instruction,
+    Operand,
+    Out,
+    Quant,
+    Sum,
+    Unit,
+)
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN, Region
 from dlasim.native.record import Record, Records, array, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
@@ -38,6 +49,7 @@ _MAX_OPERANDS = 7
 _IN_SIZE, _OUT_SIZE, _KERNEL = OPERAND_COLUMN["IN_SIZE"], OPERAND_COLUMN["OUT_SIZE"], OPERAND_COLUMN["KERNEL"]
 _IN_CHANNELS, _OUT_CHANNELS = OPERAND_COLUMN["IN_CHANNELS"], OPERAND_COLUMN["OUT_CHANNELS"]
 _STRIDE, _DILATION, _PAD = OPERAND_COLUMN["STRIDE"], OPERAND_COLUMN["DILATION"], OPERAND_COLUMN["PAD"]
+_SUM_MIN, _SUM_MAX = OPERAND_COLUMN["SUM_MIN"], OPERAND_COLUMN["SUM_MAX"]
 _ACT_MIN, _ACT_MAX = OPERAND_COLUMN["ACT_MIN"], OPERAND_COLUMN["ACT_MAX"]
 _VIEWS = {
     Extent.INPUT: (_IN_SIZE, _IN_CHANNELS),
@@ -95,6 +107,7 @@ class WordRules(Record):
     is_mac: int = 0
     writes_system: int = 0
     clamps: int = 0
+    clamps_sums: int = 0
     is_grouped: int = 0
     is_equal: int = 0
     has_window: int = 0
@@ -185,6 +198,8 @@ def _has_legal_sizes(file: Numbers, word: WordRules) -> bool:
     outputs, inputs = file[_OUT_CHANNELS], file[_IN_CHANNELS]
     if word.clamps and file[_ACT_MIN] > file[_ACT_MAX]:
         return False
+    if word.clamps_sums and file[_SUM_MIN] > file[_SUM_MAX]:
+        return False
     if (word.is_grouped and outputs % inputs) or (word.is_equal and outputs != inputs):
         return False
     most = (
@@ -242,6 +257,7 @@ def find_doubtful(
     sram_bytes: int,
     region_bytes: Mapping[int, int] | None,
     read_only: NDArray[np.bool_],
+    has_sums: bool = True,
 ) -> NDArray[np.bool_]:
     """For each operation whether it has to be examined; all of them where there is no machine code."""
     if not LEGALITY.is_compiled:
@@ -259,19 +275,23 @@ def find_doubtful(
     }
     for name, column in given.items():
         setattr(rules, name, pointer_to(column))
-    rules.words = filled_memory(WordRules, map(word_rules, words.tolist())).pointer
+    rules.words = filled_memory(WordRules, [word_rules(word, has_sums) for word in words.tolist()]).pointer
     LEGALITY(rules)
     return is_doubtful.astype(bool)
 
 
 @lru_cache(maxsize=1024)
-def word_rules(word: int) -> WordRules:
-    """What a command word asks."""
+def word_rules(word: int, has_sums: bool = True) -> WordRules:
+    """What a command word asks of a machine; whether that can add a tensor to the results of MAC."""
     decoded = codec.decode(word)
     instruction, fields = decoded.instruction, decoded.values
     assert instruction is not None, "only legal words are operations"
     rules = WordRules()
-    rules.is_unknown = fields.get("packed", 0) or fields.get("elements", 0) or fields.get("sum", 0)
+    rules.is_unknown = fields.get("packed", 0) or fields.get("elements", 0)
+    if fields.get("sum", Sum.NONE) == Sum.TENSOR:
+        is_whole = fields["out"] == Out.INT8 and fields["init"] != Init.PARTIAL
+        is_known = has_sums and is_whole and fields["quant"] == Quant.CHANNEL
+        rules.is_unknown, rules.clamps_sums = rules.is_unknown or not is_known, 1
     rules.is_transfer, rules.is_mac = instruction.is_transfer, instruction.unit is Unit.MAC
     rules.writes_system, rules.clamps = instruction.unit is Unit.DMA_OUT, instruction.clamps
     rules.is_grouped = instruction.channels is Channels.GROUPED

@@ -38,14 +38,10 @@ def sum_of_all_pairs(rng: np.random.Generator, path) -> None:
     one = net.input("one", (1, 256, 256, 1), scale=scales[0], zero_point=points[0])
     other = net.input("other", (1, 256, 256, 1), scale=scales[1], zero_point=points[1])
     weights = net.constant("weights", np.full((1, 1, 1, 1), 64, np.int8), scale=1 / 64)
-    given = net.operator(
-        "CONV_2D", (one, weights), scale=scales[0], zero_point=points[0], padding="VALID"
-    )
+    given = net.operator("CONV_2D", (one, weights), scale=scales[0], zero_point=points[0], padding="VALID")
     pair = (given, other) if rng.integers(2) else (other, given)
     relu = str(rng.choice(["NONE", "RELU", "RELU6"]))
-    total = net.operator(
-        "ADD", pair, scale=scales[2], zero_point=points[2], fused_activation_function=relu
-    )
+    total = net.operator("ADD", pair, scale=scales[2], zero_point=points[2], fused_activation_function=relu)
     path.write_bytes(write_tflite(net.graph([total])))
 
 

@@ -51,7 +51,11 @@ def test_encode_inverts_decode(word: int) -> None:
         (0x05, "HALT", {}),
         (0x02 | 0x100 << 8 | 0xDEADBEEF << 32, "CFG", {"register": 0x100, "value": 0xDEADBEEF}),
         (0x03 | 2 << 8 | 255 << 16, "WAIT", {"unit": 2, "max_outstanding": 255}),
-        (0x20 | 2 << 8 | 1 << 10 | 1 << 11, "OP_CONV", {"init": 2, "out": 1, "quant": 1, "elements": 0, "sum": 0}),
+        (
+            0x20 | 2 << 8 | 1 << 10 | 1 << 11,
+            "OP_CONV",
+            {"init": 2, "out": 1, "quant": 1, "elements": 0, "sum": 0},
+        ),
         (0x33 | 1 << 8 | 1 << 12, "OP_POOL", {"mode": 1, "elements": 1}),
     ],
 )

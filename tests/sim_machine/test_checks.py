@@ -26,7 +26,7 @@ from tests.compiled import in_python
 
 SRAM_BYTES = 512
 REGIONS = {0: 300, 1: 400, 2: 0, 3: 200, 4: 100}
-CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, int16=1, dma_unpacking=8)
+CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, int16=1, mac_sums=1, dma_unpacking=8)
 OPERATIONS = [row for row in INSTRUCTIONS if row.is_operation]
 
 
@@ -151,6 +151,8 @@ def element_size(operand, fields: dict[str, int]) -> int:
     """Bytes of an element; int16 comes before int32."""
     if operand.int16_when and fields["elements"]:
         return 2
+    if operand.int8_when and fields["sum"]:
+        return 1
     int32_when = operand.int32_when
     return 4 if int32_when and fields[int32_when.field] in int32_when.values else operand.element_bytes
 
@@ -209,8 +211,10 @@ def of_system(values: Values, instruction) -> set[Fault]:
 
 def of_shapes(values: Values, instruction, fields: dict[str, int]) -> set[Fault]:
     bad = "ACT_MIN" in instruction.registers and values.number("ACT_MIN") > values.number("ACT_MAX")
-    if instruction.unit is Unit.MAC and fields.get("elements"):
+    if instruction.unit is Unit.MAC and (fields.get("elements") or fields.get("sum")):
         bad |= fields["out"] == 1 or fields["init"] == 2 or fields["quant"] == 0
+    if fields.get("sum"):
+        bad |= fields["elements"] == 1 or values.number("SUM_MIN") > values.number("SUM_MAX")
     if instruction.mnemonic == "OP_DEPTH_CONV":
         bad |= values.number("OUT_CHANNELS") % values.number("IN_CHANNELS") != 0
     if instruction.mnemonic == "OP_POOL":
@@ -259,7 +263,7 @@ def _transfer_box(number, prefix: str, stride: str):
 def test_checks_agree_with_sets_of_bytes():
     rng = random.Random(1)
     seen = dict.fromkeys(Fault, 0)
-    for _ in range(2500):
+    for _ in range(3200):
         instruction = rng.choice(OPERATIONS)
         fields = {field.name: rng.randint(field.lowest, field.highest) for field in instruction.fields}
         if "packed" in fields:
