@@ -83,12 +83,12 @@ class Placements:
                 yield from self._with_sums(self._placed(choice, verdicts))
 
     def _with_sums(self, placed: PlacedNetwork) -> list[PlacedNetwork]:
-        """A placement with sums in MAC operations, if the machine has these, and the one without."""
+        """A placement, and the same with sums in MAC operations if the machine has these."""
         if not self._policy.machine.config.mac_sums:
             return [placed]
         if placed not in self._summing:
             self._summing[placed] = add_in_output_stage(placed)
-        return list(dict.fromkeys((self._summing[placed], placed)))
+        return list(dict.fromkeys((placed, self._summing[placed])))
 
     def most_on_dla(self) -> PlacedNetwork:
         """What can run on the DLA with any amount of SRAM is there."""

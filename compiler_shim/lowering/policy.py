@@ -66,7 +66,7 @@ class Policy:
         if self.options.tiling != "auto":
             return _single_bytes(problem, problem.height, problem.width, problem.depth)
         depths = [problem.depth]
-        while depths[-1] > 1:
+        while depths[-1] > 1 and not (problem.node.is_int16 or problem.node.adds_tensor):
             depths.append(half(depths[-1]))
         return min(_single_bytes(problem, 1, 1, depth) for depth in depths)
 
