@@ -32,6 +32,7 @@ HELD_OUT = [
     pytest.param("vector", {"LANES": 3}, marks=slow),
     pytest.param("mac", {"INPUT_LANES": 3, "OUTPUT_LANES": 2}, marks=slow),
     pytest.param("mac", {"INPUT_LANES": 1, "OUTPUT_LANES": 1, "INT16": 1}, marks=slow),
+    pytest.param("mac", {"INPUT_LANES": 1, "OUTPUT_LANES": 1, "SUMS": 1}, marks=slow),
     pytest.param("mac", {"INPUT_LANES": 8, "OUTPUT_LANES": 1}, marks=slow),
     pytest.param("mac", {"INPUT_LANES": 8, "OUTPUT_LANES": 8}, marks=slow),
 ]

@@ -55,6 +55,16 @@ def test_a_convolution_counts_products_and_a_rescaling_for_each_result() -> None
     assert activity(plan).elements.tolist() == [0, 0]
 
 
+def test_a_tensor_added_to_results_counts_a_byte_and_three_multiplications_for_each() -> None:
+    """Of both parts, and of their sum."""
+    fields = {"init": 1, "quant": 1}
+    plain, added = plan_of(("OP_CONV", fields)), plan_of(
+        ("OP_CONV", fields | {"sum": 1}), config=CONFIG.replace(mac_sums=1)
+    )  # fmt: skip
+    assert activity(added).requantizations.tolist() == [4 * RESULTS]
+    assert (added.costs.sram_bytes - plain.costs.sram_bytes).tolist() == [RESULTS]
+
+
 def test_a_convolution_moves_its_operands_as_the_timing_model_says() -> None:
     """Input once, weights once, records and output once."""
     operations = ("OP_CONV", {"init": 1}), ("OP_CONV", {"out": 1})
