@@ -53,18 +53,19 @@ class _Summing:
         """Let the operation before a sum do it, if it can."""
         computed = [self._last_write.get(self._base(value), -1) for value in node.inputs]
         number = 0 if computed[0] > computed[1] else 1
-        before = self._nodes.get(computed[number])
-        is_free = self._base(node.output) not in self._variables and self._is_temporary(node.inputs[number])
-        if not isinstance(before, DlaNode) or not is_free or not _may_add(before):
+        before, value = self._nodes.get(computed[number]), node.inputs[number]
+        if not isinstance(before, DlaNode) or before.output != value or not self._is_temporary(value):
+            return
+        if self._base(node.output) in self._variables or not _may_add(before):
             return
         adding = self._adding(before, node, number)
         if adding is None:
             return
         self._nodes[computed[number]] = adding
         del self._nodes[step]
-        for value, last in self._last_write.items():
-            if last == step:
-                self._last_write[value] = computed[number]
+        base = self._base(node.output)
+        if self._last_write[base] == step:
+            self._last_write[base] = computed[number]
         reason = f"added by {self._layers[before.layer].name} as its results leave"
         self._layers[node.layer] = replace(self._layers[node.layer], reason=reason)
 
@@ -72,8 +73,8 @@ class _Summing:
         return resolve_alias(self._network, value)
 
     def _is_temporary(self, value: int) -> bool:
-        """Whether a tensor is written by one node and read by one, as a whole."""
-        is_whole = self._network.values[value].alias is None
+        """Whether a tensor is written by one node and then read by one, as a whole."""
+        is_whole = self._network.values[value].alias is None and value not in self._variables
         return is_whole and self._uses[value] == self._writers[value] == 1
 
     def _adding(self, before: DlaNode, node: DlaNode, number: int) -> DlaNode | None:
