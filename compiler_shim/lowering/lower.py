@@ -23,8 +23,8 @@ from dlasim.compiler_shim.lowering.addresses.memory import (
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import Emitter
 from dlasim.compiler_shim.lowering.emission.network_nodes import constant_operands
-from dlasim.compiler_shim.lowering.emission.planned_nodes import Places, PlannedNodes
-from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM
+from dlasim.compiler_shim.lowering.emission.planned_nodes import PlannedNodes
+from dlasim.compiler_shim.lowering.emission.records import SRAM, Place
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
 from dlasim.compiler_shim.lowering.tiles.work import list_kept_work, list_packed_work, list_work
 from dlasim.dataclass import dataclass
@@ -33,6 +33,7 @@ from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
+from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import packs_weights
 from dlasim.system.fileio import MAX_FILE_BYTES
@@ -92,9 +93,9 @@ class _Lowering:
         self._system = self._plan_system()
         self._pool = ConstantPool()
         self._with_constants = with_constants
-        self._nodes = PlannedNodes(network, plan)
-        self._emitter = Emitter(network, self._nodes, self._pool, self._config, with_constants)
-        self._spaces, self._offsets = self._places()
+        self._places = self._list_places()
+        nodes = PlannedNodes(network, plan)
+        self._emitter = Emitter(network, nodes, self._places, self._pool, self._config, with_constants)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
@@ -181,7 +182,6 @@ class _Lowering:
             elif step not in chained:
                 is_load_first = step in self._sram.prefetches.load_first
                 self._emitter.node(step, self._sram.tilings[step].tasks, loads, is_load_first)
-        self._nodes.locate(steps[0], steps[-1] + 1, (self._spaces, self._offsets))
         self._end_stream(steps, StepKind.STREAM)
 
     def _end_stream(self, steps: list[int], kind: StepKind) -> None:
@@ -189,22 +189,22 @@ class _Lowering:
         self._streams.append(steps)
         self._steps.append(p.Step(kind, len(self._streams) - 1))
 
-    def _places(self) -> Places:
-        """By value its space and its offset there; those of constants are found when they are met."""
-        count = len(self._network.values) + 1
-        spaces, offsets = np.full(count, NONE), np.zeros(count, np.int64)
-        values, addresses = list(self._in_sram), list(self._in_sram.values())
-        spaces[values], offsets[values] = SRAM, addresses
-        found = self._system.locations
-        values = list(found)
-        spaces[values], offsets[values] = [x for x, _ in found.values()], [x for _, x in found.values()]
-        return spaces, offsets
+    def _list_places(self) -> Store[Place]:
+        """Where values are, by their numbers; those of constants are found when they are met."""
+        numbers = [0, 0] * len(self._network.values)
+        for value, address in self._in_sram.items():
+            numbers[2 * value : 2 * value + 2] = SRAM, address
+        for value, place in self._system.locations.items():
+            numbers[2 * value : 2 * value + 2] = place
+        places = Store(Place)
+        places.write(0, numbers)
+        return places
 
     def _pool_operands(self, steps: Iterable[int]) -> None:
         """Put the operands of nodes that are constants among the constants."""
         for step in steps:
             for value in self._constant_operands.get(step, ()):
-                self._spaces[value], self._offsets[value] = self._system_location(value)
+                self._places.write(value, self._system_location(value))
 
     def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""

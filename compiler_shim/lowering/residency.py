@@ -199,7 +199,7 @@ class _PathSearch:
     def __init__(self, steps: PathSteps, policy: Policy, kinds: Sequence[TilingProblems]) -> None:
         self._steps, self._tables = steps, policy.tables
         self._keeps_constants, tables = policy.keeps_constants, policy.tables
-        self._numbers = [tables.kind(each) for each in kinds]
+        self._numbers = tables.kinds(kinds)
         self._chains = [NONE] * (len(kinds) * MAX_CHAIN)
         linked = [step in steps.links for step in steps.nodes]
         found: dict[int, tuple[int, ...]] = {}

@@ -18,7 +18,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.objectives import Objective, PlanFigures
-from dlasim.compiler_shim.planning.worse_machines import worst_machine
+from dlasim.compiler_shim.planning.worse_machines import prefetching_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
@@ -115,10 +115,7 @@ class PlanMaker:
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
         """A plan of a kind with prefetches by the estimates of the kind's machine, so that it is the plan of
         that machine; of a slower one with the worst machine's bandwidth, which only its tiles are for."""
-        machine, least = kind.machine, worst_machine(self.machine).dma_bandwidth
-        if machine.dma_bandwidth < least:
-            machine = machine.replace(dma_bandwidth=least)
-        return self.prefetching(PackedPlan(plan), machine)[0]
+        return self.prefetching(PackedPlan(plan), prefetching_machine(self.machine, kind.machine))[0]
 
     def prefetching(
         self,

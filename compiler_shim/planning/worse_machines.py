@@ -54,6 +54,14 @@ def slow_machine(machine: DlaConfig) -> DlaConfig | None:
 
 
 @lru_cache(maxsize=256)
+def prefetching_machine(machine: DlaConfig, planned: DlaConfig) -> DlaConfig:
+    """The machine by whose times weights are prefetched in plans for another: that one, but with no less
+    bandwidth than the worst."""
+    least = worst_machine(machine).dma_bandwidth
+    return planned.replace(dma_bandwidth=least) if planned.dma_bandwidth < least else planned
+
+
+@lru_cache(maxsize=256)
 def _with_bandwidth(machine: DlaConfig, rate: int) -> DlaConfig | None:
     return machine.replace(dma_bandwidth=rate) if 0 < rate < _value(machine, "dma_bandwidth") else None
 

@@ -110,6 +110,7 @@ def units_overlap(config: DlaConfig) -> bool:
     return config.compute_overlap == 1
 
 
+@lru_cache(maxsize=256)
 def packs_weights(config: DlaConfig) -> bool:
     """Whether to store weights of 4 bits by twos: where unpacking takes no longer than loading bytes."""
     bus = bus_costs(fully_timed(config), Region.CONSTANTS)

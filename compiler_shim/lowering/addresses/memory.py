@@ -24,9 +24,11 @@ def once(find: Callable[[PlacedNetwork], _Fact]) -> Callable[[PlacedNetwork], _F
 
     @wraps(find)
     def found(network: PlacedNetwork) -> _Fact:
-        if network not in known:
-            known[network] = find(network)
-        return known[network]
+        try:
+            return known[network]
+        except KeyError:
+            fact = known[network] = find(network)
+            return fact
 
     return found
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
+from math import fsum
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses.allocation import Gap
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Occupied, SramPlan
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import Unit
+
+MAX_SLOTS = 16  # in which the tasks of a segment are looked at
 
 
 class Constants(NamedTuple):
@@ -24,10 +29,10 @@ class Constants(NamedTuple):
     is_loaded_again: bool = False
 
 
-class PackedSegment(NamedTuple):
+@dataclass(slots=True)
+class PackedSegment:
     """A node or a chain: its first step, what it occupies, the constants of its nodes, how many tasks or
-    rounds it has, and for how many cycles it computes, and loads all else: tensors, and pieces again; whether
-    its first unit is another than the last of the segment before."""
+    rounds it has, and for how many cycles it computes, and loads all else: tensors, and pieces again."""
 
     step: int
     occupied: Occupied
@@ -36,7 +41,28 @@ class PackedSegment(NamedTuple):
     compute_cycles: float
     tensor_cycles: float
     is_chain: bool = False
-    is_other_unit: bool = False
+    is_other_unit: bool = False  # than that of the segment before
+    tasks_of_slot: int = field(init=False)  # a slot is a group of tasks
+    slots: int = field(init=False)
+    load_cycles: float = field(init=False)  # of all its loads
+    first_cycles: float = field(
+        init=False
+    )  # of as many pieces as there are buffers for: it cannot begin without
+
+    def __post_init__(self) -> None:
+        self.tasks_of_slot = -(-self.tasks // MAX_SLOTS)
+        self.slots = -(-self.tasks // self.tasks_of_slot)
+        constants = self.constants
+        self.load_cycles = fsum(
+            [self.tensor_cycles, *[each.pieces * each.piece_cycles for each in constants]]
+        )
+        self.first_cycles = fsum([min(len(each.gaps), each.pieces) * each.piece_cycles for each in constants])
+
+    def tasks_of(self, constants: Constants) -> int:
+        """How many tasks use a piece; in a chain, any of them may."""
+        if self.is_chain or constants.is_loaded_again:
+            return 1
+        return self.tasks // constants.pieces
 
 
 class PackedPlan:
@@ -57,7 +83,9 @@ class PackedPlan:
         """Its segments on a machine; `computing` are the cycles of the nodes by step, if known."""
         found, before = list[PackedSegment](), None
         for part in self._parts:
-            found.append(part.on(machine, computing, before not in (None, part.units[0])))
+            segment = part.on(machine, computing)
+            segment.is_other_unit = before not in (None, part.units[0])
+            found.append(segment)
             before = part.units[-1]
         return found
 
@@ -74,9 +102,7 @@ class _PlanPart:
         self._occupied = plan.occupied[steps[0]]
         self._gaps = [plan.constant_gaps[step] for step in steps]
 
-    def on(
-        self, machine: MachineModel, computing: Mapping[int, float] | None, is_other_unit: bool
-    ) -> PackedSegment:
+    def on(self, machine: MachineModel, computing: Mapping[int, float] | None) -> PackedSegment:
         """The segment on a machine; units of a chain work side by side."""
         of_unit, constants = dict[Unit, float](), list[Constants]()
         tensors = 0.0 if self._chain is None else self._chain.tensor_cycles
@@ -91,13 +117,7 @@ class _PlanPart:
                 constants.append(Constants(step, facts.pieces, size, facts.piece_cycles, gaps, again))
             if self._chain is None:
                 tensors = facts.tensor_cycles + facts.loads_again * facts.piece_cycles
+        compute, is_chain = max(of_unit.values()), self._chain is not None
         return PackedSegment(
-            self._steps[0],
-            self._occupied,
-            constants,
-            self._tasks,
-            max(of_unit.values()),
-            tensors,
-            self._chain is not None,
-            is_other_unit,
+            self._steps[0], self._occupied, constants, self._tasks, compute, tensors, is_chain
         )

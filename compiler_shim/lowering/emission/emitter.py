@@ -25,6 +25,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     EmittedSegment,
     InFlight,
     Load,
+    Place,
     Slice,
     Span,
     StreamBuilder,
@@ -50,6 +51,7 @@ class Emitter:
         self,
         network: PlacedNetwork,
         nodes: PlannedNodes,
+        places: Store[Place],
         pool: ConstantPool,
         config: DlaConfig,
         keeps_slices: bool,
@@ -69,6 +71,7 @@ class Emitter:
         self._memories: dict[str, Store[Any]] = {
             "facts": facts_memory(network),
             "nodes": nodes.records,
+            "places": places,
             "segments": self._segments,
             "stripes": self._stripes,
             "loads": self._loads,
@@ -98,11 +101,11 @@ class Emitter:
     ) -> None:
         """All tasks of a node, and between them loads for later tasks. With `is_load_first` tasks that
         follow may load before a task computes."""
-        self._add_segment((step,), tasks, 0, self._nodes.operations[step], loads, is_load_first)
+        self._add_segment((step,), tasks, 0, self._nodes.operations(step), loads, is_load_first)
 
     def chain(self, chain: Chain, loads: Sequence[Prefetch] = ()) -> None:
         """All rounds of a chain, and between them loads for later tasks."""
-        repeats = sum([self._nodes.repeats[step] for step in chain.steps])
+        repeats = sum([self._nodes.repeats(step) for step in chain.steps])
         operations = repeats + 4 * len(chain.steps) + 1
         self._add_segment(chain.steps, chain.rounds, chain.groups, operations, loads)
         for stripe in chain.schedule:

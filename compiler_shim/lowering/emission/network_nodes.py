@@ -12,8 +12,8 @@ from dlasim.compiler_shim.calls.views import Layout, dense_layout
 from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
-from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts
-from dlasim.compiler_shim.lowering.tiles.geometry import geometries_of
+from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts, TensorLocation
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, geometries_of
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 from dlasim.native.storage import Store, filled_memory
@@ -23,28 +23,24 @@ _IN, _IN2, _ACC = (register(f"{name}_ADDR") for name in ("IN", "IN2", "ACC"))
 _NO_FACTS = NodeFacts()  # of the nodes of the CPU
 
 
-class NodeOperand(NamedTuple):
-    """A tensor of a node: the value that has its bytes, the first of them, and bytes from a pixel to the
-    next, from a row to the next, and of an element."""
-
-    base: int
-    first: int
-    pixel_bytes: int
-    line_bytes: int
-    element_bytes: int
-
-
 class NetworkNode(NamedTuple):
     """A node, however it is cut and wherever its tensors are.
 
-    Its operands are the first input, the second or the matrix, and the output. What decides about its packed
-    constants is `shared`, if it is the same for other nodes.
+    `operands` are the values that have the bytes of its inputs, its matrix and its output. Its constants are
+    cut by output and input channels, if it has any. What decides about their packed bytes is `shared`, if it
+    is the same for other nodes.
     """
 
     node: DlaNode
     facts: NodeFacts
-    operands: tuple[NodeOperand, NodeOperand | None, NodeOperand]
+    operands: tuple[int, ...]
+    constant_channels: int
+    constant_depth: int
     shared: tuple[object, ...] | None
+
+    def pieces(self, shape: TileShape) -> int:
+        """The pieces of its constants: one for each group of output channels in each pass, or a table."""
+        return -(-self.constant_channels // shape.channels) * -(-self.constant_depth // shape.depth)
 
 
 @once
@@ -56,19 +52,23 @@ def network_nodes(network: PlacedNetwork) -> Mapping[int, NetworkNode]:
 
 
 def _network_node(network: PlacedNetwork, node: DlaNode, users: Counter[tuple[object, ...]]) -> NetworkNode:
-    constants = _constants(node)
+    constants, layouts = _constants(node), _layouts(network, node)
     shared = constants if users[constants] > 1 else None
-    return NetworkNode(node, _facts(node), _operands(network, node), shared)
+    facts = _facts(node, layouts)
+    cut, sizes = (0, 0), facts.sizes
+    if sizes.table_bytes:
+        cut = 1, 1
+    elif (sizes.weight_bytes or sizes.record_bytes) and not sizes.has_matrix:
+        cut = sizes.channels, sizes.depth
+    values = [each.space for each in layouts if each.space != NONE]
+    return NetworkNode(node, facts, tuple(values), *cut, shared)
 
 
 @once
 def constant_operands(network: PlacedNetwork) -> Mapping[int, list[int]]:
     """By step the operands that are constants, of those that have any."""
-    bases = {
-        step: [each.base for each in node.operands if each] for step, node in network_nodes(network).items()
-    }
-    values = network.values
-    found = {step: [base for base in each if values[base].data is not None] for step, each in bases.items()}
+    values, nodes = network.values, network_nodes(network).items()
+    found = {step: [each for each in node.operands if values[each].data is not None] for step, node in nodes}
     return {step: each for step, each in found.items() if each}
 
 
@@ -87,23 +87,27 @@ def _constants(node: DlaNode) -> tuple[object, ...]:
     return node.weights, node.records, node.table, node.mnemonic, node.is_channel_by_channel, size
 
 
-def _operands(network: PlacedNetwork, node: DlaNode) -> tuple[NodeOperand, NodeOperand | None, NodeOperand]:
-    def operand(value: int, layout: Layout, element_bytes: int) -> NodeOperand:
+def _layouts(network: PlacedNetwork, node: DlaNode) -> tuple[TensorLocation, TensorLocation, TensorLocation]:
+    """How the first input, the second or the matrix, and the output lie in the values that have their bytes:
+    the numbers of these are in the place of spaces."""
+
+    def located(value: int, layout: Layout, element_bytes: int) -> TensorLocation:
         first, pixel, line = [count * element_bytes for count in layout]
-        return NodeOperand(resolve_alias(network, value), first, pixel, line, element_bytes)
+        return TensorLocation(resolve_alias(network, value), first, pixel, line, element_bytes)
 
     *images, whole = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
     first, *others = [
-        operand(value, layout, node.in_element_bytes)
+        located(value, layout, node.in_element_bytes)
         for value, layout in zip(node.inputs, images, strict=True)
     ]
     if node.matrix is not None:
         layout = node.matrix_layout or dense_layout(node.matrix_image)
-        others.append(operand(node.matrix, layout, node.in_element_bytes))
-    return first, others[0] if others else None, operand(node.output, whole, node.out_element_bytes)
+        others.append(located(node.matrix, layout, node.in_element_bytes))
+    output = located(node.output, whole, node.out_element_bytes)
+    return first, others[0] if others else TensorLocation(), output
 
 
-def _facts(node: DlaNode) -> NodeFacts:
+def _facts(node: DlaNode, layouts: tuple[TensorLocation, ...]) -> NodeFacts:
     reads = _READS[node.mnemonic]
     more = tuple(node.registers.items())
     registers = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
@@ -111,6 +115,7 @@ def _facts(node: DlaNode) -> NodeFacts:
     word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
     return NodeFacts(
         sizes=geometries_of(node).anywhere.sizes,
+        layouts=layouts,
         pad_left=node.pad[1],
         is_channel_by_channel=int(node.is_channel_by_channel),
         input_view=views[0],

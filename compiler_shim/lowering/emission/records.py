@@ -21,7 +21,8 @@ TILES = MAX_PUT_OFF + 2  # with the next one, and one whose store alone is put o
 
 BUFFERS = 5  # of a node
 INPUT, SECOND_INPUT, CONSTANTS, ACCUMULATOR, OUTPUT = range(BUFFERS)
-MATRIX_TENSOR, OUTPUT_TENSOR = 1, 2  # a node's tensors; a matrix is there instead of a second input
+TENSORS = 3  # of a node; a matrix is there instead of a second input
+MATRIX_TENSOR, OUTPUT_TENSOR = 1, 2
 
 
 @record
@@ -96,6 +97,14 @@ class TensorLocation(Record):
 
 
 @record
+class Place(Record):
+    """Where a value is: its space, and its offset there."""
+
+    space: int = NONE
+    offset: int = 0
+
+
+@record
 class Buffer(Record):
     """A buffer of a node with up to two copies."""
 
@@ -114,10 +123,12 @@ class BufferFill(Record):
 
 @record
 class NodeFacts(Record):
-    """What is the same of a node however it is cut and wherever its tensors are: its sizes, what it reads,
-    its instruction words, and the registers that stay the same over all tiles."""
+    """What is the same of a node however it is cut and wherever its tensors are: its sizes, how its tensors
+    lie in the values whose numbers are in the place of spaces, what it reads, its instruction words, and the
+    registers that stay the same over all tiles."""
 
     sizes: NodeSizes = member(NodeSizes)
+    layouts: Sequence[TensorLocation] = array(TensorLocation, TENSORS)
     pad_left: int = 0
     is_channel_by_channel: int = 0
     input_view: int = 0
@@ -158,7 +169,7 @@ class Node(Record):
     tile_depth: int = 0
     is_channels_outer: int = 0
     buffers: list[Buffer] = array(Buffer, BUFFERS)
-    tensors: list[TensorLocation] = array(TensorLocation, 3)
+    tensors: list[TensorLocation] = array(TensorLocation, TENSORS)
     fills: list[BufferFill] = array(BufferFill, BUFFERS)
 
 
@@ -267,6 +278,7 @@ class StreamBuilder(Record):
     computes: list[PlannedOperation] = array(PlannedOperation, max(TILES, 2 * MAX_CHAIN))
     facts: Records[NodeFacts] = pointer(NodeFacts)
     nodes: Records[Node] = pointer(Node)
+    places: Records[Place] = pointer(Place)
     segments: Records[EmittedSegment] = pointer(EmittedSegment)
     stripes: Records[StripeRows] = pointer(StripeRows)
     loads: Records[Load] = pointer(Load)

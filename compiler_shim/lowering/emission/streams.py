@@ -8,6 +8,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     MAX_PUT_OFF,
     NONE,
     OUTPUT_TENSOR,
+    TENSORS,
     TILES,
     EmittedSegment,
     Node,
@@ -57,15 +58,28 @@ EMIT = Routine(emit, "emission")
 
 @routine
 def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
-    """Give what is loaded for later tasks its place in the pool."""
+    """Find the tensors of its nodes, and give what is loaded for later tasks its place in the pool."""
     if segment.nodes != 1:
         write_put_off(stream, stream.put_off)
+    for step in range(segment.step, segment.step + segment.nodes):
+        _locate_tensors(stream, stream.nodes[step])
     stream.configured_node = NONE
     stream.load_number = segment.first_load
     for number in range(segment.first_load, segment.first_load + segment.loads):
         load = stream.loads[number]
         for piece in range(load.first, load.first + load.pieces):
             reserve_piece(stream, stream.nodes[load.step], piece)
+
+
+@routine
+def _locate_tensors(stream: StreamBuilder, node: Node) -> None:
+    """Find where the values are that have the bytes of a node's tensors."""
+    for number in range(TENSORS):
+        tensor, layout = node.tensors[number], stream.facts[node.step].layouts[number]
+        tensor.assign(layout)
+        if layout.space != NONE:
+            place = stream.places[layout.space]
+            tensor.space, tensor.offset = place.space, place.offset + layout.offset
 
 
 @routine

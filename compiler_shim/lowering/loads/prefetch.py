@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
+from math import fsum
 from operator import itemgetter
 
 from dlasim.compiler_shim.lowering.addresses import allocation
@@ -24,16 +25,17 @@ from dlasim.compiler_shim.lowering.loads.load_records import (
     TimedSegment,
 )
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
-from dlasim.compiler_shim.lowering.loads.segment_columns import MAX_CYCLES, Rows, SegmentColumns
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
 from dlasim.native.storage import Store
 
+_Row = tuple[int, ...]
 _PIECE = layout(TimedPiece).fields
 _START = _PIECE["start"].slot
 _LOADED_TOGETHER = itemgetter(
     *[_PIECE[name].slot for name in ("constants", "loading_segment", "loading_slot")]
 )
+_MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
 
 def add_prefetches(
@@ -57,17 +59,24 @@ def plan_prefetches(
 ) -> list[PrefetchPlan]:
     """The loads that segments make for later tasks in an SRAM of `limit` bytes, on a machine whose units have
     queues of such a depth; for each of the reserves."""
-    columns = SegmentColumns(segments)
-    cycles = columns.computing.sum() + columns.loading.sum()
-    if not len(columns.pieces) or max(reserves) * cycles >= MAX_CYCLES:
+    cycles = sum([segment.compute_cycles + segment.load_cycles for segment in segments])
+    pieces = sum([each.pieces for segment in segments for each in segment.constants])
+    if not pieces or max(reserves) * cycles >= _MAX_CYCLES:
         return [NO_PREFETCHES for _ in reserves]
-    schedule, memories = _describe(segments, columns, limit, queue_depth)
-    load_first = columns.loaded_first()
+    schedule, memories = _describe(segments, limit, queue_depth)
+    load_first = _loaded_first(segments)
     without = replace(NO_PREFETCHES, load_first=load_first)
     return [
-        _list_loads(columns, schedule, memories, load_first) if LOADS(schedule, reserve) else without
+        _list_loads(segments, schedule, memories, load_first) if LOADS(schedule, reserve) else without
         for reserve in reserves
     ]
+
+
+def _loaded_first(segments: Sequence[PackedSegment]) -> frozenset[int]:
+    """The steps of nodes for which the bus has more to do than the units; all where that holds for the
+    whole."""
+    whole = fsum([each.load_cycles - each.compute_cycles for each in segments]) > 0
+    return frozenset([each.step for each in segments if whole or each.load_cycles > each.compute_cycles])
 
 
 class _Memories:
@@ -75,17 +84,15 @@ class _Memories:
 
     def __init__(
         self,
-        segments: Rows,
-        constants: Rows,
-        gaps: Sequence[allocation.Gap],
-        owners: Sequence[int],
+        segments: list[_Row],
+        constants: list[_Row],
+        gaps: list[allocation.Gap],
+        owners: list[int],
         pieces: int,
     ) -> None:
-        self.segments, self.constants = (
-            Store(TimedSegment, len(segments)),
-            Store(TimedConstants, len(constants)),
-        )
-        self.segments.view()[:], self.constants.view()[:] = segments, constants
+        self.segments, self.constants = Store(TimedSegment), Store(TimedConstants)
+        for rows, whole in ((segments, self.segments), (constants, self.constants)):
+            whole.write(0, list(chain.from_iterable(rows)))
         self.range_starts, self.range_ends, self.range_owners = (Store(int) for _ in range(3))
         for memory, numbers in (
             (self.range_starts, [start for start, _ in gaps]),
@@ -110,36 +117,97 @@ class _Memories:
 
 
 def _describe(
-    packed: Sequence[PackedSegment], columns: SegmentColumns, limit: int, queue_depth: int
+    packed: Sequence[PackedSegment], limit: int, queue_depth: int
 ) -> tuple[LoadSchedule, _Memories]:
     """What the routine reads of segments."""
-    schedule, gaps, owners, constants = LoadSchedule(), list[allocation.Gap](), list[int](), 0
-    for segment in packed:
+    schedule = LoadSchedule()
+    segments, constants = list[_Row](), list[_Row]()  # the slots of their records
+    gaps, owners = list[allocation.Gap](), list[int]()
+    following = zip(_backlogs(packed, limit), _next_tensors(packed), strict=True)
+    for number, (segment, (backlog, next_tensors)) in enumerate(zip(packed, following, strict=True)):
+        slots = segment.slots
+        segments.append(
+            (
+                segment.tasks,
+                segment.tasks_of_slot,
+                slots,
+                segment.is_chain,
+                segment.is_other_unit,
+                int(segment.compute_cycles / slots),
+                int(segment.tensor_cycles / slots),
+                int(backlog),
+                int(next_tensors),
+                len(gaps),
+                len(segment.occupied.gaps),
+                len(constants),
+                len(segment.constants),
+            )
+        )
         owner_of = dict[allocation.Gap, int]()
         for each in segment.constants:
-            owner_of |= dict.fromkeys(each.gaps, constants)
-            constants += 1
+            owner_of |= dict.fromkeys(each.gaps, len(constants))
+            cycles, again = round(each.piece_cycles), int(each.is_loaded_again)
+            tasks = segment.tasks_of(each)
+            constants.append((number, each.pieces, tasks, each.piece_bytes, cycles, again, 0, 0, 0, 0))
         gaps += segment.occupied.gaps
         owners += [owner_of.get(gap, NONE) for gap in segment.occupied.gaps]
-    schedule.segment_count, schedule.piece_count = len(packed), int(columns.pieces.sum())
+    schedule.segment_count, schedule.piece_count = (
+        len(segments),
+        sum([each.pieces for segment in packed for each in segment.constants]),
+    )
     schedule.limit, schedule.queue_depth, schedule.last = limit, queue_depth, max(queue_depth, 2) - 1
-    rows = columns.segment_rows(limit), columns.constants_rows()
-    memories = _Memories(*rows, gaps, owners, schedule.piece_count)
+    memories = _Memories(segments, constants, gaps, owners, schedule.piece_count)
     memories.bind(schedule)
     return schedule, memories
 
 
 def _list_loads(
-    columns: SegmentColumns, schedule: LoadSchedule, memories: _Memories, load_first: frozenset[int]
+    segments: Sequence[PackedSegment],
+    schedule: LoadSchedule,
+    memories: _Memories,
+    load_first: frozenset[int],
 ) -> PrefetchPlan:
     """The loads of pieces that have places, in the order in which they are made."""
     loads, addresses = defaultdict[int, list[Prefetch]](list), defaultdict[int, list[int]](list)
+    steps = [each.step for segment in segments for each in segment.constants]
     in_order = memories.pieces.array(schedule.piece_count)[memories.order.take(0, schedule.piece_count)]
     placed = in_order[in_order[:, _START] != NONE].tolist()
     for (constants, number, slot), pieces in groupby(placed, _LOADED_TOGETHER):
-        step, starts = columns.steps_of_constants[constants], [piece[_START] for piece in pieces]
-        found = Prefetch(step, columns.last_task(number, slot), len(addresses[step]), len(starts))
-        loads[columns.steps[number]].append(found)
+        step, segment, starts = steps[constants], segments[number], [piece[_START] for piece in pieces]
+        task = min((slot + 1) * segment.tasks_of_slot, segment.tasks) - 1
+        loads[segment.step].append(Prefetch(step, task, len(addresses[step]), len(starts)))
         addresses[step] += starts
     places = {step: tuple(found) for step, found in addresses.items()}
     return PrefetchPlan(dict(loads), places, schedule.peak, load_first)
+
+
+def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
+    """For each segment, the cycles of prefetches that must be done before it ends.
+
+    These are the loads for which later segments have no time, limited by the free SRAM and by the bus time
+    that this and earlier segments have left.
+    """
+    free = [limit - segment.occupied.covered_bytes for segment in segments]
+    constants = [each for segment in segments for each in segment.constants]
+    size = sum([each.pieces * each.piece_bytes for each in constants])
+    cycles_per_byte = fsum([each.pieces * each.piece_cycles for each in constants]) / max(size, 1)
+    slack_cycles = [max(each.compute_cycles, each.tensor_cycles) - each.load_cycles for each in segments]
+    backlogs = [0.0] * (len(segments) + 1)
+    for number in range(len(segments) - 1, 0, -1):
+        backlog = max(backlogs[number + 1] - slack_cycles[number], segments[number].first_cycles)
+        backlogs[number] = min(backlog, min(free[number - 1], free[number]) * cycles_per_byte)
+    possible = 0.0
+    for number, more in enumerate(slack_cycles):
+        possible = backlogs[number + 1] = max(min(backlogs[number + 1], possible + more), 0)
+    return backlogs[1:]
+
+
+def _next_tensors(segments: Sequence[PackedSegment]) -> list[float]:
+    """By segment, how many cycles after its end the next load of tensors must begin, so that no task has to
+    wait for it; below 0 if before. As good as never where there is none."""
+    cycles, found = float(_MAX_CYCLES), list[float]()
+    for segment in reversed(segments):
+        found.append(cycles)
+        tensors = segment.tensor_cycles / segment.slots
+        cycles = -tensors if tensors else cycles + segment.compute_cycles
+    return found[::-1]

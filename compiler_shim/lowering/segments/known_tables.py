@@ -61,16 +61,20 @@ class KnownTables:
     def kind(self, problems: TilingProblems) -> int:
         """The number of a kind of nodes."""
         found = self._kinds.get(problems)
-        if found is None:
-            found = self._kinds[problems] = len(self._kinds)
-            if self.is_plain or problems.is_moderate:
-                self._add(found, problems)
-            else:
-                self.is_plain = True
-                self._begin()
-                for kind, number in self._kinds.items():
-                    self._add(number, kind)
-                self._newest.write(0, [NONE] * len(self._chains))
+        return self.kinds([problems])[0] if found is None else found
+
+    def kinds(self, nodes: Sequence[TilingProblems]) -> list[int]:
+        """The numbers of the kinds of some nodes."""
+        known = len(self._kinds)
+        found = [self._kinds.setdefault(problems, len(self._kinds)) for problems in nodes]
+        added = list(self._kinds)[known:]
+        if not (self.is_plain or all(problems.is_moderate for problems in added)):
+            self.is_plain = True
+            self._begin()
+            self._newest.write(0, [NONE] * len(self._chains))
+            known, added = 0, list(self._kinds)
+        if added:
+            self._add(known, added)
             self._bind()
         return found
 
@@ -145,12 +149,13 @@ class KnownTables:
     def _number(self, problem: TilingProblem) -> int:
         return self.kind(problem.kind) * WHERES + problem.in_sram.number
 
-    def _add(self, number: int, kind: TilingProblems) -> None:
+    def _add(self, number: int, kinds: Sequence[TilingProblems]) -> None:
+        """Write kinds from a number on."""
         first = number * WHERES
-        self._sizes.write(first, kind.geometries.numbers)
-        self._problems.write(first, [0] * (WHERES * slots_of(KnownProblem)))
-        self._costs.write(number, kind.costs.flatten())
-        self._bits.write(number, [kind.chain_bits])
+        self._sizes.write(first, [size for kind in kinds for size in kind.geometries.numbers])
+        self._problems.write(first, [0] * (len(kinds) * WHERES * slots_of(KnownProblem)))
+        self._costs.write(number, [cost for kind in kinds for cost in kind.costs.flatten()])
+        self._bits.write(number, [kind.chain_bits for kind in kinds])
 
     def _grow(self) -> None:
         """Make room for more of what is found."""
