@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -29,6 +32,7 @@ from tests.compiler.cases import lower_with_enough, random_case, write_model
 from tests.compiler.placed import place
 from tests.keras_networks import keras_network
 
+ROOT = Path(__file__).parents[2]
 # The planner's part in a total: nothing is added to the work of the units.
 FREE = DlaConfig().replace(
     sram_bandwidth="unlimited", mac_results="unlimited", vector_requantizations="unlimited",
@@ -292,3 +296,14 @@ def test_random_steps_to_a_better_machine_are_not_slower(name, values, better, t
     """They took 1.7, 0.7, 1.4 and 1.8 % more."""
     network, machine = built_in(tmp_path, name), DlaConfig().replace(**values)
     assert cycles(network, machine.replace(**better)) <= TOLERANCE * cycles(network, machine)
+
+
+@pytest.mark.parametrize("number", [214, 302, 376, 638, 784, 952])
+def test_pairs_of_random_steps_are_not_slower(number, tmp_path, monkeypatch):
+    """They took 0.9, 5.6, 0.6, 1.1, 1.1 and 1.2 % more: the better machine did not try the plan that was the
+    fastest of the worse one, or not in smaller tiles."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    random_steps = importlib.import_module("random_steps")
+    machine, _, better = random_steps.step(0, number)
+    network = built_in(tmp_path, random_steps.QUICK[number % len(random_steps.QUICK)])
+    assert cycles(network, better) <= TOLERANCE * cycles(network, machine)
