@@ -93,7 +93,11 @@ def ordered(config: DlaConfig) -> dict[str, Any]:
 
 
 def better(rng: np.random.Generator, config: DlaConfig, name: str) -> DlaConfig:
-    """The machine with more of a parameter, or less where that is better; itself where it has the best."""
+    """The machine with more of a parameter, or less where that is better; itself where it has the best, or
+    where more may cost time: the first of blocks that are handed over whole waits for as much of its input
+    as the line buffer holds."""
+    if name == "line_buffer_bytes" and config.mac_handover == "blocks":
+        return config
     row, value, factor = parameter_of(name), ordered(config)[name], between(rng, 1, MAX_FACTOR)
     if row.better is Better.LESS:
         return config.replace(**{name: row.kind(max(value / factor, row.low))})
@@ -103,6 +107,14 @@ def better(rng: np.random.Generator, config: DlaConfig, name: str) -> DlaConfig:
         return config.replace(**{name: 0})
     more = min(max(value * factor, value + 1), row.high)
     return config.replace(**{name: row.kind(more)})
+
+
+def step(seed: int, number: int) -> tuple[DlaConfig, str, DlaConfig]:
+    """The machine of a pair, what is better of the other one, and that."""
+    rng = np.random.default_rng((seed, number))
+    config = random_machine(rng)
+    name = str(rng.choice(list(ordered(config))))
+    return config, name, better(rng, config, name)
 
 
 def main(arguments: list[str]) -> int:
@@ -118,12 +130,8 @@ def main(arguments: list[str]) -> int:
     for number in range(chosen.first, chosen.first + chosen.pairs):
         if number % REPORTED_EVERY == 0:
             print(f"at pair {number}: {sum(tried.values())} tried, {len(losses)} slower", file=sys.stderr)
-        rng = np.random.default_rng((chosen.seed, number))
         name, network = loaded[number % len(loaded)]
-        config = random_machine(rng)
-        values = ordered(config)
-        parameter = str(rng.choice(list(values)))
-        changed = better(rng, config, parameter)
+        config, parameter, changed = step(chosen.seed, number)
         timer = Timer()
         before = timer.time(name, network, config) if changed != config else None
         if before is None:
@@ -132,8 +140,8 @@ def main(arguments: list[str]) -> int:
         tried[name] += 1
         cycles = after[0] if after is not None else sys.maxsize
         if cycles > before[0]:
-            step = f"{parameter} {values[parameter]} to {ordered(changed)[parameter]}"
-            losses.append(Loss(cycles / before[0], f"{name}, pair {number}, {config.label}, {step}"))
+            change = f"{parameter} {ordered(config)[parameter]} to {ordered(changed)[parameter]}"
+            losses.append(Loss(cycles / before[0], f"{name}, pair {number}, {config.label}, {change}"))
             if losses[-1].ratio > LIMIT:
                 print(f"{losses[-1].ratio:.4f}  {losses[-1].text}", flush=True)
     losses.sort(key=lambda loss: -loss.ratio)

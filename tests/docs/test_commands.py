@@ -23,6 +23,7 @@ PAGES = [
     ROOT / "docs" / "planner.md",
     ROOT / "docs" / "sweeps.md",
     ROOT / "docs" / "timing-model.md",
+    ROOT / "docs" / "virtual-prototype.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
 ]
 SECONDS = 600
