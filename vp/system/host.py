@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -292,7 +291,7 @@ def _since(start: int, run: Run) -> Run:
 
 def shipped_firmware() -> Path:
     """The ELF that comes with the package."""
-    return Path(str(resources.files("dlasim.firmware").joinpath("prebuilt", "firmware.elf")))
+    return Path(__file__).parents[2] / "firmware" / "prebuilt" / "firmware.elf"
 
 
 @cache
