@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +154,8 @@ def load_npy(path: str | Path) -> NDArray[Any]:
 
 def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
     """The arrays of a `.npz` file by name; that of a `.npy` file has no name."""
+    from zipfile import BadZipFile  # with all that packs and unpacks files
+
     try:
         found = np.load(io.BytesIO(read_file(path)), allow_pickle=False)
         return {"": found} if isinstance(found, np.ndarray) else {name: found[name] for name in found.files}

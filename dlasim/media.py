@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import warnings
-import wave
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +104,8 @@ def _read_picture(path: str | Path, tensor: TensorDescriptor) -> NDArray[Any]:
 
 def _read_sound(path: str | Path, tensor: TensorDescriptor) -> NDArray[Any]:
     """The samples from 0 (lowest) to 1; several channels are averaged."""
+    import wave
+
     data = io.BytesIO(read_file(path))
     try:
         with wave.open(data, "rb") as file:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from typing import TextIO
@@ -49,7 +48,11 @@ class StatusLine:
 
 def stdout_width() -> int | None:
     """The columns of the terminal; None if standard output is a file or a pipe."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        return None
+    from shutil import get_terminal_size  # with all that packs and unpacks files
+
+    return get_terminal_size().columns
 
 
 def say(text: str = "", err: bool = False, newline: bool = True, is_error: bool = False) -> None:

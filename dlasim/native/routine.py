@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from dlasim.native.record import Array, Integer, Numbers, c_type, is_record
 from dlasim.native.unit import CodeUnit
 
-__all__ = ["Numbers", "Routine", "foreign", "inlined", "is_routine", "rare", "routine"]
+__all__ = ["Numbers", "Routine", "apart", "foreign", "inlined", "is_routine", "rare", "routine"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MARK = "routine_attributes"
@@ -62,6 +62,11 @@ def routine(function: _Function) -> _Function:
 def inlined(function: _Function) -> _Function:
     """A routine that becomes part of its callers."""
     return _mark(function, "alwaysinline")
+
+
+def apart(function: _Function) -> _Function:
+    """A routine that never becomes part of its callers: their values would take registers from its own."""
+    return _mark(function, "noinline")
 
 
 def rare(function: _Function) -> _Function:

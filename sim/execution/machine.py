@@ -25,7 +25,7 @@ from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import FaultAt
 from dlasim.sim.programs.system_memory import DmaMemory, zeroed_bytes
 from dlasim.sim.timing.plan import Plan
-from dlasim.sim.timing.plan_cache import PlanCache
+from dlasim.sim.timing.plan_cache import plans_of
 
 NO_MEMORY = np.zeros(0, np.uint8)
 _REGION_REGISTERS = [(f"REGION{number}_BASE", f"REGION{number}_SIZE") for number in range(REGION_COUNT)]
@@ -56,9 +56,8 @@ class Dla:
         memory: DmaMemory,
         executor: Executor | None = None,
         on_complete: Callable[[Run], None] | None = None,
-        plans: PlanCache | None = None,
     ) -> None:
-        """Without an executor no tensor is computed: time only. `plans` are shared with other machines."""
+        """Without an executor no tensor is computed: time only."""
         self.config = config
         self.sram: NDArray[np.uint8] = zeroed_bytes(config.sram_bytes if executor else 0)
         self.registers = ControlRegisters(config)
@@ -68,7 +67,7 @@ class Dla:
         self._memory = memory
         self._executor = executor
         self._on_complete = on_complete
-        self._plans = plans or PlanCache(config)
+        self._plans = plans_of(config)
         self._now = 0
         self._run: Run | None = None
         self._fault: FaultAt | None = None

@@ -7,17 +7,24 @@ the sum of an output's weights; in - IN_ZP as a short otherwise.
 
 from __future__ import annotations
 
-from dlasim.native.routine import Number, Pointer, routine
+from typing import NamedTuple
+
+from dlasim.native.routine import Number, Pointer, apart, routine
 from dlasim.native.target import host
 from dlasim.sim.fast_engine.dot import GROUP_BYTES, dot_tile, stage_at, zip_groups
 from dlasim.sim.fast_engine.finish import (
     CONSTANT_BYTES,
+    HALF,
+    HALF_BYTES,
+    HALVES,
+    PLAIN,
     ChannelBlock,
     Pixels,
     Places,
     aligned,
     channel_constants,
     finish,
+    may_halve,
     place_outputs,
 )
 from dlasim.sim.fast_engine.memory_access import shifted, table_at
@@ -39,6 +46,60 @@ SMALL_PIXELS = 4 if VECTORS > 1 else PIXELS // 2
 UNPACKED_PIXELS = 2
 SPAN = 48  # pixels whose sums are finished together: to load their constants takes as long as a few pixels
 PAIRED_GROUPS = 12  # so many are worth adding up the halves of a paired sum
+
+
+class Products(NamedTuple):
+    """What the sums of a block are made of, and the tile that they go to: `taps` times `groups` groups."""
+
+    stage: Pointer
+    places: Pointer
+    tap_places: Pointer
+    taps: Number
+    groups: Number
+    packed: Pointer
+    starts: Pointer
+    tile: Pointer
+
+
+@apart
+def multiply_block(
+    row: OperationRow,
+    sram: Pointer,
+    block: ChannelBlock,
+    products: Products,
+    paired: Number,
+    offsets: Pointer,
+    outs: Places,
+) -> None:
+    """All pixels of a block of channels, tile by tile."""
+    stage, places, tap_places, taps, groups, packed, starts, tile = products
+    columns, pixels = block.columns, row.out_height * row.out_width
+    halves = block.layout == HALVES
+    is_small = columns == VECTORS and not halves
+    pixel_bytes = HALF_BYTES if halves else columns * BYTES32
+    for first in range(0, pixels, SPAN):
+        last = min(first + SPAN, pixels)
+        begin = first
+        for at in range(first, last, PIXELS):
+            size = SMALL_PIXELS if is_small and last - at <= SMALL_PIXELS else PIXELS
+            base = max(min(at, pixels - size), 0)  # the last tile overlaps the one before
+            begin = min(begin, base)
+            here, sums = table_at(places, 4 * base), table_at(tile, (base - begin) * pixel_bytes)
+            if halves:
+                dot_tile(PIXELS, 1, 1, stage, here, tap_places, taps, groups // 2, packed, starts, sums)
+            elif paired:
+                dot_tile(PIXELS, 1, 2, stage, here, tap_places, taps, groups // 2, packed, starts, sums)
+            elif size == SMALL_PIXELS:
+                dot_tile(
+                    SMALL_PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, sums
+                )
+            elif columns == VECTORS:
+                dot_tile(PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, sums)
+            else:
+                dot_tile(PIXELS, 1, 0, stage, here, tap_places, taps, groups, packed, starts, sums)
+            if row.weight_zp != 0:
+                offset_tile(sums, columns, min(size, pixels), offsets, base)
+        finish(row, sram, tile, block, Pixels(first - begin, last - begin, begin), outs)
 
 
 @routine
@@ -91,6 +152,8 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
         for x in range(out_w):
             places[at] = (y * stride_h * width + x * stride_w) * channels * STAGED_BYTES
             at += 1
+    for i in range(pixels, PIXELS):
+        places[i] = places[0]
     for tap in range(taps):
         y, x = (tap, 0) if merged else (tap // kernel_w, tap % kernel_w)
         tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels * STAGED_BYTES
@@ -103,44 +166,19 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
     channel = 0
     while channel < outputs:
         columns = min(VECTORS, (outputs - channel + LANES - 1) // LANES)
+        layout = HALVES if outputs - channel == HALF and may_halve(row) else PLAIN
         for v in range(columns):
-            channel_constants(row, sram, channel, v, 0, table_at(constants, v * CONSTANT_BYTES))
-        block = ChannelBlock(channel, columns, 0, constants)
+            channel_constants(row, sram, channel, v, layout, table_at(constants, v * CONSTANT_BYTES))
+        block = ChannelBlock(channel, columns, layout, constants)
+        halves = layout == HALVES
         paired = VECTORS > 1 and columns == 1 and taps * groups >= PAIRED_GROUPS
-        steps = (groups + 1) // 2 * 2 if paired else groups
+        steps = (groups + 1) // 2 * 2 if paired or halves else groups
         pack_block(row, sram, block, 0, columns, Filters(taps, run, steps), room, packed)
         fold_offset(128 + row.in_zp, columns, taps * steps, packed, constants, starts)
-        if paired:
+        if paired or halves:
             for i in range(0, taps * steps, 2):
                 zip_groups(packed, i * BYTES32)
-        at = begin = finished = 0
-        while at < pixels:
-            rest = pixels - at
-            size = SMALL_PIXELS if columns == VECTORS and rest <= SMALL_PIXELS else PIXELS
-            # The last tile overlaps the one before, and leaves its pixels alone.
-            first = max(0, size - rest) if pixels >= size else 0
-            base = at - first
-            if pixels < size:
-                for i in range(pixels, size):
-                    places[i] = places[0]
-            if at == finished:
-                begin = base
-            here, sums = table_at(places, 4 * base), table_at(tile, (base - begin) * columns * BYTES32)
-            if paired:
-                dot_tile(PIXELS, 1, 1, stage, here, tap_places, taps, steps // 2, packed, starts, sums)
-            elif size == SMALL_PIXELS:
-                dot_tile(
-                    SMALL_PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, sums
-                )
-            elif columns == VECTORS:
-                dot_tile(PIXELS, VECTORS, 0, stage, here, tap_places, taps, groups, packed, starts, sums)
-            else:
-                dot_tile(PIXELS, 1, 0, stage, here, tap_places, taps, groups, packed, starts, sums)
-            if row.weight_zp != 0:
-                offset_tile(sums, columns, min(size, pixels), offsets, base)
-            at = min(base + size, pixels)
-            if at == pixels or at - begin >= SPAN:
-                finish(row, sram, tile, block, Pixels(finished - begin, at - begin, begin), outs)
-                finished = at
+        products = Products(stage, places, tap_places, taps, steps, packed, starts, tile)
+        multiply_block(row, sram, block, products, paired, offsets, outs)
         channel += columns * LANES
     return 0

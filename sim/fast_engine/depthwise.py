@@ -14,6 +14,9 @@ from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.fast_engine.depth_spans import PixelSpan, any_span, kept_span, span_offset
 from dlasim.sim.fast_engine.finish import (
     CONSTANT_BYTES,
+    HALF,
+    HALVES,
+    PLAIN,
     START,
     ChannelBlock,
     Pixels,
@@ -21,6 +24,7 @@ from dlasim.sim.fast_engine.finish import (
     aligned,
     channel_constants,
     finish,
+    may_halve,
     part8,
     place_outputs,
 )
@@ -38,9 +42,19 @@ from dlasim.sim.fast_engine.memory_access import (
 )
 from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.fast_engine.operation_rows import OperationRow
-from dlasim.sim.fast_engine.vectors import BYTES32, LANES, add, bit_and, multiply, shift_left, splat, subtract
+from dlasim.sim.fast_engine.vectors import (
+    BYTES32,
+    LANES,
+    add,
+    bit_and,
+    multiply,
+    shift_left,
+    splat,
+    subtract,
+    twice,
+)
 
-SPAN = 64  # pixels of one tile
+SPAN = 64  # vectors of one tile
 _MASK = (1 << 8 * STAGED_BYTES) - 1  # a staged value
 BAND_BYTES = 1 << 16  # of staged input: what the caches hold next to everything else
 
@@ -90,16 +104,17 @@ def stage_row(
 def depth_weights(
     row: OperationRow,
     sram: Pointer,
+    layout: Number,
     groups: Number,
     skipped: Number,
     weights: Pointer,
     ones: Pointer,
     constants: Pointer,
 ) -> None:
-    """Per sixteen channels the weights of each group, a vector each, and what the sums start from.
+    """Per vector of channels the weights of each group, and what the sums start from.
 
-    A window begins `skipped` rows below the first row of the groups. A group of shorts holds weights less
-    their zero point, a group of bytes the weights as they are.
+    A window begins `skipped` rows below the first row of the groups, which changes nothing about the start. A
+    group of shorts holds weights less their zero point, a group of bytes the weights as they are.
     """
     outputs, kernel_h, kernel_w = row.out_channels, row.kernel_height, row.kernel_width
     offset = splat(row.in_zp + (128 if IS_QUAD else 0))
@@ -113,6 +128,8 @@ def depth_weights(
             for i in range(max(0, skipped - top), min(GROUP_ROWS, skipped + kernel_h - top)):
                 tap = (top + i - skipped) * kernel_w + kx
                 stored = part8(sram, row.weight_addr + tap * outputs + channel, outputs - channel)
+                if layout == HALVES:
+                    stored = twice(stored)
                 value = subtract(stored, zero_point)
                 total = add(total, value)
                 moved = shift_left(bit_and(stored if IS_QUAD else value, mask), splat(i * 8 * STAGED_BYTES))
@@ -120,9 +137,17 @@ def depth_weights(
                 used |= 1 << (i * 8 * STAGED_BYTES)
             store32(weights, (block * groups + group) * BYTES32, packed)
             ones[group] = used
-        here = table_at(constants, block * CONSTANT_BYTES)
-        channel_constants(row, sram, channel, 0, 0, here)
-        store32(here, START, subtract(load32(here, START), multiply(offset, total)))
+        if skipped == 0:
+            here = table_at(constants, block * CONSTANT_BYTES)
+            channel_constants(row, sram, channel, 0, layout, here)
+            store32(here, START, subtract(load32(here, START), multiply(offset, total)))
+
+
+@inlined
+def may_share_vectors(row: OperationRow) -> Number:
+    """Whether a vector takes two neighbouring pixels, each half its lanes."""
+    dense = row.in_channels == HALF and row.out_channels == HALF and row.in_pixel_stride == HALF
+    return dense and row.stride_width == 1 and row.out_width % 2 == 0 and may_halve(row)
 
 
 @inlined
@@ -135,14 +160,15 @@ def rows_share_groups(row: OperationRow) -> Number:
 
 class DepthPlan(NamedTuple):
     """Where a band's parts lie in the arena: the staged input and its measures, the columns of a row's groups
-    and their places, weights and what is used of them, constants, a tile of sums; all for `blocks` of sixteen
-    channels."""
+    and their places, weights and what is used of them, constants, a tile of sums; all for `blocks` vectors
+    of channels, which lie in them as the layout says."""
 
     stage: Pointer
     row_bytes: Number
-    pixel_bytes: Number
+    vector_bytes: Number
     width: Number
     blocks: Number
+    layout: Number
     columns: Pointer
     places: Pointer
     weights: Pointer
@@ -162,14 +188,15 @@ def depth_band(
     outs: Places,
 ) -> None:
     """Output rows `first` to `last` of the block with this number; tiles run on from row to row."""
-    out_w, kernel_h = row.out_width, row.kernel_height
+    kernel_h, pixels = row.kernel_height, 2 if plan.layout == HALVES else 1  # of a vector
+    vectors = row.out_width // pixels
     layers = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS
     groups = layers * row.kernel_width
     shared = rows_share_groups(row)
-    block = ChannelBlock(number * LANES, 1, 0, table_at(plan.constants, number * CONSTANT_BYTES))
+    block = ChannelBlock(number * LANES, 1, plan.layout, table_at(plan.constants, number * CONSTANT_BYTES))
     start = load32(block.constants, START)
     step, tap_bytes = row.stride_width * BYTES32, row.dilation_height * plan.row_bytes
-    at, filled = first * out_w, 0
+    at, filled = first * row.out_width, 0
     for y in range(first, last):
         here = (y - first) * row.stride_height * plan.row_bytes + number * LANES
         second = (y - first) % 2 if shared else 0
@@ -180,11 +207,11 @@ def depth_band(
             lowest = min(GROUP_ROWS, used_rows - top) - 1
             interleave_rows(
                 plan.stage, here + top * tap_bytes, tap_bytes, lowest * tap_bytes, plan.width,
-                plan.pixel_bytes, shifted(plan.columns, layer * plan.width * BYTES32),
+                plan.vector_bytes, shifted(plan.columns, layer * plan.width * BYTES32),
             )  # fmt: skip
         x = 0
-        while x < out_w:
-            turns = min(SPAN - filled, out_w - x)
+        while x < vectors:
+            turns = min(SPAN - filled, vectors - x)
             span = PixelSpan(plan.columns, x * step, step, turns, table_at(plan.tile, filled * BYTES32))
             if groups == 3:
                 kept_span(3, span, plan.places, weights, start)
@@ -198,11 +225,11 @@ def depth_band(
             x += turns
             filled += turns
             if filled == SPAN:
-                finish(row, sram, plan.tile, block, Pixels(0, filled, at), outs)
-                at += filled
+                finish(row, sram, plan.tile, block, Pixels(0, filled * pixels, at), outs)
+                at += filled * pixels
                 filled = 0
     if filled > 0:
-        finish(row, sram, plan.tile, block, Pixels(0, filled, at), outs)
+        finish(row, sram, plan.tile, block, Pixels(0, filled * pixels, at), outs)
 
 
 @routine
@@ -212,16 +239,18 @@ def depthwise(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number
     layers = (kernel_h + GROUP_ROWS - 1) // GROUP_ROWS
     groups, pixels = layers * kernel_w, row.out_height * row.out_width
     blocks = (row.out_channels + LANES - 1) // LANES
-    pixel_bytes = blocks * LANES
+    layout = HALVES if may_share_vectors(row) else PLAIN
+    pixel_bytes = HALF if layout == HALVES else blocks * LANES
     width = (row.out_width - 1) * row.stride_width + (kernel_w - 1) * row.dilation_width + 1
     row_bytes = width * pixel_bytes
+    vectors = (width + 1) // 2 if layout == HALVES else width
     reach = (kernel_h - 1) * row.dilation_height + 1
     band = max(1, (BAND_BYTES // row_bytes - reach) // row.stride_height + 1)
     band = min(band, row.out_height)
     height = (band - 1) * row.stride_height + reach
 
     columns_at = aligned(height * row_bytes + BYTES32)
-    weights_at = columns_at + layers * width * BYTES32
+    weights_at = columns_at + layers * vectors * BYTES32
     outs_at = weights_at + 2 * blocks * groups * BYTES32
     accs_at = outs_at + aligned(4 * pixels)
     places_at = accs_at + aligned(4 * pixels)
@@ -237,18 +266,19 @@ def depthwise(row: OperationRow, sram: Pointer, arena: Pointer, capacity: Number
         Places(table_at(arena, outs_at), table_at(arena, accs_at)),
     )
     plan = DepthPlan(
-        arena, row_bytes, pixel_bytes, width, blocks, shifted(arena, columns_at), places, weights, ones,
-        constants, table_at(arena, tile_at),
+        arena, row_bytes, max(pixel_bytes, LANES), vectors, blocks, layout, shifted(arena, columns_at),
+        places, weights, ones, constants, table_at(arena, tile_at),
     )  # fmt: skip
 
     place_outputs(row, outs)
-    depth_weights(row, sram, groups, 0, weights, ones, constants)
+    depth_weights(row, sram, layout, groups, 0, weights, ones, constants)
     if rows_share_groups(row):
         further = table_at(weights, blocks * groups * BYTES32)
-        depth_weights(row, sram, groups, 1, further, table_at(ones, 4 * groups), constants)
+        depth_weights(row, sram, layout, groups, 1, further, table_at(ones, 4 * groups), constants)
     for layer in range(layers):
         for kx in range(kernel_w):
-            places[layer * kernel_w + kx] = (layer * width + kx * row.dilation_width) * BYTES32
+            lanes = HALF if layout == HALVES else LANES
+            places[layer * kernel_w + kx] = 4 * (layer * vectors * LANES + kx * row.dilation_width * lanes)
     for first in range(0, row.out_height, band):
         last = min(first + band, row.out_height)
         top = first * row.stride_height - row.pad_top

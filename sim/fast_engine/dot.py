@@ -78,7 +78,7 @@ def dot_tile(
     builder: ir.IRBuilder,
     pixels: ir.Constant,
     vectors: ir.Constant,
-    is_paired: ir.Constant,
+    zipped: ir.Constant,
     stage_at: ir.Value,
     places_at: ir.Value,
     taps_at: ir.Value,
@@ -91,15 +91,16 @@ def dot_tile(
     """tile[pixel][channel] = starts[channel] + sums over taps and groups, for pixels x (vectors x 16).
 
     `places` holds the offset of each pixel in `stage`, `taps` that of each tap from there, in bytes;
-    `packed` the weights as [tap][group][channel] groups. Paired, a vector of channels takes two groups at a
-    time: one load of inputs serves two products, whose lanes `zip_groups` has put in order.
+    `packed` the weights as [tap][group][channel] groups. Where `zip_groups` has put two groups of a vector of
+    channels into two vectors, these are multiplied at a time, for one load of inputs: both, or the first,
+    which has half the channels. Then a vector of the tile has the sums of two pixels.
     """
-    rows, columns = pixels.constant, vectors.constant * (1 + is_paired.constant)
-    step_kind = _I64 if is_paired.constant else _I32
+    rows, columns = pixels.constant, zipped.constant or vectors.constant
+    step_kind = _I64 if zipped.constant else _I32
     origins = [load_index(builder, places_at, index(i)) for i in range(rows)]
     first = [_load(builder, starts_at, index(v * BYTES32), _SUMS, 4) for v in range(vectors.constant)]
     starts = first
-    if is_paired.constant:
+    if zipped.constant:
         first = [splat_constant(0)] * columns
     weights_at = place(builder, packed_at, index(0), _I8)
     outer = Loop(builder, tap_count, [*(first * rows), weights_at])
@@ -115,9 +116,9 @@ def dot_tile(
         group = builder.bitcast(group, _SUMS)
         for v in range(columns):
             sums[i * columns + v] = add_products(builder, sums[i * columns + v], group, weights[v])
-    weights_at = place(builder, weights_at, index(columns * BYTES32), _I8)
+    weights_at = place(builder, weights_at, index((2 if zipped.constant else columns) * BYTES32), _I8)
     *sums, _ = outer.close(inner.close([*sums, weights_at]))
-    if is_paired.constant:
+    if zipped.constant:
         halves = zip(sums[::2], sums[1::2], strict=True)
         sums = [builder.add(*_alternate(builder, *each)) for each in halves]
         sums = [builder.add(each, starts[0]) for each in sums]
@@ -212,7 +213,7 @@ def transpose_groups(
     # Groups are made wide last: what changes places is half as much without VNNI.
     narrow = ir.VectorType(ir.IntType(8 * GROUP_BYTES // STAGED_BYTES), LANES)
     rows = [builder.bitcast(_load_some_weights(builder, row, count), narrow) for row in rows_at]
-    for i, row in enumerate(_transposed(builder, rows)):
+    for i, row in enumerate((_transposed if IS_QUAD else _transposed_shorts)(builder, rows)):
         offset = builder.add(packed_offset, builder.mul(packed_stride, index(i)))
         builder.store(_as_groups(builder, row), place(builder, packed_at, offset, _SUMS), align=4)
 
@@ -245,6 +246,38 @@ def _transposed(builder: ir.IRBuilder, rows: Values) -> Values:
                 rows[i], rows[i + block] = _exchanged(builder, rows[i], rows[i + block], block)
         block //= 2
     return rows
+
+
+def _transposed_shorts(builder: ir.IRBuilder, rows: Values) -> Values:
+    """The same of elements of 16 bits, in half the steps, as CPUs interleave parts of 128 bits apart.
+
+    Eight rows that are interleaved three times, the first with the fifth and so on, are transposed; then the
+    parts of both eights are put together.
+    """
+    part = LANES // 2
+    eights = [rows[:part], rows[part:]]
+    for _ in range(3):
+        eights = [
+            [row for i in range(part // 2) for row in _interleaved(builder, eight[i], eight[i + part // 2])]
+            for eight in eights
+        ]
+    halves = [
+        [*range(first, first + part), *range(LANES + first, LANES + first + part)] for first in (0, part)
+    ]
+    return [
+        builder.shuffle_vector(*pair, ir.Constant(_SUMS, order))
+        for order in halves
+        for pair in zip(*eights, strict=True)
+    ]
+
+
+def _interleaved(builder: ir.IRBuilder, first: ir.Value, second: ir.Value) -> Values:
+    """The lower halves of each eight lanes of two vectors, interleaved, and the upper halves."""
+    orders = [
+        [eight + half + i // 2 + LANES * (i % 2) for eight in range(0, LANES, 8) for i in range(8)]
+        for half in (0, 4)
+    ]
+    return [builder.shuffle_vector(first, second, ir.Constant(_SUMS, order)) for order in orders]
 
 
 def _exchanged(builder: ir.IRBuilder, upper: ir.Value, lower: ir.Value, block: int) -> Values:

@@ -14,6 +14,7 @@ from dlasim.sim.fast_engine.memory_access import (
     load32_some,
     load_third,
     store8,
+    store8_halves,
     store8_quad,
     store8_saturated,
     store8_some,
@@ -29,10 +30,12 @@ from dlasim.sim.fast_engine.vectors import (
     MAX_DOWN_SHIFT,
     add,
     even_down_offset,
+    halve64,
     maximum,
     minimum,
     odd_down_offset,
     requantize,
+    requantize_clamped,
     requantize_down,
     shift_left,
     smallest,
@@ -51,6 +54,11 @@ _MAX_TERMS = 1 << 13
 # The constants of sixteen channels, a vector each; then whether `requantize_down` takes all of their scales.
 START, LEFT, LEAST, MULTIPLIER, RIGHT, IS_DOWN = (BYTES32 * number for number in range(6))
 CONSTANT_BYTES = 6 * BYTES32
+
+# How the channels of a block lie in its vectors: as they follow each other; in a quad, four vectors, as
+# `store8_quad` puts them together; or in each half of one vector, whose halves belong to neighbouring pixels.
+PLAIN, QUAD, HALVES = range(3)
+HALF, HALF_BYTES = LANES // 2, BYTES32 // 2
 
 
 @inlined
@@ -98,10 +106,22 @@ def lower_clamp(row: OperationRow) -> Number:
 
 
 @inlined
+def clamps_negatives(row: OperationRow) -> Number:
+    """Whether all sums below zero leave as the same value."""
+    return lower_clamp(row) >= row.out_zp
+
+
+@inlined
 def may_saturate(row: OperationRow) -> Number:
     """Whether nothing but int8 limits the results, and nothing is added to the sums."""
     whole = lower_clamp(row) == -128 and row.act_max == 127
     return whole and row.out != _WIDE and row.init != _PARTIAL and row.sum != _TENSOR
+
+
+@inlined
+def may_halve(row: OperationRow) -> Number:
+    """Whether the halves of a vector may belong to two pixels."""
+    return row.out != _WIDE and row.init != _PARTIAL and row.weight_zp == 0
 
 
 @inlined
@@ -112,17 +132,16 @@ def summed_terms(row: OperationRow) -> Number:
 
 
 @inlined
-def lane_channel(vector: Number, lane: Number, quad: Number) -> Number:
-    """Which channel of a block a lane of its vectors has: as they follow each other, or in a quad, four
-    vectors, as `store8_quad` puts them together."""
-    if quad:
+def lane_channel(vector: Number, lane: Number, layout: Number) -> Number:
+    """Which channel of a block a lane of its vectors has."""
+    if layout == QUAD:
         return lane // 4 * LANES + vector * 4 + lane % 4
-    return vector * LANES + lane
+    return vector * LANES + (lane % HALF if layout == HALVES else lane)
 
 
 @routine
 def channel_constants(
-    row: OperationRow, sram: Pointer, channel: Number, vector: Number, quad: Number, constants: Pointer
+    row: OperationRow, sram: Pointer, channel: Number, vector: Number, layout: Number, constants: Pointer
 ) -> None:
     """The biases and scales of a vector of the block that begins with `channel`; beyond the last channel
     repeat it."""
@@ -130,9 +149,9 @@ def channel_constants(
     bias, multiplier, shift = splat(0), splat(row.out_mult), splat(row.out_shift)
     if row.init == _BIAS or row.quant == _CHANNEL:
         source, first = table_at(sram, row.param_addr), (channel + vector * LANES) * RECORD_BYTES
-        if quad or channel + vector * LANES + LANES - 1 > last:
+        if layout != PLAIN or channel + vector * LANES + LANES - 1 > last:
             for lane in range(LANES):
-                record = min(channel + lane_channel(vector, lane, quad), last) * RECORD_BYTES
+                record = min(channel + lane_channel(vector, lane, layout), last) * RECORD_BYTES
                 copy_bytes(constants, lane * RECORD_BYTES, source, record, RECORD_BYTES)
             source, first = constants, 0
         if row.init == _BIAS:
@@ -160,11 +179,11 @@ class Places(NamedTuple):
 
 
 class ChannelBlock(NamedTuple):
-    """`columns` vectors of output channels from `channel` on: whether they are a quad, their constants."""
+    """`columns` vectors of output channels from `channel` on, how they lie in these, and their constants."""
 
     channel: Number
     columns: Number
-    quad: Number
+    layout: Number
     constants: Pointer
 
 
@@ -229,9 +248,12 @@ def with_tensor(row: OperationRow, result: Vector, tensor: Vector, scales: SumSc
 def finish(
     row: OperationRow, sram: Pointer, tile: Pointer, block: ChannelBlock, pixels: Pixels, places: Places
 ) -> None:
-    """What leaves for some pixels of a tile of sums, of `columns` vectors each."""
+    """What leaves for some pixels of a tile of sums, of `columns` vectors each, or of half a one."""
     columns, constants, channel, at = block.columns, block.constants, block.channel, pixels.at
     outs, accs = places.outs, places.accs
+    if block.layout == HALVES:
+        finish_halves(row, sram, tile, block, pixels, places)
+        return
     partial = row.init == _PARTIAL
     for v in range(columns):
         count = row.out_channels - channel - v * LANES
@@ -251,9 +273,14 @@ def finish(
             if may_saturate(row) and constants[(here + IS_DOWN) // 4] != 0:
                 zero_point = splat(row.out_zp)
                 even, odd = even_down_offset(right, zero_point), odd_down_offset(right, zero_point)
+                half_even, half_odd = halve64(even), halve64(odd)
+                less, clamped = subtract(right, splat(1)), clamps_negatives(row)
                 for p in range(pixels.first, pixels.last):
                     total = load32(tile, (p * columns + v) * BYTES32)
-                    scaled = requantize_down(total, multiplier, right, even, odd)
+                    if clamped:
+                        scaled = requantize_clamped(total, multiplier, less, half_even, half_odd)
+                    else:
+                        scaled = requantize_down(total, multiplier, right, even, odd)
                     if count >= LANES:
                         store8_saturated(sram, out + outs[at + p], scaled)
                     else:
@@ -271,6 +298,28 @@ def finish(
                 if row.sum == _TENSOR:
                     scaled = with_tensor(row, scaled, part8(sram, tensor + accs[at + p], count), scales)
                 put_part8(sram, out + outs[at + p], scaled, count)
+
+
+@routine
+def finish_halves(
+    row: OperationRow, sram: Pointer, tile: Pointer, block: ChannelBlock, pixels: Pixels, places: Places
+) -> None:
+    """`finish` of half a vector of channels of each pixel, for two pixels at a time: where `may_halve`."""
+    constants, outs, out, at = block.constants, places.outs, row.out_addr + block.channel, pixels.at
+    left, least = load32(constants, LEFT), load32(constants, LEAST)
+    multiplier, right = load32(constants, MULTIPLIER), load32(constants, RIGHT)
+    zero_point, low, high = splat(row.out_zp), splat(lower_clamp(row)), splat(row.act_max)
+    even = halve64(even_down_offset(right, zero_point))
+    odd = halve64(odd_down_offset(right, zero_point))
+    less, clamped = subtract(right, splat(1)), constants[IS_DOWN // 4] != 0 and clamps_negatives(row)
+    for p in range(pixels.first, pixels.last, 2):
+        total = load32(tile, p * HALF_BYTES)
+        if clamped:
+            scaled = requantize_clamped(total, multiplier, less, even, odd)
+        else:
+            scaled = add(requantize(total, left, least, multiplier, right), zero_point)
+        here, there = out + outs[at + p], out + outs[at + min(p + 1, pixels.last - 1)]
+        store8_halves(sram, here, there, minimum(maximum(scaled, low), high))
 
 
 @routine

@@ -123,6 +123,19 @@ def store8_saturated(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value,
 
 
 @intrinsic
+def store8_halves(
+    builder: ir.IRBuilder, pointer: ir.Value, first: ir.Value, second: ir.Value, value: ir.Value
+) -> None:
+    """The low bytes of the first half of the lanes at one offset, those of the others at a second offset,
+    which are lost where both are the same."""
+    value, kind = builder.trunc(value, _LANES8), ir.VectorType(_I8, LANES // 2)
+    for offset, lane in ((second, LANES // 2), (first, 0)):
+        order = ir.Constant(ir.VectorType(_I32, LANES // 2), list(range(lane, lane + LANES // 2)))
+        half = builder.shuffle_vector(value, value, order)
+        builder.store(half, place(builder, pointer, offset, kind), align=1)
+
+
+@intrinsic
 def store8_quad(
     builder: ir.IRBuilder,
     pointer: ir.Value,

@@ -77,7 +77,7 @@ def pack_block(
     last = row.out_channels - 1
     for v in range(columns):
         for i in range(LANES):
-            output = block.channel + lane_channel(vector + v, i, block.quad)
+            output = block.channel + lane_channel(vector + v, i, block.layout)
             room.rows[i] = row.weight_addr + min(output, last) * weights
         at = v * BYTES32
         if groups * (GROUP_BYTES // STAGED_BYTES) == run:

@@ -15,6 +15,7 @@ from dlasim.sim.fast_engine.finish import (
     LEAST,
     LEFT,
     MULTIPLIER,
+    PLAIN,
     RIGHT,
     aligned,
     channel_constants,
@@ -84,7 +85,7 @@ def convolve_single_channel(row: OperationRow, sram: Pointer, arena: Pointer, ca
     line, constants = shifted(arena, line_at), table_at(arena, constants_at)
 
     gather_plane(row, sram, arena, height, span)
-    channel_constants(row, sram, 0, 0, 0, constants)
+    channel_constants(row, sram, 0, 0, PLAIN, constants)
     total = 0
     for tap in range(taps):
         weight = get8(sram, row.weight_addr + tap) - row.weight_zp

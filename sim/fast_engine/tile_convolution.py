@@ -14,6 +14,8 @@ from dlasim.sim.fast_engine.dot import GROUP_BYTES, stage_at
 from dlasim.sim.fast_engine.finish import (
     CONSTANT_BYTES,
     IS_DOWN,
+    PLAIN,
+    QUAD,
     ChannelBlock,
     Pixels,
     Places,
@@ -87,7 +89,7 @@ def finish_pixels(
         stop = min(end, y * pitch + out_w)
         if at < stop:
             some = Pixels(at - begin, stop - begin, y * out_w + x - (at - begin))
-            if block.quad:
+            if block.layout == QUAD:
                 finish_quad(row, sram, tile, block, some, places)
             else:
                 finish(row, sram, tile, block, some, places)
@@ -98,18 +100,19 @@ def finish_pixels(
 def block_constants(
     row: OperationRow, sram: Pointer, channel: Number, columns: Number, constants: Pointer
 ) -> Number:
-    """The constants of a block, and whether it is a quad."""
-    quad = columns == _COLUMNS and channel + columns * LANES <= row.out_channels and may_saturate(row)
+    """The constants of a block, and how its channels lie."""
+    whole = columns == _COLUMNS and channel + columns * LANES <= row.out_channels and may_saturate(row)
+    layout = QUAD if whole else PLAIN
     is_down = True
     for v in range(columns):
         here = table_at(constants, v * CONSTANT_BYTES)
-        channel_constants(row, sram, channel, v, quad, here)
+        channel_constants(row, sram, channel, v, layout, here)
         is_down = is_down and here[IS_DOWN // 4] != 0
-    if quad and not is_down:
-        quad = False
+    if layout == QUAD and not is_down:
+        layout = PLAIN
         for v in range(columns):
-            channel_constants(row, sram, channel, v, quad, table_at(constants, v * CONSTANT_BYTES))
-    return quad
+            channel_constants(row, sram, channel, v, layout, table_at(constants, v * CONSTANT_BYTES))
+    return layout
 
 
 @inlined
@@ -193,8 +196,8 @@ def convolve_tiled(row: OperationRow, sram: Pointer, arena: Pointer, capacity: N
     while channel < outputs:
         rest = outputs - channel
         columns = _COLUMNS if rest > 3 * LANES else min(_PAIR, (rest + LANES - 1) // LANES)
-        quad = block_constants(row, sram, channel, columns, constants)
-        block = ChannelBlock(channel, columns, quad, constants)
+        layout = block_constants(row, sram, channel, columns, constants)
+        block = ChannelBlock(channel, columns, layout, constants)
         width = min(_PAIR, columns)
         pair_bytes = taps * groups * width * BYTES32
         for v in range(0, columns, width):

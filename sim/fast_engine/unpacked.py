@@ -7,6 +7,7 @@ from dlasim.native.target import host
 from dlasim.sim.fast_engine.dot import dot_rows, stage_at, sum_lanes
 from dlasim.sim.fast_engine.finish import (
     CONSTANT_BYTES,
+    PLAIN,
     ChannelBlock,
     Pixels,
     Places,
@@ -101,7 +102,7 @@ def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity
         patch_at = pixel * patch * STAGED_BYTES
         offset = run_offset(row, stage, patch_at, length) if row.weight_zp != 0 else 0
         for channel in range(0, outputs, LANES):
-            channel_constants(row, sram, channel, 0, 0, constants)
+            channel_constants(row, sram, channel, 0, PLAIN, constants)
             for o in range(0, min(LANES, outputs - channel), ROWS):
                 here = table_at(sums, o * BYTES32)
                 for i in range(ROWS):
@@ -114,5 +115,5 @@ def convolve_unpacked(row: OperationRow, sram: Pointer, arena: Pointer, capacity
                         copy_bytes(scratch, i * BYTES32, sram, rows[i] + done, rest)
                     add_rows(stage, patch_at + turns * BYTES32, scratch, scratch_rows, 1, fold, here)
             store32(tile, 0, add(sum_lanes(sums), add(load32(constants, 0), splat(-offset))))
-            finish(row, sram, tile, ChannelBlock(channel, 1, 0, constants), Pixels(0, 1, pixel), outs)
+            finish(row, sram, tile, ChannelBlock(channel, 1, PLAIN, constants), Pixels(0, 1, pixel), outs)
     return 0

@@ -84,6 +84,13 @@ shift_right = _binary(lambda b, left, right: b.ashr(left, right))
 
 
 @intrinsic
+def twice(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """The first half of the lanes, and once more."""
+    order = [lane % (LANES // 2) for lane in range(LANES)]
+    return builder.shuffle_vector(value, value, ir.Constant(_LANES32, order))
+
+
+@intrinsic
 def smallest(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     """The smallest lane, as a number."""
     return builder.sext(call_llvm(builder, f"llvm.vector.reduce.smin.v{LANES}i32", _I32, [value]), _I64)
@@ -162,12 +169,29 @@ def requantize_down(
     return shift_right(add(high, shift_right(value, splat(31))), right)
 
 
+@inlined
+def requantize_clamped(
+    value: Vector, multiplier: Vector, less: Vector, even_half: Vector, odd_half: Vector
+) -> Vector:
+    """`requantize_down` where the zero point is the least that leaves: what is below it may round otherwise.
+
+    So negative values need no correction, nothing is doubled, and the halves of the offsets are added; the
+    upper halves are left to shift by `less`, which is one less than `right`.
+    """
+    return shift_right(upper_halves(value, multiplier, even_half, odd_half), less)
+
+
+@inlined
+def high_product(value: Vector, multiplier: Vector, even_offset: Vector, odd_offset: Vector) -> Vector:
+    """The upper halves of 2 * value * multiplier + offset, whose even and odd lanes are apart."""
+    return upper_halves(add(value, value), multiplier, even_offset, odd_offset)
+
+
 @intrinsic
-def high_product(
+def upper_halves(
     builder: ir.IRBuilder, value: ir.Value, multiplier: ir.Value, even_offset: ir.Value, odd_offset: ir.Value
 ) -> ir.Value:
-    """The upper halves of 2 * value * multiplier + offset, whose even and odd lanes are apart."""
-    value = builder.add(value, value)
+    """Those of value * multiplier + offset, whose even and odd lanes are apart."""
     even, odd = (
         _offset_product(builder, take(builder, value), take(builder, multiplier), offset)
         for take, offset in ((_even, even_offset), (_odd, odd_offset))
@@ -181,6 +205,13 @@ def _offset_product(
 ) -> ir.Value:
     product = builder.mul(value, multiplier)
     return builder.bitcast(builder.add(product, builder.bitcast(offset, _HALF64)), _LANES32)
+
+
+@intrinsic
+def halve64(builder: ir.IRBuilder, offset: ir.Value) -> ir.Value:
+    """Half of each 64-bit number, which is even."""
+    halves = builder.ashr(builder.bitcast(offset, _HALF64), splat_constant(1, _HALF64))
+    return builder.bitcast(halves, _LANES32)
 
 
 def _down_offset(take: Callable[[ir.IRBuilder, ir.Value], ir.Value]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,14 @@ MAX_CACHED_PLANS = 1024  # then all are forgotten: bounds memory, not the result
 MAX_CACHED_WORDS = 1 << 20  # of their streams, since a guest may submit any number of long ones
 
 
+@lru_cache(maxsize=1)
+def plans_of(config: DlaConfig) -> PlanCache:
+    """Those of all machines of a configuration, here and on boards; of the last one asked for."""
+    return PlanCache(config)
+
+
 class PlanCache:
-    """Plans streams of one machine; several machines of a configuration may share it."""
+    """Plans streams of machines of one configuration."""
 
     def __init__(self, config: DlaConfig) -> None:
         self._config = config

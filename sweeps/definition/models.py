@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +255,7 @@ def _file_in_memory(data: bytes) -> Path:
 @cache
 def _topology_code() -> str:
     """Hash of the code that builds and writes networks."""
-    root = files("dlasim.compiler_shim")
+    root = Path(__file__).parents[2] / "compiler_shim"
     return code_hash([root / "topologies", root / "tflite"])
 
 

@@ -64,6 +64,13 @@ def raising(error: BaseException) -> Callable[[], object]:
     return action
 
 
+def test_a_run_loads_nothing_that_it_does_not_use() -> None:
+    loaded = modules_after("run", "resnet8")
+    assert "dlasim.sim.fast_engine.engine" in loaded
+    unused = {"bz2", "importlib.resources", "llvmlite", "shutil", "subprocess", "tempfile", "wave", "zipfile"}
+    assert not loaded & unused
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
 def test_help_and_version_load_no_command_and_nothing_heavy(arguments: list[str]) -> None:
     loaded = modules_after(*arguments)

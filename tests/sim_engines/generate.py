@@ -22,6 +22,7 @@ class Limits:
 
     pixels: int = 5
     channels: int = 6
+    channel_step: int = 1  # what the channels of many operations are a multiple of
     kernel: int = 3
     sram_bytes: int = 4096
 
@@ -99,11 +100,15 @@ def _geometry(rng: np.random.Generator, mnemonic: str, limits: Limits) -> dict[s
     def size(most: int) -> int:
         return int(rng.integers(1, most + 1))
 
-    channels = size(limits.channels) if rng.random() < 0.8 else 1
+    def depth() -> int:
+        step = limits.channel_step
+        return step * size(limits.channels // step) if rng.random() < 0.8 else 1
+
+    channels = depth()
     values: dict[str, object] = {
         "OUT_SIZE": (size(limits.pixels), size(limits.pixels)),
         "OUT_CHANNELS": channels,
-        "IN_CHANNELS": size(limits.channels) if rng.random() < 0.8 else 1,
+        "IN_CHANNELS": depth(),
     }
     if mnemonic in _WINDOWED:
         values |= _window(rng, limits)

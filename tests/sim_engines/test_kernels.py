@@ -1,5 +1,7 @@
 """The compiled kernels against the readable engine, over the whole SRAM, on every way of multiplying."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,8 @@ from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, Limits, is_legal,
 
 SUMS = ("OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL", "OP_DEPTH_CONV")
 WIDE = Limits(pixels=40, channels=200, kernel=4, sram_bytes=1 << 20)  # of several tiles and blocks
+EIGHTS = Limits(pixels=20, channels=24, channel_step=8, kernel=5, sram_bytes=1 << 18)  # half a vector is left
+EIGHT = replace(EIGHTS, channels=8)  # two pixels of a depthwise convolution share a vector
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +29,11 @@ def engines():
         *((mnemonic, SMALL, 200) for mnemonic in COMPUTED),
         *((mnemonic, LARGE, 25) for mnemonic in COMPUTED),
         *((mnemonic, WIDE, 12) for mnemonic in SUMS),
+        *((mnemonic, EIGHTS, 60) for mnemonic in SUMS),
     ],
 )
 def test_every_byte_of_sram_is_as_the_readable_engine_leaves_it(engines, mnemonic, limits, scenes):
-    rng = np.random.default_rng(sum(mnemonic.encode()) + limits.pixels)
+    rng = np.random.default_rng(sum(mnemonic.encode()) + limits.pixels + limits.channel_step)
     compiled = dict.fromkeys(engines, 0)
     for number in range(scenes):
         scene = random_scene(rng, mnemonic, limits)
@@ -40,6 +45,23 @@ def test_every_byte_of_sram_is_as_the_readable_engine_leaves_it(engines, mnemoni
             wrong = np.flatnonzero(sram != expected)
             assert not len(wrong), (kind, number, wrong[:10], scene.operation)
     assert min(compiled.values()) > scenes // 2, "too many operations never reached the kernels"
+
+
+def test_pixels_of_eight_channels_that_share_a_vector(engines):
+    """Depthwise convolutions of dense pixels, as random operations hardly ever are."""
+    rng, found = np.random.default_rng(8), 0
+    while found < 30:
+        scene = random_scene(rng, "OP_DEPTH_CONV", EIGHT)
+        operation = scene.operation
+        dense = all(operation.value(name) == 8 for name in ("IN_CHANNELS", "IN_PIXEL_STRIDE", "OUT_CHANNELS"))
+        if not dense or operation.value("WEIGHT_ZP") != 0 or operation.pair("STRIDE")[1] != 1:
+            continue
+        expected, found = scene.sram.copy(), found + 1
+        execute(operation, expected)
+        for kind, engine in engines.items():
+            sram = scene.sram.copy()
+            engine.execute(operation, sram)
+            assert np.array_equal(sram, expected), (kind, operation)
 
 
 @pytest.mark.parametrize("pixels", [1, 3, 40])

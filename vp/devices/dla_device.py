@@ -11,7 +11,6 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.control import find
 from dlasim.sim.execution.executor import Executor
 from dlasim.sim.execution.machine import Dla, Run
-from dlasim.sim.timing.plan_cache import PlanCache
 from dlasim.vp.devices import memory_map
 from dlasim.vp.devices.device import Device
 from dlasim.vp.system.board import Board
@@ -50,9 +49,8 @@ class DlaDevice(Device):
         config: DlaConfig,
         memory: BoardMemory,
         executor: Executor | None,
-        plans: PlanCache | None = None,
     ) -> None:
-        self.dla = Dla(config, memory, executor, self._completed, plans=plans)
+        self.dla = Dla(config, memory, executor, self._completed)
         self.runs: list[Run] = []
         self.runs_lost = 0
         self.most_runs = MAX_RUNS
@@ -109,11 +107,9 @@ class DlaDevice(Device):
         """Called after the run."""
 
 
-def attach_dla(
-    board: Board, config: DlaConfig, executor: Executor | None, plans: PlanCache | None = None
-) -> DlaDevice:
+def attach_dla(board: Board, config: DlaConfig, executor: Executor | None) -> DlaDevice:
     """Puts an accelerator on the board; without an executor it keeps time but computes nothing."""
-    device = DlaDevice(config, BoardMemory(board), executor, plans)
+    device = DlaDevice(config, BoardMemory(board), executor)
     region = memory_map.DLA
     line = memory_map.MACHINE_EXTERNAL_INTERRUPT
     board.attach(device, region.base, region.size_bytes, irq=line, name=region.name)

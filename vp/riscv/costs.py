@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,7 @@ def load_costs(name_or_path: str | Path) -> CpuCosts:
 
 @cache
 def _preset(name: str) -> CpuCosts:
-    text = resources.files("dlasim.vp.riscv").joinpath("presets", f"{name}.toml").read_text("utf-8")
+    text = (Path(__file__).parent / "presets" / f"{name}.toml").read_text("utf-8")
     return _costs(parse_toml(text, f"preset {name}"), f"preset {name}")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dlasim.errors import InputError, one_of
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import Executor
-from dlasim.sim.timing.plan_cache import PlanCache
 from dlasim.vp.devices.dla_device import DlaDevice, attach_dla
 from dlasim.vp.system.board import Board
 from dlasim.vp.system.run_control import RunControl
@@ -18,9 +17,8 @@ def attach_accelerator(
     config: DlaConfig,
     executor: Executor | None,
     run_control: RunControl,
-    plans: PlanCache | None = None,
 ) -> DlaDevice:
-    """The one that `run_control` names; `plans` are those of runs before."""
+    """The one that `run_control` names."""
     if run_control.dla not in DLAS:
         raise InputError(f"dla must be {one_of(DLAS)} (got {run_control.dla!r})")
     if run_control.dla == "rtl":
@@ -29,4 +27,4 @@ def attach_accelerator(
         return attach_rtl(board, config, run_control.vcd)
     if run_control.vcd is not None:
         raise InputError("--vcd needs --dla rtl: only the RTL has waveforms")
-    return attach_dla(board, config, executor, plans)
+    return attach_dla(board, config, executor)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from dlasim.sim.execution.machine import Run
 from dlasim.sim.execution.runner import HostSpan, Inference, check_config, checked_inputs, fault_error
 from dlasim.sim.programs.stream import FaultAt
 from dlasim.sim.timing.memory_timing import fetch_wait_cycles
-from dlasim.sim.timing.plan_cache import PlanCache
 from dlasim.vp.devices.dla_device import DlaDevice, RtlFigures
 from dlasim.vp.devices.exit_device import RegionMark
 from dlasim.vp.programs import launch
@@ -104,7 +102,6 @@ class Prototype:
         self.observer: Observer | None = None
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
         self._executor = executor
-        self._plans = PlanCache(config)
         self._moments: list[float] = []
         self._inside = 0  # instructions of the inferences before
         self._image = container.write(program)
@@ -138,7 +135,7 @@ class Prototype:
         board = Board(
             BoardConfig(self.layout.memory_map, options.cpu, options.run_control.log_functions, wait)
         )
-        device = attach_accelerator(board, self.config, self._executor, options.run_control, self._plans)
+        device = attach_accelerator(board, self.config, self._executor, options.run_control)
         attach_devices(board, options.run_control.devices)
         device.dla.observer = self._observer()
         board.load(self._firmware)
@@ -292,7 +289,7 @@ def _since(start: int, run: Run) -> Run:
 
 def shipped_firmware() -> Path:
     """The ELF that comes with the package."""
-    return Path(str(resources.files("dlasim.firmware").joinpath("prebuilt", "firmware.elf")))
+    return Path(__file__).parents[2] / "firmware" / "prebuilt" / "firmware.elf"
 
 
 @cache
