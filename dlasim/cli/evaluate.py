@@ -8,7 +8,8 @@ import click
 
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.option_types import Choice, Number
-from dlasim.cli.terminal import StatusLine, say
+from dlasim.cli.terminal import say
+from dlasim.system.status_line import StatusLine
 
 if TYPE_CHECKING:
     from dlasim.evaluation import Evaluation

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dlasim.cli.option_types import Number
-from dlasim.cli.terminal import StatusLine, say
+from dlasim.cli.terminal import say
 from dlasim.errors import InputError
+from dlasim.system.status_line import StatusLine
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.topologies.networks import Topology

@@ -64,6 +64,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
         return
     if not targets:
         raise click.UsageError("MODEL or STUDY is missing; `dlasim sweep --list` lists the built-in studies")
+    axes = given_axes(given)
     from dlasim.cli.decision_text import print_decision
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
@@ -72,7 +73,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     from dlasim.sweeps.results.decision import Decision
     from dlasim.sweeps.results.study_outputs import write_outputs
 
-    study = build_study(targets, given_axes(given), given["where"], given["layers"], goals_of(given))
+    study = build_study(targets, axes, given["where"], given["layers"], goals_of(given))
     if given["assume_int8"]:
         from dlasim.compiler_shim.options import ESTIMATE
 
@@ -86,7 +87,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     elif study.all_goals:
         print_decision(Decision(outcome.result))
     else:
-        print_points(outcome.result, study.swept)
+        print_points(outcome.result, study)
     _print_outcome(study, outcome)
     if not outcome.statuses["ok"] and not outcome.first_failure:
         points = counted(outcome.points, "point")
