@@ -186,7 +186,7 @@ class NetworkBuilder:
     ) -> Activation:
         """An operator that is a function of each element."""
         options: dict[str, Option] = {"approximate": False} if kind == "GELU" else {}
-        return self._output(kind, name, (source.index,), function(source.real), **options)
+        return self._output(kind, name, (source.index,), function(source.real), "NONE", **options)
 
     def mean_channels(self, name: str, source: Activation) -> Activation:
         """MEAN over the last dimension, which stays as 1."""
