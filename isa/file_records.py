@@ -142,175 +142,150 @@ def _dtype(record: FileRecord) -> np.dtype[np.void]:
     return np.dtype(parts)
 
 
-def _u32(name: str, doc: str, count: int = 1) -> Member:
-    return Member(name, "u32", doc, count)
+def _record(name: str, doc: str, *members: str) -> FileRecord:
+    """A record with members as `name type[count]: meaning`, without a type for those of 32 bits."""
+    return FileRecord(name, doc, tuple(map(_member, members)))
 
 
-HEADER = FileRecord(
+def _member(text: str) -> Member:
+    head, _, doc = text.partition(": ")
+    name, _, form = head.partition(" ")
+    kind, _, count = form.removesuffix("]").partition("[")
+    return Member(name, kind or "u32", doc, int(count or 1))
+
+
+HEADER = _record(
     "header",
     "The first bytes of the file.",
-    (
-        Member("magic", "u8", "the letters DLAPROG and a zero byte", len(MAGIC)),
-        _u32("format_version", "version of this format"),
-        _u32("isa_version", "ISA_VERSION of the machine it was written for: major << 16 | minor"),
-        _u32("file_bytes", "length of the whole file"),
-        _u32("checksum", "CRC-32 (zlib) of the whole file with this member zero"),
-        _u32("name", "name of the model: offset in STRINGS"),
-        _u32("section_count", "entries of the section table that follows"),
-        Member("features", "u64", "bit n: some command word has opcode n"),
-    ),
+    f"magic u8[{len(MAGIC)}]: the letters DLAPROG and a zero byte",
+    "format_version: version of this format",
+    "isa_version: ISA_VERSION of the machine it was written for: major << 16 | minor",
+    "file_bytes: length of the whole file",
+    "checksum: CRC-32 (zlib) of the whole file with this member zero",
+    "name: name of the model: offset in STRINGS",
+    "section_count: entries of the section table that follows",
+    "features u64: bit n: some command word has opcode n",
 )
-SECTION = FileRecord(
+SECTION = _record(
     "section",
     "An entry of the section table. Kinds ascend; sections do not overlap; each starts at a multiple of 64.",
-    (
-        _u32("kind", "what it holds"),
-        _u32("offset", "where it starts in the file"),
-        _u32("size_bytes", "its length"),
-        _u32("count", "its records; bytes for STRINGS and CONSTANTS, words for COMMANDS"),
-    ),
+    "kind: what it holds",
+    "offset: where it starts in the file",
+    "size_bytes: its length",
+    "count: its records; bytes for STRINGS and CONSTANTS, words for COMMANDS",
 )
-CONFIG = FileRecord(
+CONFIG = _record(
     "config",
     "Requirements of the program: the machine and system memory.",
-    (
-        _u32("pes", "processing elements"),
-        _u32("input_lanes", "input channels in parallel"),
-        _u32("output_lanes", "output channels in parallel"),
-        _u32("sram_bytes", "size of the SRAM"),
-        _u32(
-            "fingerprint",
-            "from the four members above and the ISA's major version; REQUIRE_CONFIG checks it",
-        ),
-        _u32("arena_bytes", "size of region ARENA"),
-        _u32("inputs_bytes", "size of region INPUTS"),
-        _u32("outputs_bytes", "size of region OUTPUTS"),
-        _u32("sram_peak_bytes", "maximum SRAM in use at once, according to the compiler; 0 if unknown"),
-    ),
+    "pes: processing elements",
+    "input_lanes: input channels in parallel",
+    "output_lanes: output channels in parallel",
+    "sram_bytes: size of the SRAM",
+    "fingerprint: from the four members above and the ISA's major version; REQUIRE_CONFIG checks it",
+    "arena_bytes: size of region ARENA",
+    "inputs_bytes: size of region INPUTS",
+    "outputs_bytes: size of region OUTPUTS",
+    "sram_peak_bytes: maximum SRAM in use at once, according to the compiler; 0 if unknown",
 )
-TENSOR = FileRecord(
+TENSOR = _record(
     "tensor",
     "An array in a region of system memory, dense and row-major.",
-    (
-        _u32("name", "offset in STRINGS"),
-        _u32("type", "element type"),
-        _u32(
-            "role",
-            "internal, input, output, constant or variable. A variable keeps its value from one inference to "
-            "the next; initially, int8 variables hold their zero point, others zeros",
-        ),
-        _u32("region", "region that holds it"),
-        _u32("offset", "byte offset in the region"),
-        _u32("size_bytes", "its length"),
-        _u32("rank", "number of dimensions used"),
-        _u32("shape", "dimensions, the rest 1", MAX_RANK),
-        Member("scale", "f32", "real value of one step; 0 if not quantized"),
-        Member("zero_point", "i32", "the integer that means 0"),
-    ),
+    "name: offset in STRINGS",
+    "type: element type",
+    "role: internal, input, output, constant or variable. A variable keeps its value from one inference to "
+    "the next; initially, int8 variables hold their zero point, others zeros",
+    "region: region that holds it",
+    "offset: byte offset in the region",
+    "size_bytes: its length",
+    "rank: number of dimensions used",
+    f"shape u32[{MAX_RANK}]: dimensions, the rest 1",
+    "scale f32: real value of one step; 0 if not quantized",
+    "zero_point i32: the integer that means 0",
 )
-STREAM = FileRecord(
+STREAM = _record(
     "stream",
     "A command stream: consecutive words of COMMANDS that end with HALT. Streams follow each other.",
-    (_u32("first_word", "index of its first word in COMMANDS"), _u32("words", "its length in words")),
+    "first_word: index of its first word in COMMANDS",
+    "words: its length in words",
 )
-STEP = FileRecord(
+STEP = _record(
     "step",
     "What the CPU does next, once the first `after_streams` streams have completed. Steps name streams and "
     "host calls in their order, each once.",
-    (
-        _u32("kind", "stream, host call or preload; only the first step may be a preload"),
-        _u32("index", "which stream or host call"),
-        _u32("after_streams", "streams, from the first, that must have completed before"),
-    ),
+    "kind: stream, host call or preload; only the first step may be a preload",
+    "index: which stream or host call",
+    "after_streams: streams, from the first, that must have completed before",
 )
-HOST_CALL = FileRecord(
+HOST_CALL = _record(
     "host_call",
     "An operator that the CPU computes.",
-    (
-        _u32("code", "operator, from the table of host operators"),
-        _u32("first_operand", "index in OPERANDS of its first input; outputs follow the inputs"),
-        _u32("input_count", "number of inputs"),
-        _u32("output_count", "number of outputs"),
-        _u32("first_attribute", "index in ATTRIBUTES of its first attribute word"),
-        _u32("attribute_count", "number of attribute words"),
-        _u32("layer", "layer it belongs to"),
-    ),
+    "code: operator, from the table of host operators",
+    "first_operand: index in OPERANDS of its first input; outputs follow the inputs",
+    "input_count: number of inputs",
+    "output_count: number of outputs",
+    "first_attribute: index in ATTRIBUTES of its first attribute word",
+    "attribute_count: number of attribute words",
+    "layer: layer it belongs to",
 )
-LAYER = FileRecord(
+LAYER = _record(
     "layer",
     "A layer of the model, for reports.",
-    (
-        _u32("name", "offset in STRINGS"),
-        _u32("operator", "its TFLite operator: offset in STRINGS"),
-        _u32("kind", "kind to which its cycles are added in reports"),
-        _u32("reserved", "zero"),
-        Member("macs", "u64", "multiply-accumulates of one inference"),
-    ),
+    "name: offset in STRINGS",
+    "operator: its TFLite operator: offset in STRINGS",
+    "kind: kind to which its cycles are added in reports",
+    "reserved: zero",
+    "macs u64: multiply-accumulates of one inference",
 )
-SPAN = FileRecord(
+SPAN = _record(
     "span",
     "Consecutive command words that belong to one layer. Spans ascend and do not overlap.",
-    (
-        _u32("first_word", "index of its first word in COMMANDS"),
-        _u32("words", "its length"),
-        _u32("layer", "the layer"),
-    ),
+    "first_word: index of its first word in COMMANDS",
+    "words: its length",
+    "layer: the layer",
 )
-SLICE = FileRecord(
+SLICE = _record(
     "slice",
     "Debug information: a compute instruction writes this box of a model tensor.",
-    (
-        _u32("word", "index of the instruction in COMMANDS"),
-        _u32("tensor", "index of the tensor in the model's graph"),
-        _u32("start", "first row, column and channel", 3),
-        _u32("size", "rows, columns and channels", 3),
-    ),
+    "word: index of the instruction in COMMANDS",
+    "tensor: index of the tensor in the model's graph",
+    "start u32[3]: first row, column and channel",
+    "size u32[3]: rows, columns and channels",
 )
-LINES = FileRecord(
+LINES = _record(
     "lines",
     "Debug information: command words assembled from consecutive lines of a text, one word per line. "
     "Records ascend and do not overlap. The line of all other words is unknown.",
-    (
-        _u32("first_word", "index of its first word in COMMANDS"),
-        _u32("words", "its length"),
-        _u32("file", "name of the text: offset in STRINGS"),
-        _u32("line", "line of the first word, counted from 1; each later word is on the following line"),
-    ),
+    "first_word: index of its first word in COMMANDS",
+    "words: its length",
+    "file: name of the text: offset in STRINGS",
+    "line: line of the first word, counted from 1; each later word is on the following line",
 )
-WORK = FileRecord(
+WORK = _record(
     "work",
     "What a layer must do however it is cut: one compute instruction on whole tensors, or bytes that must "
     "cross the bus. From these, reports work out a lower bound of the cycles.",
-    (
-        _u32("layer", "the layer"),
-        _u32("opcode", "of the instruction: a compute instruction, OP_DMA_READ or OP_DMA_WRITE"),
-        Member("count", "u64", "pixels of the output; for a transfer bytes"),
-        _u32("taps", "steps for each pixel and group of channels; for a transfer its region"),
-        _u32("in_channels", "input channels that each output channel reads; 0 for a transfer"),
-        _u32("out_channels", "output channels; 0 for a transfer"),
-    ),
+    "layer: the layer",
+    "opcode: of the instruction: a compute instruction, OP_DMA_READ or OP_DMA_WRITE",
+    "count u64: pixels of the output; for a transfer bytes",
+    "taps: steps for each pixel and group of channels; for a transfer its region",
+    "in_channels: input channels that each output channel reads; 0 for a transfer",
+    "out_channels: output channels; 0 for a transfer",
 )
-OPERAND = FileRecord("operand", "A tensor by number.", (_u32("tensor", "index in TENSORS"),))
-ATTRIBUTE = FileRecord(
-    "attribute", "An attribute word of a host call.", (Member("word", "i32", "its value"),)
+OPERAND = _record(
+    "operand",
+    "A tensor by number.",
+    "tensor: index in TENSORS",
+)
+ATTRIBUTE = _record(
+    "attribute",
+    "An attribute word of a host call.",
+    "word i32: its value",
 )
 
 RECORDS = (
-    HEADER,
-    SECTION,
-    CONFIG,
-    TENSOR,
-    STREAM,
-    STEP,
-    HOST_CALL,
-    OPERAND,
-    ATTRIBUTE,
-    LAYER,
-    SPAN,
-    SLICE,
-    LINES,
+    HEADER, SECTION, CONFIG, TENSOR, STREAM, STEP, HOST_CALL, OPERAND, ATTRIBUTE, LAYER, SPAN, SLICE, LINES,
     WORK,
-)
+)  # fmt: skip
 SECTION_RECORDS = {
     Section.CONFIG: CONFIG,
     Section.TENSORS: TENSOR,

@@ -63,6 +63,16 @@ def _new_state(name: str) -> Rule:
     return Rule(condition, f"new_{name} must be like {name}")
 
 
+def _elements(name: str, count: int) -> Rule:
+    return Rule(f"{name}.elements == {count}", f"{name} must have {count} elements")
+
+
+_KEPT = Rule(
+    "output.elements == kept(input, axis_mask)", "output must have the dimensions that are not reduced"
+)
+_DIMENSION = Rule("input.rank > 0", "input must have a dimension")
+_AXIS = Rule("axis < input.rank", "axis must be a dimension of the input")
+_FILTERS = Rule("weights.shape[0] == output.shape[3]", "weights must have a filter for each output channel")
 _SAME_ELEMENTS = Rule(
     "input.elements == output.elements", "input and output must have the same number of elements"
 )
@@ -122,7 +132,6 @@ def _broadcast(one: str, other: str, first: int = 0) -> Rule:
 
 
 _TWO_INPUTS = (_broadcast("input1", "input2"), _CLAMP)
-_TABLE = Rule("table.elements == 256", "table must have 256 elements")
 _EXTREMUM = f"function == {BinaryFunction.MAXIMUM.value} or function == {BinaryFunction.MINIMUM.value}"
 _STEP = "(size[k] - 1) * stride[k]"
 _GATHERED = "indices.elements // product(input, 0, batch_dims)"
@@ -140,10 +149,7 @@ _RESIZED = (
     ),
 )
 
-_MEAN = (
-    *_not_empty("input"),
-    Rule("output.elements == kept(input, axis_mask)", "output must have the dimensions that are not reduced"),
-)
+_MEAN = (*_not_empty("input"), _KEPT)
 
 
 def _convolution(records: tuple[Rule, ...]) -> tuple[Rule, ...]:
@@ -151,7 +157,7 @@ def _convolution(records: tuple[Rule, ...]) -> tuple[Rule, ...]:
         *_IMAGES,
         *_WEIGHTS,
         *records,
-        Rule("weights.shape[0] == output.shape[3]", "weights must have a filter for each output channel"),
+        _FILTERS,
         _OUTPUT_CHANNELS,
         Rule(
             "input.shape[3] % weights.shape[3] == 0",
@@ -185,7 +191,7 @@ def _transposed(records: tuple[Rule, ...]) -> tuple[Rule, ...]:
         *_IMAGES,
         *_WEIGHTS,
         *records,
-        Rule("weights.shape[0] == output.shape[3]", "weights must have a filter for each output channel"),
+        _FILTERS,
         _OUTPUT_CHANNELS,
         Rule("weights.shape[3] == input.shape[3]", "weights must be as deep as the input"),
         _CLAMP,
@@ -195,349 +201,179 @@ def _transposed(records: tuple[Rule, ...]) -> tuple[Rule, ...]:
 RULES: dict[str, tuple[Rule, ...]] = {
     "CONV_2D": _convolution(_RECORDS),
     "CONV_2D_16": _convolution(_WIDE_RECORDS),
-    "DEPTHWISE_CONV_2D": (
-        *_IMAGES,
-        *_WEIGHTS,
-        *_RECORDS,
+    "DEPTHWISE_CONV_2D": (*_IMAGES, *_WEIGHTS, *_RECORDS,
         Rule("weights.shape[0] == 1", "the first dimension of weights must be 1"),
         Rule("weights.shape[3] == output.shape[3]", "weights must have a filter for each output channel"),
         _OUTPUT_CHANNELS,
         Rule("output.shape[3] % input.shape[3] == 0", "output channels must be a multiple of input channels"),
-        *_FILTER_WINDOWS,
-        _CLAMP,
-    ),
+        *_FILTER_WINDOWS, _CLAMP),
     "FULLY_CONNECTED": (*_product(_RECORDS), _CLAMP),
     "FULLY_CONNECTED_16": (*_product(_WIDE_RECORDS), _CLAMP),
     "TRANSPOSE_CONV": _transposed(_RECORDS),
     "TRANSPOSE_CONV_16": _transposed(_WIDE_RECORDS),
-    "REQUANT": (
-        _SAME_ELEMENTS,
-        *_RECORDS,
-        *_not_empty("input"),
-        Rule("records.shape[0] == input.back[0]", "records must have a row for each channel"),
-        _CLAMP,
-    ),
-    "LUT": (
-        _SAME_ELEMENTS,
-        _TABLE,
-        *_same_type("table"),
-    ),
+    "REQUANT": (_SAME_ELEMENTS, *_RECORDS, *_not_empty("input"),
+        Rule("records.shape[0] == input.back[0]", "records must have a row for each channel"), _CLAMP),
+    "LUT": (_SAME_ELEMENTS, _elements("table", 256), *_same_type("table")),
     "ADD": _TWO_INPUTS,
     "SUB": _TWO_INPUTS,
     "MUL": _TWO_INPUTS,
     "DIV": _TWO_INPUTS,
-    "MUL_LUT": (_TABLE, *_TWO_INPUTS),
+    "MUL_LUT": (_elements("table", 256), *_TWO_INPUTS),
     "SQUARED_DIFFERENCE": _TWO_INPUTS,
     "BATCH_MATMUL": (
-        Rule(
-            "input1.rank >= 2 and input2.rank >= 2 and output.rank >= 2",
-            "both inputs and the output must have two dimensions at least",
-        ),
-        Rule(
-            "(input1.back[1] if transposed1 == 1 else input1.back[0]) "
-            "== (input2.back[0] if transposed2 == 1 else input2.back[1])",
-            "the rows of input1 must be as long as the columns of input2",
-        ),
-        Rule(
-            "output.back[1] == (input1.back[0] if transposed1 == 1 else input1.back[1])"
-            " and output.back[0] == (input2.back[1] if transposed2 == 1 else input2.back[0])",
-            "the output must have input1's rows and input2's columns",
-        ),
-        _broadcast("input1", "input2", 2),
-    ),
+        Rule("input1.rank >= 2 and input2.rank >= 2 and output.rank >= 2",
+          "both inputs and the output must have two dimensions at least"),
+        Rule("(input1.back[1] if transposed1 == 1 else input1.back[0]) "
+          "== (input2.back[0] if transposed2 == 1 else input2.back[1])",
+          "the rows of input1 must be as long as the columns of input2"),
+        Rule("output.back[1] == (input1.back[0] if transposed1 == 1 else input1.back[1])"
+          " and output.back[0] == (input2.back[1] if transposed2 == 1 else input2.back[0])",
+          "the output must have input1's rows and input2's columns"), _broadcast("input1", "input2", 2)),
     "PRELU": (_broadcast("input", "alpha"),),
     "AVERAGE_POOL_2D": _POOL,
     "MAX_POOL_2D": _POOL,
     "MEAN": _MEAN,
-    "SOFTMAX": (
-        _SAME_ELEMENTS,
-        Rule("input.rank > 0", "input must have a dimension"),
-        *_ranks(1, "table"),
-        Rule("table.elements == 256", "table must have 256 elements"),
-    ),
-    "PAD": (
-        *_same_type("input"),
+    "SOFTMAX": (_SAME_ELEMENTS, _DIMENSION, *_ranks(1, "table"), _elements("table", 256)),
+    "PAD": (*_same_type("input"),
         Rule("input.rank == output.rank", "input and output must have as many dimensions"),
-        Rule(
-            "before[k] + input.shape[k] <= output.shape[k]",
-            "the input must lie inside the output",
-            _ALL_DIMENSIONS,
-        ),
-        Rule(
-            "(output.type != int8 or (value >= -128 and value <= 127))"
-            " and (output.type != uint8 or (value >= 0 and value <= 255))"
-            " and (output.type != int16 or (value >= -32768 and value <= 32767))"
-            " and (output.type != bool or (value >= 0 and value <= 1))",
-            "value must fit the output's type",
-        ),
-    ),
-    "CONCATENATION": (
-        *_same_type("inputs"),
+        Rule("before[k] + input.shape[k] <= output.shape[k]", "the input must lie inside the output",
+          _ALL_DIMENSIONS),
+        Rule("(output.type != int8 or (value >= -128 and value <= 127))"
+          " and (output.type != uint8 or (value >= 0 and value <= 255))"
+          " and (output.type != int16 or (value >= -32768 and value <= 32767))"
+          " and (output.type != bool or (value >= 0 and value <= 1))", "value must fit the output's type")),
+    "CONCATENATION": (*_same_type("inputs"),
         Rule("axis < output.rank", "axis must be a dimension of the output"),
-        Rule(
-            "inputs.elements % product(output, 0, axis) == 0",
-            "each input must divide into as many parts as there are positions before axis",
-        ),
-        Rule("total(inputs) == output.elements", "the inputs together must have the output's elements"),
-    ),
-    "STRIDED_COPY": (
-        *_same_type("input"),
+        Rule("inputs.elements % product(output, 0, axis) == 0",
+          "each input must divide into as many parts as there are positions before axis"),
+        Rule("total(inputs) == output.elements", "the inputs together must have the output's elements")),
+    "STRIDED_COPY": (*_same_type("input"),
         Rule("volume(size) == output.elements", "the product of size must be the output's elements"),
-        Rule(
-            "offset + " + _sum(f"{_STEP} if stride[k] < 0 else 0") + " >= 0",
-            "the first element read must lie inside the input",
-        ),
-        Rule(
-            "offset + " + _sum(f"{_STEP} if stride[k] > 0 else 0") + " < input.elements",
-            "the last element read must lie inside the input",
-        ),
-    ),
-    "RESIZE_NEAREST": (
-        *_same_type("input"),
-        *_IMAGES_RESIZED,
-        *_ranks(1, "rows", "columns"),
+        Rule("offset + " + _sum(f"{_STEP} if stride[k] < 0 else 0") + " >= 0",
+          "the first element read must lie inside the input"),
+        Rule("offset + " + _sum(f"{_STEP} if stride[k] > 0 else 0") + " < input.elements",
+          "the last element read must lie inside the input")),
+    "RESIZE_NEAREST": (*_same_type("input"), *_IMAGES_RESIZED, *_ranks(1, "rows", "columns"),
         Rule("rows.shape[0] == output.shape[1]", "rows must have an entry for each output row"),
-        Rule("columns.shape[0] == output.shape[2]", "columns must have an entry for each output column"),
-    ),
+        Rule("columns.shape[0] == output.shape[2]", "columns must have an entry for each output column")),
     "RESIZE_BILINEAR": _RESIZED,
     "QUANTIZE": (_SAME_ELEMENTS,),
-    "QUANTIZE_TABLE": (
-        _SAME_ELEMENTS,
-        Rule(
-            "cells.elements == positive_cells + negative_cells + 2",
-            "cells must have those of both sides and one more of each",
-        ),
-        Rule("starts.elements == 256", "starts must have 256 elements"),
-        *(
-            Rule(f"{side}_cells <= (2147483648 - first) >> bits", f"too many {side}_cells")
-            for side in ("positive", "negative")
-        ),
-    ),
+    "QUANTIZE_TABLE": (_SAME_ELEMENTS,
+        Rule("cells.elements == positive_cells + negative_cells + 2",
+          "cells must have those of both sides and one more of each"), _elements("starts", 256),
+        *(Rule(f"{side}_cells <= (2147483648 - first) >> bits", f"too many {side}_cells")
+          for side in ("positive", "negative"))),
     "RESCALE": (_SAME_ELEMENTS,),
     "ARITHMETIC_16": _TWO_INPUTS,
     "POOL_16": _POOL,
     "MEAN_16": _MEAN,
-    "SOFTMAX_FLOAT": (_SAME_ELEMENTS, Rule("input.rank > 0", "input must have a dimension")),
+    "SOFTMAX_FLOAT": (_SAME_ELEMENTS, _DIMENSION),
     "RESIZE_FLOAT": (*_same_type("input"), *_RESIZED),
-    "SOFTMAX_16": (
-        _SAME_ELEMENTS,
-        Rule("input.rank > 0", "input must have a dimension"),
-        Rule("exponentials.elements == 513", "exponentials must have 513 elements"),
-        Rule("reciprocals.elements == 513", "reciprocals must have 513 elements"),
-        Rule("input.back[0] < 65536", "a row must have less than 65536 elements"),
-    ),
-    "SIGMOID_16": (_SAME_ELEMENTS, Rule("table.elements == 256", "table must have 256 elements")),
+    "SOFTMAX_16": (_SAME_ELEMENTS, _DIMENSION, _elements("exponentials", 513), _elements("reciprocals", 513),
+        Rule("input.back[0] < 65536", "a row must have less than 65536 elements")),
+    "SIGMOID_16": (_SAME_ELEMENTS, _elements("table", 256)),
     "LEAKY_16": (_SAME_ELEMENTS, _CLAMP),
     "MATRIX_SUMS": _product(_RECORDS),
-    "LSTM_CELL": (
-        *_ranks(2, "input_sums", "output"),
+    "LSTM_CELL": (*_ranks(2, "input_sums", "output"),
         Rule("input_sums.shape[1] == 4 * output.shape[1]", "input_sums must have four sums for each unit"),
-        Rule(
-            "recurrent_sums.elements == 4 * output.elements", "recurrent_sums must have four for each output"
-        ),
+        Rule("recurrent_sums.elements == 4 * output.elements",
+          "recurrent_sums must have four for each output"),
         Rule("cell.elements == output.elements", "cell must have the output's elements"),
         Rule("new_cell.elements == output.elements", "new_cell must have the output's elements"),
-        Rule("table.elements == 256", "table must have 256 elements"),
-        Rule(
-            "first_row + (output.shape[0] - 1) * row_step < input_sums.shape[0]",
-            "the row of the last batch must lie inside input_sums",
-        ),
-    ),
+        _elements("table", 256),
+        Rule("first_row + (output.shape[0] - 1) * row_step < input_sums.shape[0]",
+          "the row of the last batch must lie inside input_sums")),
     "DEQUANTIZE": (_SAME_ELEMENTS,),
     "CAST": (_SAME_ELEMENTS,),
-    "BINARY": (
-        *_same_type("input1", "input2"),
-        _broadcast("input1", "input2"),
-        Rule(
-            f"(output.type != int8 and output.type != bool) or {_EXTREMUM}",
-            "int8 and bool have MAXIMUM and MINIMUM only",
-        ),
+    "BINARY": (*_same_type("input1", "input2"), _broadcast("input1", "input2"),
+        Rule(f"(output.type != int8 and output.type != bool) or {_EXTREMUM}",
+          "int8 and bool have MAXIMUM and MINIMUM only"),
         Rule(f"output.type == int32 or function != {BinaryFunction.POW.value}", "POW is of int32 only"),
-        Rule(f"output.type != int32 or {_EXTREMUM} or {_CLAMP.condition}", _CLAMP.text),
-    ),
-    "UNARY": (
-        *_same_type("input"),
-        _SAME_ELEMENTS,
-        Rule(
-            f"function <= {UnaryFunction.NEG.value} or function == {UnaryFunction.SQUARE.value}"
-            " or output.type == float32",
-            "int32 has ABS, NEG and SQUARE only",
-        ),
-    ),
-    "REDUCE": (
-        *_same_type("input"),
-        *_not_empty("input"),
-        Rule(
-            "output.elements == kept(input, axis_mask)",
-            "output must have the dimensions that are not reduced",
-        ),
-        Rule(
-            f"(function >= {ReduceFunction.ANY.value} and output.type == bool)"
-            f" or (function < {ReduceFunction.ANY.value} and output.type != bool)",
-            "ANY and ALL are for bool, and bool has no others",
-        ),
-        Rule(
-            f"(output.type != int8 and output.type != int16) or function == {ReduceFunction.MAX.value}"
-            f" or function == {ReduceFunction.MIN.value}",
-            "int8 and int16 have MAX and MIN only",
-        ),
-    ),
-    "LUT_16": (_SAME_ELEMENTS, Rule("table.elements == 513", "table must have 513 elements")),
-    "PRODUCT": (
-        *_same_type("input"),
-        *_not_empty("input"),
-        Rule(
-            "output.elements == kept(input, axis_mask)",
-            "output must have the dimensions that are not reduced",
-        ),
-    ),
-    "CUMULATIVE_SUM": (
-        *_same_type("input"),
-        _SAME_ELEMENTS,
-        Rule("axis < input.rank", "axis must be a dimension of the input"),
-    ),
+        Rule(f"output.type != int32 or {_EXTREMUM} or {_CLAMP.condition}", _CLAMP.text)),
+    "UNARY": (*_same_type("input"), _SAME_ELEMENTS,
+        Rule(f"function <= {UnaryFunction.NEG.value} or function == {UnaryFunction.SQUARE.value}"
+          " or output.type == float32", "int32 has ABS, NEG and SQUARE only")),
+    "REDUCE": (*_same_type("input"), *_not_empty("input"), _KEPT,
+        Rule(f"(function >= {ReduceFunction.ANY.value} and output.type == bool)"
+          f" or (function < {ReduceFunction.ANY.value} and output.type != bool)",
+          "ANY and ALL are for bool, and bool has no others"),
+        Rule(f"(output.type != int8 and output.type != int16) or function == {ReduceFunction.MAX.value}"
+          f" or function == {ReduceFunction.MIN.value}", "int8 and int16 have MAX and MIN only")),
+    "LUT_16": (_SAME_ELEMENTS, _elements("table", 513)),
+    "PRODUCT": (*_same_type("input"), *_not_empty("input"), _KEPT),
+    "CUMULATIVE_SUM": (*_same_type("input"), _SAME_ELEMENTS, _AXIS),
     "TOP_K": (
         Rule("values.type == input.type", "values must have the input's type"),
         Rule("input.rank > 0 and values.rank > 0", "input and values must have a dimension"),
         Rule("values.elements == indices.elements", "values and indices must have the same elements"),
         Rule("values.back[0] <= input.back[0]", "a row of values must not be longer than one of the input"),
-        Rule(
-            "values.elements * input.back[0] == input.elements * values.back[0]",
-            "values must have the input's rows",
-        ),
-    ),
-    "L2_NORMALIZATION": (
-        _SAME_ELEMENTS,
-        Rule("input.rank > 0", "input must have a dimension"),
-    ),
-    "NORMALIZE": (
-        _SAME_ELEMENTS,
-        *_not_empty("input"),
-        *_ranks(2, "records"),
-        Rule("records.shape[1] == 2", "records must have two columns"),
-        *_not_empty("records"),
-        Rule("input.back[0] <= 16384", "a row must have at most 16,384 elements"),
-    ),
+        Rule("values.elements * input.back[0] == input.elements * values.back[0]",
+          "values must have the input's rows")),
+    "L2_NORMALIZATION": (_SAME_ELEMENTS, _DIMENSION),
+    "NORMALIZE": (_SAME_ELEMENTS, *_not_empty("input"), *_ranks(2, "records"),
+        Rule("records.shape[1] == 2", "records must have two columns"), *_not_empty("records"),
+        Rule("input.back[0] <= 16384", "a row must have at most 16,384 elements")),
     "COMPARE": (
         Rule("input1.type == input2.type", "both inputs must have one type"),
         _broadcast("input1", "input2"),
-        Rule(
-            f"input1.type != bool or function <= {CompareFunction.NOT_EQUAL.value}",
-            "bool has EQUAL and NOT_EQUAL only",
-        ),
-    ),
-    "SELECT": (
-        *_same_type("input1", "input2"),
-        *(
-            Rule(
-                f"{name}.back[k] == 1 or {name}.back[k] == output.back[k]",
-                f"{name} must broadcast to the output's shape",
-                _ALL_DIMENSIONS,
-            )
-            for name in ("condition", "input1", "input2")
-        ),
-        Rule(
-            "output.back[k] == condition.back[k] or output.back[k] == input1.back[k]"
-            " or output.back[k] == input2.back[k]",
-            "the output must be no larger than its inputs",
-            _ALL_DIMENSIONS,
-        ),
-    ),
-    "ARG_MAX": (
-        *_not_empty("input"),
-        Rule("axis < input.rank", "axis must be a dimension of the input"),
-        Rule(
-            "output.elements * input.shape[axis] == input.elements",
-            "output must have the input's elements without the axis",
-        ),
-    ),
-    "GATHER": (
-        *_same_type("input"),
-        *_not_empty("input"),
-        Rule("axis < input.rank", "axis must be a dimension of the input"),
+        Rule(f"input1.type != bool or function <= {CompareFunction.NOT_EQUAL.value}",
+          "bool has EQUAL and NOT_EQUAL only")),
+    "SELECT": (*_same_type("input1", "input2"),
+        *(Rule(f"{name}.back[k] == 1 or {name}.back[k] == output.back[k]",
+          f"{name} must broadcast to the output's shape", _ALL_DIMENSIONS)
+          for name in ("condition", "input1", "input2")),
+        Rule("output.back[k] == condition.back[k] or output.back[k] == input1.back[k]"
+          " or output.back[k] == input2.back[k]", "the output must be no larger than its inputs",
+          _ALL_DIMENSIONS)),
+    "ARG_MAX": (*_not_empty("input"), _AXIS,
+        Rule("output.elements * input.shape[axis] == input.elements",
+          "output must have the input's elements without the axis")),
+    "GATHER": (*_same_type("input"), *_not_empty("input"), _AXIS,
         Rule("batch_dims <= axis", "batch_dims must not be greater than axis"),
-        Rule(
-            "indices.elements % product(input, 0, batch_dims) == 0",
-            "indices must divide into as many parts as there are batches",
-        ),
-        Rule(
-            f"output.elements == input.elements // input.shape[axis] * ({_GATHERED})",
-            "output must have an entry for each index",
-        ),
-    ),
-    "GATHER_ND": (
-        *_same_type("input"),
-        *_not_empty("input"),
+        Rule("indices.elements % product(input, 0, batch_dims) == 0",
+          "indices must divide into as many parts as there are batches"),
+        Rule(f"output.elements == input.elements // input.shape[axis] * ({_GATHERED})",
+          "output must have an entry for each index")),
+    "GATHER_ND": (*_same_type("input"), *_not_empty("input"),
         Rule("indices.rank > 0", "indices must have a dimension"),
-        Rule(
-            "indices.back[0] > 0 and indices.back[0] <= input.rank",
-            "an index must have at least one and at most as many words as the input has dimensions",
-        ),
-        Rule(
-            "output.elements == indices.elements // indices.back[0] "
-            "* product(input, indices.back[0], input.rank)",
-            "output must have an entry for each index",
-        ),
-    ),
-    "UPDATE_SLICE": (
-        *_same_type("input", "update"),
-        *_not_empty("update"),
-        _SAME_ELEMENTS,
+        Rule("indices.back[0] > 0 and indices.back[0] <= input.rank",
+          "an index must have at least one and at most as many words as the input has dimensions"),
+        Rule("output.elements == indices.elements // indices.back[0] "
+          "* product(input, indices.back[0], input.rank)", "output must have an entry for each index")),
+    "UPDATE_SLICE": (*_same_type("input", "update"), *_not_empty("update"), _SAME_ELEMENTS,
         Rule("input.rank > 0 and update.rank == input.rank", "input and update must have as many dimensions"),
         Rule("start.elements == input.rank", "start must have a word for each dimension"),
-        Rule(
-            "update.shape[k] <= input.shape[k]",
-            "update must not be larger than the input",
-            _ALL_DIMENSIONS,
-        ),
-    ),
+        Rule("update.shape[k] <= input.shape[k]", "update must not be larger than the input",
+          _ALL_DIMENSIONS)),
     "DECODE_BOXES": (
         Rule("encodings.back[0] >= 4", "an encoding must have at least four elements"),
         *_ranks(2, "anchors", "boxes"),
         Rule("anchors.shape[1] == 4 and boxes.shape[1] == 4", "anchors and boxes must have four columns"),
         Rule("anchors.shape[0] == boxes.shape[0]", "there must be an anchor for each box"),
-        Rule(
-            "encodings.elements == anchors.shape[0] * encodings.back[0]",
-            "there must be an encoding for each box",
-        ),
-    ),
-    "SUPPRESS_BOXES": (
-        *_ranks(2, "input"),
-        *_not_empty("input"),
+        Rule("encodings.elements == anchors.shape[0] * encodings.back[0]",
+          "there must be an encoding for each box")),
+    "SUPPRESS_BOXES": (*_ranks(2, "input"), *_not_empty("input"),
         Rule("scores.rank > 0", "scores must have a dimension"),
         Rule("input.shape[1] == 4", "input must have four columns"),
         Rule("scores.elements == input.shape[0] * scores.back[0]", "there must be scores for each box"),
-        Rule(
-            "scores.back[0] == classes or scores.back[0] == classes + 1",
-            "a box must have a score for each class, or one more",
-        ),
+        Rule("scores.back[0] == classes or scores.back[0] == classes + 1",
+          "a box must have a score for each class, or one more"),
         Rule("labels.elements == max_detections * max_classes", "labels must have one for each detection"),
         Rule("best.elements == labels.elements", "best must have the elements of labels"),
         Rule("boxes.elements == 4 * labels.elements", "boxes must have four elements for each label"),
         Rule("count.elements == 1", "count must have one element"),
-        Rule(
-            "workspace.elements == 3 * input.shape[0] + 2 * max_detections",
-            "workspace must have three elements for each box and two for each detection",
-        ),
-    ),
-    "SVDF": (
-        *_ranks(2, "input", "feature_weights", "time_weights"),
-        *_not_empty("input", "time_weights"),
+        Rule("workspace.elements == 3 * input.shape[0] + 2 * max_detections",
+          "workspace must have three elements for each box and two for each detection")),
+    "SVDF": (*_ranks(2, "input", "feature_weights", "time_weights"), *_not_empty("input", "time_weights"),
         Rule("feature_weights.shape[1] == input.shape[1]", "feature_weights must be as deep as the input"),
-        Rule(
-            "feature_weights.shape[0] == time_weights.shape[0]",
-            "feature_weights and time_weights must have the same filters",
-        ),
-        Rule(
-            "time_weights.shape[0] == bias.elements * rank", "bias must have a word for each `rank` filters"
-        ),
-        Rule(
-            "state.elements == input.shape[0] * time_weights.elements",
-            "state must have the elements of time_weights for each batch",
-        ),
+        Rule("feature_weights.shape[0] == time_weights.shape[0]",
+          "feature_weights and time_weights must have the same filters"),
+        Rule("time_weights.shape[0] == bias.elements * rank",
+          "bias must have a word for each `rank` filters"),
+        Rule("state.elements == input.shape[0] * time_weights.elements",
+          "state must have the elements of time_weights for each batch"),
         Rule("time_weights.type == state.type", "time_weights must have the state's type"),
         _new_state("state"),
-        Rule("output.elements == input.shape[0] * bias.elements", "output must have a unit for each bias"),
-    ),
-}
+        Rule("output.elements == input.shape[0] * bias.elements", "output must have a unit for each bias")),
+}  # fmt: skip
 assert RULES.keys() == BY_NAME.keys(), f"without rules, or rules of none: {RULES.keys() ^ BY_NAME.keys()}"

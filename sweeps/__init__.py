@@ -2,5 +2,5 @@
 
 A study (`definition`) defines points. Each point is evaluated (`evaluation`) in this process, in worker
 processes or on a cluster. Finished points are stored and written as a table (`results`), with charts
-(`charts`), interactive pages (`page`) and pages of studies (`pages`).
+(`charts`) and interactive pages (`page`).
 """

@@ -21,6 +21,8 @@ from dlasim.isa import host_ops
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.program import HostCall
 
+Translation = Callable[[Candidate], list[DlaNode] | None]
+
 
 @dataclass(frozen=True, slots=True)
 class DlaForm:
@@ -31,9 +33,9 @@ class DlaForm:
 
     kind: LayerKind
     mnemonics: tuple[str, ...]
-    translate: Callable[[Candidate], list[DlaNode] | None]
-    rules: tuple[Rule, ...] = ()
-    activation_count: int = 1
+    translate: Translation
+    rules: tuple[Rule, ...]
+    activation_count: int
 
 
 _WINDOWS = (rules.rule_extents, rules.rule_window_overlaps_input)
@@ -41,179 +43,75 @@ _TWO_INPUTS = (rules.rule_batch, rules.rule_broadcast)
 _PRODUCTS16 = (
     rules.rule_batch, rules.rule_constant_weights, int16_forms.rule_sums, int16_forms.rule_limits,
 )  # fmt: skip
-_COPIES = ("OP_POOL",)
-_GATHERS = _SPREADING = ("OP_POOL", "OP_MAT_MUL")
+_SPREADING = "OP_POOL OP_MAT_MUL"
+
+
+def _form(
+    kind: str, mnemonics: str, translation: Translation, *own_rules: Rule, activations: int = 1
+) -> DlaForm:
+    return DlaForm(LayerKind[kind], tuple(mnemonics.split()), translation, own_rules, activations)
+
 
 DLA_FORMS: Mapping[str, DlaForm] = {
-    "CONV_2D": DlaForm(
-        LayerKind.CONV,
-        ("OP_CONV", "OP_CONV_RELU"),
-        translate.convolution,
-        (rules.rule_batch, rules.rule_groups, rules.rule_constant_weights, *_WINDOWS),
-    ),
-    "DEPTHWISE_CONV_2D": DlaForm(
-        LayerKind.DEPTH,
-        ("OP_DEPTH_CONV",),
-        translate.depthwise,
-        (rules.rule_batch, rules.rule_constant_weights, *_WINDOWS),
-    ),
-    "FULLY_CONNECTED": DlaForm(
-        LayerKind.FC, ("OP_MAT_MUL",), translate.fully_connected, (rules.rule_constant_weights,)
-    ),
-    "MATRIX_SUMS": DlaForm(
-        LayerKind.FC, ("OP_MAT_MUL",), translate.matrix_sums, (rules.rule_constant_weights,)
-    ),
-    "LSTM_CELL": DlaForm(
-        LayerKind.ELTWISE,
-        ("OP_E16_ADD", "OP_E16_MUL", "OP_E16_SIGMOID", "OP_REQUANT"),
-        lstm_cell,
-        activation_count=3,
-    ),
-    "SVDF": DlaForm(
-        LayerKind.FC,
-        (
-            "OP_MAT_MUL",
-            "OP_ACT_LUT",
-            "OP_DEPTH_CONV",
-            "OP_E16_ADD",
-            "OP_E16_MUL",
-            "OP_E32_SHIFT",
-            "OP_E32_ADD",
-            "OP_POOL",
-            "OP_REQUANT",
-        ),
-        svdf,
-        (rules.rule_filter_memory,),
-    ),
-    "RESCALE": DlaForm(
-        LayerKind.OTHER,
-        ("OP_E16_ADD", "OP_E32_SHIFT", "OP_POOL", "OP_REQUANT"),
-        wide_arithmetic.rescale,
-        (rules.rule_widths,),
-    ),
-    "BATCH_MATMUL": DlaForm(LayerKind.FC, ("OP_MAT_MUL",), products.batch_matmul, activation_count=2),
-    "AVERAGE_POOL_2D": DlaForm(
-        LayerKind.POOL, ("OP_POOL",), translate.average_pool, (rules.rule_batch, *_WINDOWS)
-    ),
-    "MAX_POOL_2D": DlaForm(
-        LayerKind.POOL, ("OP_POOL",), translate.maximum_pool, (rules.rule_batch, *_WINDOWS)
-    ),
-    "MEAN": DlaForm(
-        LayerKind.POOL,
-        ("OP_POOL", "OP_MAT_MUL"),
-        reductions.mean,
-        (rules.rule_reduced_extents,),
-    ),
-    "ARG_MAX": DlaForm(
-        LayerKind.POOL,
-        ("OP_POOL", "OP_E_SUB", "OP_C_MIN", "OP_DEPTH_CONV", "OP_E32_ADD", "OP_MAT_MUL"),
-        arg_max,
-        (rules.rule_positions,),
-    ),
-    "REDUCE": DlaForm(
-        LayerKind.POOL,
-        ("OP_POOL", "OP_ACT_LUT"),
-        reductions.extremum_of_many,
-        (rules.rule_extremum, rules.rule_reduced_extents),
-    ),
-    "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD", *_SPREADING), translate.addition, _TWO_INPUTS, 2),
-    "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB", *_SPREADING), translate.subtraction, _TWO_INPUTS, 2),
-    "SQUARED_DIFFERENCE": DlaForm(
-        LayerKind.ELTWISE,
-        ("OP_E_SQDIFF", *_SPREADING),
-        translate.squared_difference,
-        _TWO_INPUTS,
-        2,
-    ),
-    "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL", *_SPREADING), translate.multiplication, _TWO_INPUTS, 2),
-    "MUL_LUT": DlaForm(
-        LayerKind.ELTWISE,
-        (
-            "OP_ACT_LUT",
-            "OP_DEPTH_CONV",
-            "OP_E16_MUL",
-            "OP_E32_SHIFT",
-            "OP_E32_ADD",
-            "OP_REQUANT",
-            *_SPREADING,
-        ),
-        multiply_by_table,
-        _TWO_INPUTS,
-        2,
-    ),
-    "BINARY": DlaForm(
-        LayerKind.ELTWISE,
-        ("OP_C_MAX", "OP_C_MIN", *_SPREADING),
-        translate.extremum,
-        (*_TWO_INPUTS, rules.rule_min_max),
-        2,
-    ),
-    "SELECT": DlaForm(
-        LayerKind.ELTWISE,
-        ("OP_C_MIN", "OP_C_MAX", "OP_ACT_LUT", *_SPREADING),
-        select,
-        (rules.rule_batch, rules.rule_choices),
-        3,
-    ),
-    "PRELU": DlaForm(
-        LayerKind.ACT,
-        ("OP_ACT_LUT", "OP_E_MUL", "OP_C_MAX", "OP_E_ADD", "OP_MAT_MUL"),
-        prelu,
-        _TWO_INPUTS,
-        2,
-    ),
-    "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),
-    "SOFTMAX": DlaForm(LayerKind.ACT, ("OP_SOFTMAX",), translate.softmax),
-    "TRANSPOSE_CONV": DlaForm(
-        LayerKind.CONV,
-        ("OP_CONV", "OP_CONV_RELU"),
-        translate.transpose_convolution,
-        (rules.rule_batch, rules.rule_constant_weights, rules.rule_extents),
-    ),
-    "CONV_2D_16": DlaForm(
-        LayerKind.CONV,
-        ("OP_CONV", "OP_DEPTH_CONV"),
-        int16_forms.convolution,
-        (*_PRODUCTS16, rules.rule_groups, *_WINDOWS),
-    ),
-    "TRANSPOSE_CONV_16": DlaForm(
-        LayerKind.CONV,
-        ("OP_CONV",),
-        int16_forms.transpose_convolution,
-        (*_PRODUCTS16, rules.rule_extents),
-    ),
-    "FULLY_CONNECTED_16": DlaForm(
-        LayerKind.FC, ("OP_MAT_MUL",), int16_forms.fully_connected, _PRODUCTS16[1:]
-    ),
-    "ARITHMETIC_16": DlaForm(
-        LayerKind.ELTWISE,
-        ("OP_E_ADD", "OP_E_SUB", "OP_E_MUL", "OP_E_SQDIFF"),
-        int16_forms.arithmetic,
-        (*_TWO_INPUTS, int16_forms.rule_arithmetic, int16_forms.rule_limits),
-        2,
-    ),
-    "POOL_16": DlaForm(
-        LayerKind.POOL,
-        ("OP_POOL",),
-        int16_forms.pool,
-        (rules.rule_batch, *_WINDOWS, int16_forms.rule_limits),
-    ),
-    "MEAN_16": DlaForm(LayerKind.POOL, ("OP_POOL",), int16_forms.mean, (rules.rule_reduced_extents,)),
-    "LEAKY_16": DlaForm(LayerKind.ACT, ("OP_ACT_LRELU",), int16_forms.leaky, (int16_forms.rule_limits,)),
-    "SIGMOID_16": DlaForm(LayerKind.ACT, ("OP_E16_SIGMOID",), int16_forms.sigmoid),
-    "STRIDED_COPY": DlaForm(LayerKind.OTHER, _COPIES, copies.strided_copy),
-    "GATHER": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather, (rules.rule_constant_indices,)),
-    "GATHER_ND": DlaForm(LayerKind.OTHER, _GATHERS, copies.gather_nd, (rules.rule_constant_indices,)),
-    "CONCATENATION": DlaForm(LayerKind.OTHER, _COPIES, copies.concatenation, (), 1 << 16),
-    "PAD": DlaForm(LayerKind.OTHER, _COPIES, copies.pad),
-    "RESIZE_BILINEAR": DlaForm(
-        LayerKind.DEPTH,
-        ("OP_DEPTH_CONV", "OP_POOL", "OP_E32_SHIFT", "OP_REQUANT"),
-        resize_bilinear,
-        (rules.rule_batch,),
-    ),
-    "RESIZE_NEAREST": DlaForm(LayerKind.OTHER, _COPIES, copies.resize_nearest),
-}
+    "CONV_2D": _form("CONV", "OP_CONV OP_CONV_RELU", translate.convolution, rules.rule_batch,
+        rules.rule_groups, rules.rule_constant_weights, *_WINDOWS),
+    "DEPTHWISE_CONV_2D": _form("DEPTH", "OP_DEPTH_CONV", translate.depthwise, rules.rule_batch,
+        rules.rule_constant_weights, *_WINDOWS),
+    "FULLY_CONNECTED": _form("FC", "OP_MAT_MUL", translate.fully_connected, rules.rule_constant_weights),
+    "MATRIX_SUMS": _form("FC", "OP_MAT_MUL", translate.matrix_sums, rules.rule_constant_weights),
+    "LSTM_CELL": _form("ELTWISE", "OP_E16_ADD OP_E16_MUL OP_E16_SIGMOID OP_REQUANT", lstm_cell,
+        activations=3),
+    "SVDF": _form("FC", "OP_MAT_MUL OP_ACT_LUT OP_DEPTH_CONV OP_E16_ADD OP_E16_MUL OP_E32_SHIFT OP_E32_ADD "
+        "OP_POOL OP_REQUANT", svdf, rules.rule_filter_memory),
+    "RESCALE": _form("OTHER", "OP_E16_ADD OP_E32_SHIFT OP_POOL OP_REQUANT", wide_arithmetic.rescale,
+        rules.rule_widths),
+    "BATCH_MATMUL": _form("FC", "OP_MAT_MUL", products.batch_matmul, activations=2),
+    "AVERAGE_POOL_2D": _form("POOL", "OP_POOL", translate.average_pool, rules.rule_batch, *_WINDOWS),
+    "MAX_POOL_2D": _form("POOL", "OP_POOL", translate.maximum_pool, rules.rule_batch, *_WINDOWS),
+    "MEAN": _form("POOL", "OP_POOL OP_MAT_MUL", reductions.mean, rules.rule_reduced_extents),
+    "ARG_MAX": _form("POOL", "OP_POOL OP_E_SUB OP_C_MIN OP_DEPTH_CONV OP_E32_ADD OP_MAT_MUL", arg_max,
+        rules.rule_positions),
+    "REDUCE": _form("POOL", "OP_POOL OP_ACT_LUT", reductions.extremum_of_many, rules.rule_extremum,
+        rules.rule_reduced_extents),
+    "ADD": _form("ELTWISE", f"OP_E_ADD {_SPREADING}", translate.addition, *_TWO_INPUTS, activations=2),
+    "SUB": _form("ELTWISE", f"OP_E_SUB {_SPREADING}", translate.subtraction, *_TWO_INPUTS, activations=2),
+    "SQUARED_DIFFERENCE": _form("ELTWISE", f"OP_E_SQDIFF {_SPREADING}", translate.squared_difference,
+        *_TWO_INPUTS, activations=2),
+    "MUL": _form("ELTWISE", f"OP_E_MUL {_SPREADING}", translate.multiplication, *_TWO_INPUTS, activations=2),
+    "MUL_LUT": _form("ELTWISE",
+        f"OP_ACT_LUT OP_DEPTH_CONV OP_E16_MUL OP_E32_SHIFT OP_E32_ADD OP_REQUANT {_SPREADING}",
+        multiply_by_table, *_TWO_INPUTS, activations=2),
+    "BINARY": _form("ELTWISE", f"OP_C_MAX OP_C_MIN {_SPREADING}", translate.extremum, *_TWO_INPUTS,
+        rules.rule_min_max, activations=2),
+    "SELECT": _form("ELTWISE", f"OP_C_MIN OP_C_MAX OP_ACT_LUT {_SPREADING}", select, rules.rule_batch,
+        rules.rule_choices, activations=3),
+    "PRELU": _form("ACT", "OP_ACT_LUT OP_E_MUL OP_C_MAX OP_E_ADD OP_MAT_MUL", prelu, *_TWO_INPUTS,
+        activations=2),
+    "LUT": _form("ACT", "OP_ACT_LUT", translate.table),
+    "SOFTMAX": _form("ACT", "OP_SOFTMAX", translate.softmax),
+    "TRANSPOSE_CONV": _form("CONV", "OP_CONV OP_CONV_RELU", translate.transpose_convolution, rules.rule_batch,
+        rules.rule_constant_weights, rules.rule_extents),
+    "CONV_2D_16": _form("CONV", "OP_CONV OP_DEPTH_CONV", int16_forms.convolution, *_PRODUCTS16,
+        rules.rule_groups, *_WINDOWS),
+    "TRANSPOSE_CONV_16": _form("CONV", "OP_CONV", int16_forms.transpose_convolution, *_PRODUCTS16,
+        rules.rule_extents),
+    "FULLY_CONNECTED_16": _form("FC", "OP_MAT_MUL", int16_forms.fully_connected, *_PRODUCTS16[1:]),
+    "ARITHMETIC_16": _form("ELTWISE", "OP_E_ADD OP_E_SUB OP_E_MUL OP_E_SQDIFF", int16_forms.arithmetic,
+        *_TWO_INPUTS, int16_forms.rule_arithmetic, int16_forms.rule_limits, activations=2),
+    "POOL_16": _form("POOL", "OP_POOL", int16_forms.pool, rules.rule_batch, *_WINDOWS,
+        int16_forms.rule_limits),
+    "MEAN_16": _form("POOL", "OP_POOL", int16_forms.mean, rules.rule_reduced_extents),
+    "LEAKY_16": _form("ACT", "OP_ACT_LRELU", int16_forms.leaky, int16_forms.rule_limits),
+    "SIGMOID_16": _form("ACT", "OP_E16_SIGMOID", int16_forms.sigmoid),
+    "STRIDED_COPY": _form("OTHER", "OP_POOL", copies.strided_copy),
+    "GATHER": _form("OTHER", _SPREADING, copies.gather, rules.rule_constant_indices),
+    "GATHER_ND": _form("OTHER", _SPREADING, copies.gather_nd, rules.rule_constant_indices),
+    "CONCATENATION": _form("OTHER", "OP_POOL", copies.concatenation, activations=1 << 16),
+    "PAD": _form("OTHER", "OP_POOL", copies.pad),
+    "RESIZE_BILINEAR": _form("DEPTH", "OP_DEPTH_CONV OP_POOL OP_E32_SHIFT OP_REQUANT", resize_bilinear,
+        rules.rule_batch),
+    "RESIZE_NEAREST": _form("OTHER", "OP_POOL", copies.resize_nearest),
+}  # fmt: skip
 assert DLA_FORMS.keys() <= host_ops.BY_NAME.keys(), "a form of no host operator"
 
 _FIRST_RULES: tuple[Rule, ...] = (rules.rule_no_floats, rules.rule_known, rules.rule_int8)

@@ -155,11 +155,21 @@ class OperatorDefinition:
         return not _QUANTIZED & set(self.operands)
 
 
-def alike(names: str, *row: Any, **more: Any) -> Iterator[OperatorDefinition]:
-    """Operators that have one row but for their names, after which their tables of options are called."""
-    for name in names.split():
-        options = Options("".join(part.capitalize() for part in name.split("_")) + "Options")
-        yield OperatorDefinition(name, *row, **({"options": options} | more))
+def row(
+    name: str, operands: str, shapes: ShapeRule, lower: LoweringRule | None, host: str, dla: str = "",
+    *fields: SchemaField | None, table: str | None = None, flexible: bool = False, **more: Any,
+) -> OperatorDefinition:  # fmt: skip
+    """A row with host operators and instructions as words. Its options have these fields; their table is
+    called after the operator unless `table` is its name, which is empty where there are no options."""
+    usual = "".join(part.capitalize() for part in name.split("_")) + "Options"
+    options = Options(usual if table is None else table, fields, flexible)
+    host_operators, instructions = tuple(host.split()), tuple(dla.split())
+    return OperatorDefinition(name, operands, shapes, lower, host_operators, instructions, options, **more)
+
+
+def alike(names: str, *rest: Any, **more: Any) -> Iterator[OperatorDefinition]:
+    """Operators that have one row but for their names."""
+    return (row(name, *rest, **more) for name in names.split())
 
 
 @functools.cache

@@ -93,8 +93,7 @@ class NetworkBuilder:
         table = np.clip(np.rint(self._rng.standard_normal((256, size)) * 40), -127, 127).astype(np.int8)
         rows = self._constant(f"{name}/table", table, quantization)
         values = table[self._samples].astype(np.float32)
-        options: dict[str, Option] = {"axis": 0, "batch_dims": 0}
-        return self._append("GATHER", name, (rows, index), values, quantization, options)
+        return self._append("GATHER", name, (rows, index), values, quantization, axis=0, batch_dims=0)
 
     def constant(self, name: str, real: FloatArray, quantization: Quantization | None = None) -> Activation:
         """A constant operand, in a scale of its own if none is given."""
@@ -121,8 +120,10 @@ class NetworkBuilder:
         """CONV_2D with per-channel weights and a fused activation."""
         weights = self._weights((channels, *_pair(kernel), source.channels), axis=0)
         sums = convolve(source.values, weights, stride, padding)
-        options: dict[str, Option] = {"padding": padding, "stride_h": stride, "stride_w": stride}
-        return self._weighted("CONV_2D", name, source, weights, sums, 0, norm, activation, options)
+        return self._weighted(
+            "CONV_2D", name, source, weights, sums, 0, norm, activation,
+            padding=padding, stride_h=stride, stride_w=stride,
+        )  # fmt: skip
 
     def depthwise(
         self,
@@ -136,9 +137,10 @@ class NetworkBuilder:
         """DEPTHWISE_CONV_2D with per-channel weights and a fused activation."""
         weights = self._weights((1, *_pair(kernel), source.channels), axis=3)
         sums = convolve_depthwise(source.values, weights, stride, "SAME")
-        options: dict[str, Option] = {"padding": "SAME", "stride_h": stride, "stride_w": stride}
-        options["depth_multiplier"] = 1
-        return self._weighted("DEPTHWISE_CONV_2D", name, source, weights, sums, 3, norm, activation, options)
+        return self._weighted(
+            "DEPTHWISE_CONV_2D", name, source, weights, sums, 3, norm, activation,
+            padding="SAME", stride_h=stride, stride_w=stride, depth_multiplier=1,
+        )  # fmt: skip
 
     def fully_connected(
         self,
@@ -151,8 +153,10 @@ class NetworkBuilder:
         """FULLY_CONNECTED with one scale for all weights, as the converter makes them."""
         weights = self._weights((units, source.channels), axis=None)
         sums = multiply(source.values, weights)
-        options: dict[str, Option] = {"keep_num_dims": source.values.ndim > 2}
-        return self._weighted("FULLY_CONNECTED", name, source, weights, sums, None, norm, activation, options)
+        return self._weighted(
+            "FULLY_CONNECTED", name, source, weights, sums, None, norm, activation,
+            keep_num_dims=source.values.ndim > 2,
+        )  # fmt: skip
 
     def batch_matmul(
         self, name: str, first: Activation, second: Activation, transposed: bool = False
@@ -161,46 +165,47 @@ class NetworkBuilder:
         factor = second.values.swapaxes(-1, -2) if transposed else second.values
         sums = first.values.astype(np.float64) @ factor.astype(np.float64)
         real = sums * (np.float64(first.quantization.scale) * np.float64(second.quantization.scale))
-        options: dict[str, Option] = {"adj_x": False, "adj_y": transposed}
-        return self._output("BATCH_MATMUL", name, (first.index, second.index), real, "NONE", options)
+        numbers = first.index, second.index
+        return self._output("BATCH_MATMUL", name, numbers, real, adj_x=False, adj_y=transposed)
 
     def subtract(self, name: str, first: Activation, second: Activation) -> Activation:
         """SUB."""
-        options: dict[str, Option] = {"fused_activation_function": "NONE"}
-        indices = first.index, second.index
-        return self._output("SUB", name, indices, first.real - second.real, "NONE", options)
+        return self._binary("SUB", name, first, second, first.real - second.real)
 
     def multiply(self, name: str, first: Activation, second: Activation) -> Activation:
         """MUL."""
-        options: dict[str, Option] = {"fused_activation_function": "NONE"}
-        indices = first.index, second.index
-        return self._output("MUL", name, indices, first.real * second.real, "NONE", options)
+        return self._binary("MUL", name, first, second, first.real * second.real)
+
+    def add(self, name: str, first: Activation, second: Activation, activation: str = "NONE") -> Activation:
+        """ADD with a fused activation."""
+        real = activated(first.real + second.real, activation)
+        return self._binary("ADD", name, first, second, real, activation)
 
     def unary(
         self, kind: str, name: str, source: Activation, function: Callable[[FloatArray], FloatArray]
     ) -> Activation:
         """An operator that is a function of each element."""
         options: dict[str, Option] = {"approximate": False} if kind == "GELU" else {}
-        return self._output(kind, name, (source.index,), function(source.real), "NONE", options)
+        return self._output(kind, name, (source.index,), function(source.real), "NONE", **options)
 
     def mean_channels(self, name: str, source: Activation) -> Activation:
         """MEAN over the last dimension, which stays as 1."""
         axes = self._constant(f"{name}/axes", np.array([source.values.ndim - 1], dtype=np.int32))
         real = source.values.mean(axis=-1, keepdims=True, dtype=np.float64) * source.quantization.scale
-        return self._output("MEAN", name, (source.index, axes), real, "NONE", {"keep_dims": True})
+        return self._output("MEAN", name, (source.index, axes), real, keep_dims=True)
 
     def reshape(self, name: str, source: Activation, shape: tuple[int, ...]) -> Activation:
         """RESHAPE of each sample."""
         values = source.values.reshape(-1, *shape)
         wanted = self._constant(f"{name}/shape", np.array([1, *shape], dtype=np.int32))
-        options: dict[str, Option] = {"new_shape": (1, *shape)}
-        return self._same_scale("RESHAPE", name, (source.index, wanted), values, source, options)
+        numbers = source.index, wanted
+        return self._same_scale("RESHAPE", name, numbers, values, source, new_shape=(1, *shape))
 
     def transpose(self, name: str, source: Activation, axes: tuple[int, ...]) -> Activation:
         """TRANSPOSE; axis 0 is that of the samples."""
         order = self._constant(f"{name}/axes", np.array(axes, dtype=np.int32))
         return self._same_scale(
-            "TRANSPOSE", name, (source.index, order), source.values.transpose(axes), source, {}
+            "TRANSPOSE", name, (source.index, order), source.values.transpose(axes), source
         )
 
     def concatenate(self, name: str, first: Activation, second: Activation, axis: int) -> Activation:
@@ -208,8 +213,10 @@ class NetworkBuilder:
         samples = len(second.values)
         whole = np.broadcast_to(first.values, (samples, *first.values.shape[1:]))
         values = np.concatenate([whole, second.values], axis)
-        options: dict[str, Option] = {"axis": axis, "fused_activation_function": "NONE"}
-        return self._same_scale("CONCATENATION", name, (first.index, second.index), values, second, options)
+        return self._same_scale(
+            "CONCATENATION", name, (first.index, second.index), values, second,
+            axis=axis, fused_activation_function="NONE",
+        )  # fmt: skip
 
     def row(self, name: str, source: Activation, number: int) -> Activation:
         """SLICE: one row of the dimension before the last."""
@@ -217,47 +224,41 @@ class NetworkBuilder:
         begin = self._constant(f"{name}/begin", np.array([0, number, 0], dtype=np.int32))
         size = self._constant(f"{name}/size", np.array([1, 1, width], dtype=np.int32))
         values = source.values[:, number : number + 1]
-        return self._same_scale("SLICE", name, (source.index, begin, size), values, source, {})
-
-    def add(self, name: str, first: Activation, second: Activation, activation: str = "NONE") -> Activation:
-        """ADD with a fused activation."""
-        real = activated(first.real + second.real, activation)
-        options: dict[str, Option] = {"fused_activation_function": activation}
-        return self._output("ADD", name, (first.index, second.index), real, activation, options)
+        return self._same_scale("SLICE", name, (source.index, begin, size), values, source)
 
     def average_pool(self, name: str, source: Activation) -> Activation:
         """AVERAGE_POOL_2D over the whole image, in the input's scale."""
         _, height, width, _ = source.values.shape
-        options: dict[str, Option] = {"padding": "VALID", "filter_height": height, "filter_width": width}
         values = np.rint(source.values.mean(axis=(1, 2), keepdims=True, dtype=np.float64))
-        return self._same_scale("AVERAGE_POOL_2D", name, (source.index,), values, source, options)
+        return self._same_scale(
+            "AVERAGE_POOL_2D", name, (source.index,), values, source,
+            padding="VALID", filter_height=height, filter_width=width,
+        )  # fmt: skip
 
     def max_pool(self, name: str, source: Activation, size: int, stride: int, padding: str) -> Activation:
         """MAX_POOL_2D over square windows."""
         values = pool_max(source.values, size, stride, padding)
-        options: dict[str, Option] = {"padding": padding, "filter_height": size, "filter_width": size}
-        options |= {"stride_h": stride, "stride_w": stride}
-        return self._same_scale("MAX_POOL_2D", name, (source.index,), values, source, options)
+        return self._same_scale(
+            "MAX_POOL_2D", name, (source.index,), values, source,
+            padding=padding, filter_height=size, filter_width=size, stride_h=stride, stride_w=stride,
+        )  # fmt: skip
 
     def mean(self, name: str, source: Activation) -> Activation:
         """MEAN over rows and columns, which go, with a scale of its own."""
         axes = self._constant(f"{name}/axes", np.array([1, 2], dtype=np.int32))
         real = source.real.mean(axis=(1, 2))
-        return self._output("MEAN", name, (source.index, axes), real, "NONE", {"keep_dims": False})
+        return self._output("MEAN", name, (source.index, axes), real, keep_dims=False)
 
     def flatten(self, name: str, source: Activation) -> Activation:
         """RESHAPE to one row."""
-        values = source.values.reshape(len(source.values), -1)
-        shape = self._constant(f"{name}/shape", np.array([1, values.shape[1]], dtype=np.int32))
-        options: dict[str, Option] = {"new_shape": (1, values.shape[1])}
-        return self._same_scale("RESHAPE", name, (source.index, shape), values, source, options)
+        return self.reshape(name, source, (source.values[0].size,))
 
     def softmax(self, name: str, source: Activation, beta: float = 1.0) -> Activation:
         """SOFTMAX over the last dimension, in the scale that TensorFlow prescribes."""
         exponentials = np.exp(beta * (source.real - source.real.max(axis=-1, keepdims=True)))
         real = exponentials / exponentials.sum(axis=-1, keepdims=True)
         return self._quantized(
-            "SOFTMAX", name, (source.index,), real, Quantization((1 / 256,), (-128,)), {"beta": beta}
+            "SOFTMAX", name, (source.index,), real, Quantization((1 / 256,), (-128,)), beta=beta
         )
 
     def classify(self, features: Activation, classes: int) -> Activation:
@@ -274,7 +275,7 @@ class NetworkBuilder:
         axis: int | None,
         norm: Normalization,
         activation: str,
-        options: dict[str, Option],
+        **options: Option,
     ) -> Activation:
         """Scales and biases that give `sums` the means and spreads of `norm`; then the operator."""
         scale, bias = fold_normalization(sums, axis is not None, norm, source.quantization.scale, self._rng)
@@ -286,9 +287,9 @@ class NetworkBuilder:
             self._constant(f"{name}/weights", weights, Quantization(weight_scales, zero_points, axis or 0)),
             self._constant(f"{name}/bias", bias, Quantization(bias_scales, zero_points)),
         )
-        options["fused_activation_function"] = activation
         real = (sums + bias) * np.broadcast_to(np.array(bias_scales), (sums.shape[-1],))
-        return self._output(kind, name, inputs, activated(real, activation), activation, options)
+        options["fused_activation_function"] = activation
+        return self._output(kind, name, inputs, activated(real, activation), activation, **options)
 
     def _weights(self, shape: tuple[int, ...], axis: int | None) -> NDArray[np.int8]:
         """Normal noise, scaled so that each channel's largest weight has all bits, as the converter does."""
@@ -298,51 +299,38 @@ class NetworkBuilder:
         weights: NDArray[np.int8] = np.rint(noise * (self._largest_weight / largest)).astype(np.int8)
         return weights
 
+    def _binary(
+        self, kind: str, name: str, first: Activation, second: Activation, real: FloatArray,
+        activation: str = "NONE",
+    ) -> Activation:  # fmt: skip
+        numbers = first.index, second.index
+        return self._output(kind, name, numbers, real, activation, fused_activation_function=activation)
+
     def _output(
-        self,
-        kind: str,
-        name: str,
-        inputs: tuple[int, ...],
-        real: FloatArray,
-        activation: str,
-        options: dict[str, Option],
-    ) -> Activation:
+        self, kind: str, name: str, inputs: tuple[int, ...], real: FloatArray, activation: str = "NONE",
+        **options: Option,
+    ) -> Activation:  # fmt: skip
         """The operator with a scale of its own, which covers the values seen."""
-        return self._quantized(kind, name, inputs, real, covering(real, activation), options)
+        return self._quantized(kind, name, inputs, real, covering(real, activation), **options)
 
     def _quantized(
-        self,
-        kind: str,
-        name: str,
-        inputs: tuple[int, ...],
-        real: FloatArray,
-        quantization: Quantization,
-        options: dict[str, Option],
-    ) -> Activation:
+        self, kind: str, name: str, inputs: tuple[int, ...], real: FloatArray, quantization: Quantization,
+        **options: Option,
+    ) -> Activation:  # fmt: skip
         zero_point = quantization.zero_point
         values = np.clip(np.rint(real / quantization.scale), -128 - zero_point, 127 - zero_point)
-        return self._append(kind, name, inputs, values.astype(np.float32), quantization, options)
+        return self._append(kind, name, inputs, values.astype(np.float32), quantization, **options)
 
     def _same_scale(
-        self,
-        kind: str,
-        name: str,
-        inputs: tuple[int, ...],
-        values: FloatArray,
-        source: Activation,
-        options: dict[str, Option],
-    ) -> Activation:
-        return self._append(kind, name, inputs, values.astype(np.float32), source.quantization, options)
+        self, kind: str, name: str, inputs: tuple[int, ...], values: FloatArray, source: Activation,
+        **options: Option,
+    ) -> Activation:  # fmt: skip
+        return self._append(kind, name, inputs, values.astype(np.float32), source.quantization, **options)
 
     def _append(
-        self,
-        kind: str,
-        name: str,
-        inputs: Sequence[int],
-        values: FloatArray,
-        quantization: Quantization,
-        options: dict[str, Option],
-    ) -> Activation:
+        self, kind: str, name: str, inputs: Sequence[int], values: FloatArray, quantization: Quantization,
+        **options: Option,
+    ) -> Activation:  # fmt: skip
         index = self._tensor(name, (1, *values.shape[1:]), "int8", quantization)
         if self._on_operator is not None:
             self._on_operator(name)

@@ -20,7 +20,7 @@ class LanguageBuilder(NetworkBuilder):
         self._inputs.append(value)
         for kind, bound in (("MAXIMUM", 0), ("MINIMUM", count - 1)):
             limit = self._constant(f"{name}/{kind.lower()}", np.array([[bound]], np.int32))
-            value = self._plain(kind, f"{name}/at_{kind.lower()}", (value, limit), (1, 1), {})
+            value = self._plain(kind, f"{name}/at_{kind.lower()}", (value, limit), (1, 1))
         return value
 
     def draw(self, count: int) -> NDArray[np.int64]:
@@ -30,21 +30,21 @@ class LanguageBuilder(NetworkBuilder):
     def look_up(self, name: str, table: Activation, index: int, samples: NDArray[np.int64]) -> Activation:
         """GATHER: a row of a constant table; for calibration, those of the samples."""
         values = table.values[samples][:, None]
-        options: dict[str, Option] = {"axis": 0, "batch_dims": 0}
-        return self._append("GATHER", name, (table.index, index), values, table.quantization, options)
+        numbers = table.index, index
+        return self._append("GATHER", name, numbers, values, table.quantization, axis=0, batch_dims=0)
 
     def cache_start(self, name: str, position: int, axis: int) -> int:
         """Where what a cache keeps of this position begins, along one of its four dimensions."""
         shape = self._constant(f"{name}/shape", np.array([1], np.int32))
-        flat = self._plain("RESHAPE", f"{name}/flat", (position, shape), (1,), {"new_shape": (1,)})
+        flat = self._plain("RESHAPE", f"{name}/flat", (position, shape), (1,), new_shape=(1,))
         zeros = (
             self._constant(f"{name}/{side}", np.zeros(count, np.int32))
             for side, count in (("before", axis), ("after", 3 - axis))
             if count
         )
-        options: dict[str, Option] = {"axis": 0, "fused_activation_function": "NONE"}
         parts = [flat, *zeros] if axis == 0 else [next(zeros), flat, *zeros]
-        return self._plain("CONCATENATION", name, tuple(parts), (4,), options)
+        numbers = tuple(parts)
+        return self._plain("CONCATENATION", name, numbers, (4,), axis=0, fused_activation_function="NONE")
 
     def append_to_cache(self, name: str, row: Activation, axis: int, length: int, start: int) -> Activation:
         """DYNAMIC_UPDATE_SLICE of a variable that keeps so many rows along one of its four dimensions; for
@@ -70,30 +70,26 @@ class LanguageBuilder(NetworkBuilder):
             )
             values = source.values[..., first : first + half]
             inputs = source.index, begin, size
-            parts.append(self._same_scale("SLICE", f"{name}/{part}", inputs, values, source, {}))
+            parts.append(self._same_scale("SLICE", f"{name}/{part}", inputs, values, source))
         return self.concatenate(name, parts[0], parts[1], len(outer) + 1)
 
     def logistic(self, name: str, source: Activation) -> Activation:
         """LOGISTIC, in the scale that TensorFlow prescribes."""
         real = 1 / (1 + np.exp(-source.real))
         scale = Quantization((1 / 256,), (-128,))
-        return self._quantized("LOGISTIC", name, (source.index,), real, scale, {})
+        return self._quantized("LOGISTIC", name, (source.index,), real, scale)
 
     def project(self, name: str, source: Activation, table: Activation) -> Activation:
         """FULLY_CONNECTED with the rows of a constant table as weights."""
         scale = np.float64(source.quantization.scale * table.quantization.scale)
-        options: dict[str, Option] = {"keep_num_dims": True, "fused_activation_function": "NONE"}
         inputs = source.index, table.index
         real = (source.values @ table.values.T) * scale
-        return self._output("FULLY_CONNECTED", name, inputs, real, "NONE", options)
+        return self._output(
+            "FULLY_CONNECTED", name, inputs, real, keep_num_dims=True, fused_activation_function="NONE"
+        )
 
     def _plain(
-        self,
-        kind: str,
-        name: str,
-        inputs: tuple[int, ...],
-        shape: tuple[int, ...],
-        options: dict[str, Option],
+        self, kind: str, name: str, inputs: tuple[int, ...], shape: tuple[int, ...], **options: Option
     ) -> int:
         """An operator on numbers without a scale; its result."""
         index = self._tensor(name, shape, "int32", None)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dlasim.checking.tensorflow_reference import Reference
 from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.files.input_file import AnyInput, InputKind, open_input
-from dlasim.compiler_shim.network.graph import Graph, Operator
+from dlasim.compiler_shim.network.graph import Graph
 from dlasim.compiler_shim.operators.host_calls import bind_known, lower
 from dlasim.sim.host import TensorSpec, run_host_op
 
@@ -41,13 +41,13 @@ class HostKernels:
         read = dict(zip(self._graph.inputs, inputs, strict=True))
         computed: Tensors = {}
         for operator, calls in self._calls:
-            found = self._run(operator, calls, read)
+            found = self._run(calls, read)
             computed |= found
             read |= found
             read |= {index: given[index] for index in operator.outputs if given and index in given}
         return computed
 
-    def _run(self, operator: Operator, calls: Sequence[Any], read: Mapping[int, Array]) -> Tensors:
+    def _run(self, calls: Sequence[Any], read: Mapping[int, Array]) -> Tensors:
         found: Tensors = {}
         for call in calls:
             data = [self._data(item, read) for item in call.inputs if item != -1]

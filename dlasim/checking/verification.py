@@ -250,7 +250,7 @@ def _verify(
         result.disagreements = result.disagreements or list(expected.disagreements)
         result.mismatch = _compare(lowered, shadow, computed, expected.tensors, inexact, pattern, result)
         if result.mismatch is not None:
-            result.mismatch = _with_opinion(result.mismatch, lowered, reference, expected)
+            result.mismatch = _with_opinion(result.mismatch, reference, expected)
             break
     checked = (value for value in _checked(lowered) if value < reference.tensor_count)
     result.uncompared = [network.values[value].name for value in checked if value not in known]
@@ -271,9 +271,7 @@ def _as_model_reads(network: PlacedNetwork, position: int, values: NDArray[Any])
     return numbers.clip(limits.min, limits.max).astype(own.dtype)
 
 
-def _with_opinion(
-    mismatch: Mismatch, lowered: Lowered, reference: AnyReference, expected: Reference
-) -> Mismatch:
+def _with_opinion(mismatch: Mismatch, reference: AnyReference, expected: Reference) -> Mismatch:
     """The mismatch with what the other reference computes for the element, if it can."""
     if mismatch.actual is None:
         return mismatch

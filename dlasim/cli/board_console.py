@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from codecs import getincrementaldecoder
 
-from dlasim.cli.terminal import StatusLine
 from dlasim.errors import printable
+from dlasim.system.status_line import StatusLine
 
 
 class BoardConsole:

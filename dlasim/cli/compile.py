@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
-from dlasim.cli.help_sections import SectionedCommand
+from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.input_files import input_files
 from dlasim.cli.terminal import say
 from dlasim.errors import counted
@@ -28,15 +28,12 @@ Examples:
 
 @click.command("compile", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="The program to write. FILE.elf: with the board's firmware; FILE.h: as a C array; FILE.dlag: the "
-    "network itself, for any machine.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print what was written, and its layers, as JSON.")
+@with_options(
+    option("-o --output",
+        "The program to write. FILE.elf: with the board's firmware; FILE.h: as a C array; FILE.dlag: the "
+        "network itself, for any machine.", "FILE", is_required=True),
+    option("--json", "Print what was written, and its layers, as JSON.", kind=bool, name="as_json"),
+)  # fmt: skip
 @machine_options
 @compile_options
 def command(model: str, output: str, as_json: bool, **given: Any) -> None:

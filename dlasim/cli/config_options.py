@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dlasim.cli.help_sections import Function, OptionRow, SharedOption, add_options
+from dlasim.cli.help_sections import Function, OptionRow, SharedOption, add_options, option, with_options
 from dlasim.cli.option_types import GRID, REAL, SIZE, TEXT, WHOLE, Choice
 from dlasim.cli.terminal import say
 from dlasim.compiler_shim.options import COMPILER_OPTIONS
@@ -38,37 +38,21 @@ DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."
 
 def machine_options(function: Function) -> Function:
     """--config, --preset, and an option for each parameter of the machine."""
-    function = click.option(
-        "--set",
-        "more",
-        cls=SharedOption,
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Set any other parameter, such as mac_fill=8 or memories.flash.bandwidth=0.5.",
-    )(function)
-    function = add_options(function, MACHINE)
-    return config_option(preset_option("NAME")(function))
+    return config_option(preset_option("NAME")(add_options(function, (*MACHINE, _SET))))
 
 
-def assume_option(function: Function) -> Function:
-    """--assume-int8."""
-    return click.option(
+_SET = option("--set", "Set any other parameter, such as mac_fill=8 or memories.flash.bandwidth=0.5.",
+    "NAME=VALUE", name="more", is_repeatable=True)  # fmt: skip
+assume_option = with_options(
+    option(
         "--assume-int8",
-        is_flag=True,
-        help="Estimate a float network: assume int8 and scales. Results are marked; there are no outputs.",
-    )(function)
-
-
-def config_option(function: Function) -> Function:
-    """--config."""
-    return click.option(
-        "--config",
-        "config_file",
-        cls=SharedOption,
-        default=None,
-        metavar="FILE.toml",
-        help="Read the machine from a file.",
-    )(function)
+        "Estimate a float network: assume int8 and scales. Results are marked; there are no outputs.",
+        kind=bool,
+    )
+)
+config_option = with_options(
+    option("--config", "Read the machine from a file.", "FILE.toml", name="config_file")
+)
 
 
 def preset_option(metavar: str) -> Callable[[Function], Function]:
@@ -122,14 +106,7 @@ def _presets_table() -> str:
 
 def compile_options(function: Function) -> Function:
     """The options of the compiler."""
-    function = add_options(function, COMPILE)
-    return click.option(
-        "--dla-ops",
-        cls=SharedOption,
-        default=None,
-        metavar="OP,OP…",
-        help=DLA_OPS_TEXT,
-    )(function)
+    return add_options(function, (option("--dla-ops", DLA_OPS_TEXT, "OP,OP…"), *COMPILE))
 
 
 def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -6,8 +6,9 @@ import json
 
 import click
 
+from dlasim.cli.help_sections import option, with_options
 from dlasim.cli.option_types import Number
-from dlasim.cli.study_options import limit_option, minimize_option
+from dlasim.cli.study_options import LIMIT, MINIMIZE
 from dlasim.cli.terminal import say
 
 _EPILOG = """\b
@@ -20,13 +21,13 @@ Examples:
 
 @click.command("confirm", epilog=_EPILOG)
 @click.argument("folder", metavar="DIR")
-@click.option(
-    "--top", default=None, type=Number(int, 1), metavar="N", help="At most so many machines.  [default: all]"
+@with_options(
+    option("--top", "At most so many machines.  [default: all]", "N", kind=Number(int, 1)),
+    option("--rtl/--no-rtl", "Also run the RTL in Verilator, which is built first.", kind=bool, default=True),
+    LIMIT,
+    MINIMIZE,
+    option("--json", "Print what was found as JSON.", kind=bool, name="as_json"),
 )
-@click.option("--rtl/--no-rtl", default=True, help="Also run the RTL in Verilator, which is built first.")
-@limit_option
-@minimize_option
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def command(
     folder: str, top: int | None, rtl: bool, limits: tuple[str, ...], minimize: tuple[str, ...], as_json: bool
 ) -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dlasim.cli.help_sections import SectionedCommand
+from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.option_types import Choice, Number
-from dlasim.cli.terminal import StatusLine, say
+from dlasim.cli.terminal import say
+from dlasim.system.status_line import StatusLine
 
 if TYPE_CHECKING:
     from dlasim.evaluation import Evaluation
@@ -23,44 +24,25 @@ Examples:
 
 @click.command("evaluate", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
-@click.option(
-    "--inputs",
-    required=True,
-    metavar="PATH",
-    help="Folder of pictures (.png, .jpg, .bmp), sounds (.wav) or .npy files, or one .npy file with an input "
-    "in each row.",
-)
-@click.option(
-    "--labels",
-    metavar="FILE",
-    help="Numbers of the right classes: rows `name,label`, or one in each line or in an .npy file, in the "
-    "order of the inputs' names. Without it, sub-folders are the classes.",
-)
-@click.option(
-    "--label-offset", default=0, type=Number(int), metavar="N",
-    help="Add N to each label: 1 where the network has a class for the background.",
+@with_options(
+    option("--inputs",
+        "Folder of pictures (.png, .jpg, .bmp), sounds (.wav) or .npy files, or one .npy file with an "
+        "input in each row.", "PATH", is_required=True),
+    option("--labels",
+        "Numbers of the right classes: rows `name,label`, or one in each line or in an .npy file, in the "
+        "order of the inputs' names. Without it, sub-folders are the classes.", "FILE"),
+    option("--label-offset", "Add N to each label: 1 where the network has a class for the background.", "N",
+        kind=Number(int), default=0),
+    option("--normalize", "What pictures and sounds become, as in dlasim run: auto, imagenet, or LOW,HIGH.",
+        "RANGE", default="auto"),
+    option("--float", "The network in float, .tflite or .onnx, for comparison; it gets the same inputs.",
+        "FILE", name="float_model"),
+    option("--out", "Write a .csv row for each input; rows in it are not evaluated again.", "FILE"),
+    option("--jobs", "Processes; by default one per CPU.", "N", kind=Number(int, 1, 1024)),
+    option("--engine", "Kernels: compiled (fast) or the readable reference.",
+        kind=Choice(["auto", "fast", "reference"]), default="auto"),
+    option("--json", "Print the result as JSON.", kind=bool, name="as_json"),
 )  # fmt: skip
-@click.option(
-    "--normalize", default="auto", metavar="RANGE",
-    help="What pictures and sounds become, as in dlasim run: auto, imagenet, or LOW,HIGH.",
-)  # fmt: skip
-@click.option(
-    "--float",
-    "float_model",
-    metavar="FILE",
-    help="The network in float, .tflite or .onnx, for comparison; it gets the same inputs.",
-)
-@click.option(
-    "--out", metavar="FILE", help="Write a .csv row for each input; rows in it are not evaluated again."
-)
-@click.option("--jobs", type=Number(int, 1, 1024), metavar="N", help="Processes; by default one per CPU.")
-@click.option(
-    "--engine",
-    default="auto",
-    type=Choice(["auto", "fast", "reference"]),
-    help="Kernels: compiled (fast) or the readable reference.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     model: str,
     inputs: str,

@@ -74,6 +74,23 @@ class OptionRow(NamedTuple):
     text: str
     metavar: str | None = None
     is_repeatable: bool = False
+    is_required: bool = False
+    default: Any = None
+
+
+def option(
+    flags: str, text: str, metavar: str | None = None, *, kind: Any = str, name: str = "",
+    is_repeatable: bool = False, is_required: bool = False, default: Any = None,
+) -> OptionRow:  # fmt: skip
+    """A row whose parameter is called after its last flag unless it has another name."""
+    name = name or flags.split()[-1].partition("/")[0].strip("-").replace("-", "_")
+    default = False if kind is bool and default is None else default
+    return OptionRow(flags, name, kind, text, metavar, is_repeatable, is_required, default)
+
+
+def with_options(*rows: OptionRow) -> Callable[[Function], Function]:
+    """The options of a command, in the order of these rows."""
+    return lambda function: add_options(function, rows)
 
 
 def add_options(function: Function, rows: Sequence[OptionRow]) -> Function:
@@ -81,8 +98,9 @@ def add_options(function: Function, rows: Sequence[OptionRow]) -> Function:
     for row in reversed(rows):
         given = {"is_flag": True} if row.kind is bool else {"type": row.kind, "multiple": row.is_repeatable}
         function = click.option(
-            row.flag, row.name, cls=SharedOption, default=None, metavar=row.metavar, help=row.text, **given
-        )(function)
+            *row.flag.split(), row.name, cls=SharedOption, default=row.default, required=row.is_required,
+            metavar=row.metavar, help=row.text, **given,
+        )(function)  # fmt: skip
     return function
 
 

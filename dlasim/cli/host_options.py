@@ -6,57 +6,32 @@ from typing import Any
 
 import click
 
-from dlasim.cli.help_sections import Function, OptionRow, SharedOption, add_options
+from dlasim.cli.help_sections import Function, SharedOption, add_options, option
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
 
 FIRMWARE = (
-    OptionRow(
-        "--cpu", "cpu", str,
-        "CPU core (cycles per instruction): ideal, two_stage, five_stage, or a FILE.toml.  [default: ideal]",
-        "CORE",
-    ),
-    OptionRow(
-        "--completion", "completion", Choice(["interrupt", "polling"]),
-        "How the firmware detects that a stream has finished.  [default: interrupt]",
-    ),
-    OptionRow(
-        "--submission", "submission", Choice(["queue", "registers"]),
-        "How the firmware submits work: whole streams with a doorbell, or single commands.  [default: queue]",
-    ),
-    OptionRow(
-        "--max-instructions", "max_instructions", Number(int, 1),
-        "Stop with an error after this many instructions.", "N",
-    ),
-    OptionRow(
-        "--stuck-after", "stuck_after_seconds", Number(float, 0),
-        "Stop a guest that waits this long for an event that no device will cause; 0: never.  [default: 10]",
-        "SECONDS",
-    ),
-    OptionRow(
-        "--device", "devices", str,
-        "Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]. Repeatable.", "DEVICE", True,
-    ),
-)  # fmt: skip
-_RTL = (
-    OptionRow(
-        "--dla", "dla", Choice(["simulator", "rtl"]),
-        "The accelerator: the simulator, or the RTL, built with Verilator.  [default: simulator]",
-    ),
-    OptionRow(
-        "--vcd", "vcd", str, "Write the RTL's waveforms to FILE.vcd or FILE.fst; with --dla rtl.", "FILE"
-    ),
-    OptionRow(
-        "--gdb", "gdb_port", Number(int, 0, 65535),
-        "Wait for gdb on this port of 127.0.0.1; 0: any free port.", "PORT",
-    ),
+    option("--cpu", "CPU core (cycles per instruction): ideal, two_stage, five_stage, or a FILE.toml.  "
+        "[default: ideal]", "CORE"),
+    option("--completion", "How the firmware detects that a stream has finished.  [default: interrupt]",
+        kind=Choice(["interrupt", "polling"])),
+    option("--submission", "How the firmware submits work: whole streams with a doorbell, or single "
+        "commands.  [default: queue]", kind=Choice(["queue", "registers"])),
+    option("--max-instructions", "Stop with an error after this many instructions.", "N",
+        kind=Number(int, 1)),
+    option("--stuck-after", "Stop a guest that waits this long for an event that no device will cause; 0: "
+        "never.  [default: 10]", "SECONDS", kind=Number(float, 0), name="stuck_after_seconds"),
+    option("--device", "Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]. Repeatable.", "DEVICE",
+        name="devices", is_repeatable=True),
 )  # fmt: skip
 DEBUGGING = (
-    *_RTL,
-    OptionRow(
-        "--trace-instructions", "trace_instructions", bool, "Print every instruction on stderr."
-    ),
-    OptionRow("--trace-mmio", "trace_mmio", bool, "Print every access to a device on stderr."),
+    option("--dla", "The accelerator: the simulator, or the RTL, built with Verilator.  [default: simulator]",
+        kind=Choice(["simulator", "rtl"])),
+    option("--vcd", "Write the RTL's waveforms to FILE.vcd or FILE.fst; with --dla rtl.", "FILE"),
+    option("--gdb", "Wait for gdb on this port of 127.0.0.1; 0: any free port.", "PORT",
+        kind=Number(int, 0, 65535), name="gdb_port"),
+    option("--trace-instructions", "Print every instruction on stderr.", kind=bool),
+    option("--trace-mmio", "Print every access to a device on stderr.", kind=bool),
 )  # fmt: skip
 
 
@@ -81,7 +56,7 @@ def take_host(given: dict[str, Any], *, is_elf: bool = False) -> tuple[str, dict
     host = given.pop("host")
     names = {row.name: row.flag for row in (*FIRMWARE, *DEBUGGING)}
     chosen = {name: given.pop(name) for name in names if name in given}
-    chosen = {name: value for name, value in chosen.items() if value is not None and value != ()}
+    chosen = {name: value for name, value in chosen.items() if value not in (None, ()) and value is not False}
     if chosen and host == "none" and not is_elf:
         raise click.UsageError(f"{names[next(iter(chosen))]} needs --host riscv")
     for name in ("trace_instructions", "trace_mmio"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from dlasim.cli.help_sections import option, with_options
 from dlasim.cli.option_types import Choice
 from dlasim.cli.terminal import say
 
@@ -21,14 +22,9 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option(
-    "--format",
-    "kind",
-    type=Choice(_FORMATS),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@with_options(
+    option("--format", "Output format.", kind=Choice(_FORMATS), name="kind", default="text"),
+)  # fmt: skip
 def command(names: tuple[str, ...], kind: str) -> None:
     """Look up instructions, registers, faults, host operators, and program.bin's records and enumerations.
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dlasim.cli.help_sections import option, with_options
 from dlasim.cli.option_types import Number
-from dlasim.cli.terminal import StatusLine, say
+from dlasim.cli.terminal import say
 from dlasim.errors import InputError
+from dlasim.system.status_line import StatusLine
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.topologies.networks import Topology
@@ -26,30 +28,18 @@ Examples:
 
 @click.command("model", epilog=_EPILOG)
 @click.argument("name", required=False)
-@click.option("-o", "--output", metavar="FILE", help="The file to write.  [default: NAME.tflite]")
-@click.option(
-    "--alpha", type=Number(float), metavar="X", help="Width multiplier of a MobileNet.  [default: 1.0]"
-)
-@click.option(
-    "--resolution",
-    type=Number(int),
-    metavar="N",
-    help="Image height and width of a MobileNet.  [default: 224]",
-)
-@click.option("--classes", type=Number(int), metavar="N", help="Classes of a classifier, or a vocabulary.")
-@click.option("--layers", type=Number(int), metavar="N", help="Layers of a language model.  [default: 2]")
-@click.option(
-    "--context", type=Number(int), metavar="N", help="Tokens that a language model remembers.  [default: 256]"
-)
-@click.option(
-    "--weight-bits",
-    type=Number(int),
-    metavar="N",
-    help="Bits that weights use, from 2 to 8.  [default: 8]",
-)
-@click.option("--seed", type=Number(int), metavar="N", default=0, help="Seed of the weights.")
-@click.option("--list", "list_only", is_flag=True, help="List the built-in networks.")
-@click.option("--json", "as_json", is_flag=True, help="Print the list, or what was written, as JSON.")
+@with_options(
+    option("-o --output", "The file to write.  [default: NAME.tflite]", "FILE"),
+    option("--alpha", "Width multiplier of a MobileNet.  [default: 1.0]", "X", kind=Number(float)),
+    option("--resolution", "Image height and width of a MobileNet.  [default: 224]", "N", kind=Number(int)),
+    option("--classes", "Classes of a classifier, or a vocabulary.", "N", kind=Number(int)),
+    option("--layers", "Layers of a language model.  [default: 2]", "N", kind=Number(int)),
+    option("--context", "Tokens that a language model remembers.  [default: 256]", "N", kind=Number(int)),
+    option("--weight-bits", "Bits that weights use, from 2 to 8.  [default: 8]", "N", kind=Number(int)),
+    option("--seed", "Seed of the weights.", "N", kind=Number(int), default=0),
+    option("--list", "List the built-in networks.", kind=bool, name="list_only"),
+    option("--json", "Print the list, or what was written, as JSON.", kind=bool, name="as_json"),
+)  # fmt: skip
 def command(
     name: str | None,
     output: str | None,

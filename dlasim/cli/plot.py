@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from dlasim.cli.help_sections import option, with_options
 from dlasim.cli.option_types import Choice, Number
-from dlasim.cli.study_options import limit_option
+from dlasim.cli.study_options import LIMIT
 from dlasim.cli.terminal import say
 from dlasim.sweeps.results.chart_settings import KINDS, parse_settings
 
@@ -28,31 +29,20 @@ Examples:
 
 @click.command("plot", epilog=_EPILOG)
 @click.argument("results", metavar="DIR|results.csv|report.json")
-@click.option(
-    "--kind",
-    default=None,
-    type=Choice(tuple(KINDS)),
-    help="What to draw.  [default: stacked; pareto for many points; utilization for a report]",
-)
-@click.option(
-    "-o",
-    "--output",
-    default=None,
-    metavar="CHART",
-    help="The chart: a .png, .svg or .pdf file.  [default: DIR/KIND.png, or REPORT-KIND.png for a report]",
-)
-@click.option("--where", default=None, metavar="CONDITION", help="Draw only rows for which this holds.")
-@click.option("--title", default=None, metavar="TEXT", help="Title of the chart.")
-@click.option(
-    "--point",
-    default=None,
-    type=Number(int),
-    metavar="N",
-    help="The point to draw, for charts of one point.  [default: fewest cycles]",
-)
-@limit_option
-@click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of the chart.")
-@click.option("--json", "as_json", is_flag=True, help="Print the chart's file, kind and settings as JSON.")
+@with_options(
+    option("--kind", "What to draw.  [default: stacked; pareto for many points; utilization for a report]",
+        kind=Choice(tuple(KINDS))),
+    option("-o --output",
+        "The chart: a .png, .svg or .pdf file.  [default: DIR/KIND.png, or REPORT-KIND.png for a report]",
+        "CHART"),
+    option("--where", "Draw only rows for which this holds.", "CONDITION"),
+    option("--title", "Title of the chart.", "TEXT"),
+    option("--point", "The point to draw, for charts of one point.  [default: fewest cycles]", "N",
+        kind=Number(int)),
+    LIMIT,
+    option("--set", "Another setting of the chart.", "NAME=VALUE", name="more", is_repeatable=True),
+    option("--json", "Print the chart's file, kind and settings as JSON.", kind=bool, name="as_json"),
+)  # fmt: skip
 def command(results: str, kind: str | None, output: str | None, as_json: bool, **given: Any) -> None:
     """Draw the table of a sweep, or the report of a run, as a chart for print and screen.
 

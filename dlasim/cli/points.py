@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.cli.terminal import say
 from dlasim.rows.tables import size, table
+from dlasim.sweeps.charts.measures import describe
+from dlasim.sweeps.results.decision import Decision
 
 if TYPE_CHECKING:
+    from dlasim.sweeps.definition.study import Study
     from dlasim.sweeps.results.sweep_result import SweepResult
 
 SHOWN_POINTS = 20
@@ -21,20 +24,22 @@ _SHOWN_COLUMNS = (
 )  # fmt: skip
 
 
-def print_points(result: SweepResult, swept: list[str]) -> None:
+def print_points(result: SweepResult, study: Study) -> None:
     """The points, or of many those with the fewest cycles of each model, with a column for everything that
-    was swept."""
-    extra = [name for name in swept if name not in _IN_LABEL]
-    few = _few(result.rows("point", *_SHOWN_COLUMNS, *extra))
+    was swept, and the figures that the study names."""
+    extra = [name for name in study.swept if name not in _IN_LABEL]
+    few = _few(result.rows("point", *_SHOWN_COLUMNS, *extra, *study.columns))
     cases = ["case"] if any(row["case"] for row in few) else []
     clocks = len({row["clock_mhz"] for row in few}) > 1  # then cycles alone do not say which is faster
     start = {**{name: name for name in cases}, "model": "model", "label": "machine"}
     start |= {name: name for name in extra}
     figures = ["cycles", *(["ms"] if clocks else []), "DLA", "stall", "used", "moved"]
-    lines = [[*start.values(), *figures]]
+    measures = [describe(name) for name in study.columns]
+    lines = [[*start.values(), *([one.text for one in measures] or figures)]]
     for row in few:
-        lines.append([_text(row[name]) for name in start] + _figures(row, figures))
-    say(table(lines, "l" * len(start) + "r" * len(figures)))
+        cells = [Decision.value(one, row) for one in measures] or _figures(row, figures)
+        lines.append([*(_text(row[name]) for name in start), *cells])
+    say(table(lines, "l" * len(start) + "r" * len(measures or figures)))
 
 
 def shown_of_each(models: int) -> int:

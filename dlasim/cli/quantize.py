@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dlasim.cli.help_sections import option, with_options
 from dlasim.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -21,17 +22,13 @@ _MAX_LAYERS = 10
 
 @click.command("quantize", epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
-@click.option(
-    "--calibrate",
-    required=True,
-    metavar="DATA",
-    help="Samples: a .npz file with an array for each input, or a .npy file for one input.",
-)
-@click.option("-o", "--output", required=True, metavar="FILE", help="Write the int8 network to FILE.")
-@click.option(
-    "--labels", metavar="FILE.npy", help="The class of each sample: show how many the networks name first."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@with_options(
+    option("--calibrate", "Samples: a .npz file with an array for each input, or a .npy file for one input.",
+        "DATA", is_required=True),
+    option("-o --output", "Write the int8 network to FILE.", "FILE", is_required=True),
+    option("--labels", "The class of each sample: show how many the networks name first.", "FILE.npy"),
+    option("--json", "Print the result as JSON.", kind=bool, name="as_json"),
+)  # fmt: skip
 def command(model: str, calibrate: str, output: str, labels: str | None, as_json: bool) -> None:
     """Quantize MODEL, a float .onnx, .keras or .pt2 network, to int8.
 

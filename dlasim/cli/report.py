@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from dlasim.cli.study_options import goals_of, limit_option, minimize_option
+from dlasim.cli.help_sections import option, with_options
+from dlasim.cli.study_options import LIMIT, MINIMIZE, goals_of
 from dlasim.cli.terminal import say
 
 _EPILOG = """\b
@@ -24,17 +25,14 @@ and the network's graph.
 
 @click.command("report", epilog=_EPILOG)
 @click.argument("sources", metavar="RUN.json|DIR|results.csv…", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="PAGE.html",
-    help="The page, one self-contained HTML file that works offline.",
-)
-@click.option("--where", default=None, metavar="CONDITION", help="Show only points for which this holds.")
-@limit_option
-@minimize_option
-@click.option("--json", "as_json", is_flag=True, help="Print the page's file and size as JSON.")
+@with_options(
+    option("-o --output", "The page, one self-contained HTML file that works offline.", "PAGE.html",
+        is_required=True),
+    option("--where", "Show only points for which this holds.", "CONDITION"),
+    LIMIT,
+    MINIMIZE,
+    option("--json", "Print the page's file and size as JSON.", kind=bool, name="as_json"),
+)  # fmt: skip
 def command(sources: tuple[str, ...], output: str, where: str | None, as_json: bool, **goals: Any) -> None:
     """Write a page to explore: one run, the difference of two runs, or a sweep."""
     import json

@@ -14,7 +14,7 @@ from dlasim.cli.config_options import (
     take_compile,
     take_machine,
 )
-from dlasim.cli.help_sections import SectionedCommand
+from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.host_options import debug_options, host_options, take_host
 from dlasim.cli.input_files import input_files
 from dlasim.cli.option_types import Choice, Number
@@ -45,63 +45,42 @@ Examples:
 @machine_options
 @compile_options
 @host_options
-@click.option(
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="FILE",
-    help="An input: .npy, .png, .jpg or .wav. Repeat the option for further inputs, in the model's order.",
-)
-@click.option(
-    "--normalize",
-    metavar="LOW,HIGH",
-    help="Map the lowest and highest value of a picture or sound to LOW and HIGH; imagenet: use ImageNet's "
-    "means and deviations; auto: the range of the input's type.  [default: auto]",
-)
-@click.option(
-    "--steps",
-    metavar="FILE",
-    help="Run step by step with what FILE holds along its first dimension: .npz, an array for each input by "
-    "name, or .npy for a model with one input. The model's variables last from step to step.",
-)
-@click.option(
-    "--carry",
-    multiple=True,
-    metavar="OUTPUT=INPUT",
-    help="With --steps: let an output be this input of the next step, such as a cache. Repeatable.",
-)
-@click.option("-o", "--output", metavar="DIR", help="Write the outputs to DIR/output_0.npy and so on.")
-@click.option("--dequantize", is_flag=True, help="Write outputs as real numbers (float32).")
-@click.option(
-    "--top", type=Number(int, 1, 1000), metavar="N", help="Print the N highest values of the first output."
-)
-@click.option("--labels", metavar="FILE", help="File with the class names for --top, one per line.")
+@with_options(
+    option("--input",
+        "An input: .npy, .png, .jpg or .wav. Repeat the option for further inputs, in the model's order.",
+        "FILE", name="inputs", is_repeatable=True),
+    option("--normalize",
+        "Map the lowest and highest value of a picture or sound to LOW and HIGH; imagenet: use ImageNet's "
+        "means and deviations; auto: the range of the input's type.  [default: auto]", "LOW,HIGH"),
+    option("--steps",
+        "Run step by step with what FILE holds along its first dimension: .npz, an array for each input by "
+        "name, or .npy for a model with one input. The model's variables last from step to step.", "FILE"),
+    option("--carry",
+        "With --steps: let an output be this input of the next step, such as a cache. Repeatable.",
+        "OUTPUT=INPUT", is_repeatable=True),
+    option("-o --output", "Write the outputs to DIR/output_0.npy and so on.", "DIR"),
+    option("--dequantize", "Write outputs as real numbers (float32).", kind=bool),
+    option("--top", "Print the N highest values of the first output.", "N", kind=Number(int, 1, 1000)),
+    option("--labels", "File with the class names for --top, one per line.", "FILE"),
+)  # fmt: skip
 @assume_option
-@click.option("--timing-only", is_flag=True, help="Count cycles without computing tensors.")
-@click.option("--report", metavar="FILE", help="Write the report as JSON; FILE.csv: the table of layers.")
-@click.option(
-    "--html",
-    metavar="PAGE.html",
-    help="Write an interactive page: one self-contained HTML file that works offline.",
-)
-@click.option(
-    "--overlay",
-    metavar="DIR",
-    help="Write what layers cost as node data for Model Explorer: DIR/cycles.json and so on.",
-)
-@click.option("--trace", metavar="T.json", help="Write a timeline for Perfetto (ui.perfetto.dev).")
-@click.option(
-    "--repeat", default=1, type=Number(int, 1, 1_000_000), metavar="N", help="Number of inferences to run."
-)
-@click.option(
-    "--engine",
-    default="auto",
-    type=Choice(["auto", "fast", "reference"]),
-    help="Kernels: compiled (fast) or the readable reference.",
-)
-@click.option("--races/--no-races", default=True, help="Check the program for data races first.")
+@with_options(
+    option("--timing-only", "Count cycles without computing tensors.", kind=bool),
+    option("--report", "Write the report as JSON; FILE.csv: the table of layers.", "FILE"),
+    option("--html", "Write an interactive page: one self-contained HTML file that works offline.",
+        "PAGE.html"),
+    option("--overlay", "Write what layers cost as node data for Model Explorer: DIR/cycles.json and so on.",
+        "DIR"),
+    option("--trace", "Write a timeline for Perfetto (ui.perfetto.dev).", "T.json"),
+    option("--repeat", "Number of inferences to run.", "N", kind=Number(int, 1, 1_000_000), default=1),
+    option("--engine", "Kernels: compiled (fast) or the readable reference.",
+        kind=Choice(["auto", "fast", "reference"]), default="auto"),
+    option("--races/--no-races", "Check the program for data races first.", kind=bool, default=True),
+)  # fmt: skip
 @debug_options
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON instead of the tables.")
+@with_options(
+    option("--json", "Print the report as JSON instead of the tables.", kind=bool, name="as_json"),
+)  # fmt: skip
 def command(file: str, **given: Any) -> None:
     """Run FILE: a model (.tflite, .onnx, .tosa, .dlag or built in), a program.bin, assembly (.s), or an ELF.
 

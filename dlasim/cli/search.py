@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dlasim.cli.help_sections import SectionedCommand
+from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.study_options import (
     folder_name,
@@ -18,15 +18,15 @@ from dlasim.cli.study_options import (
     space_options,
 )
 from dlasim.cli.terminal import say
+from dlasim.sweeps.search.samplers import SAMPLERS
 from dlasim.system import interrupts
 
-SAMPLERS = ("auto", "walk", "nsga2", "tpe", "random")
 _EPILOG = """\b
 Examples:
   dlasim search mobilenet_v2 --limit 'milliseconds < 10' --minimize energy,area
   dlasim search mobilenet_v2@10 kwt@20 --limit 'energy < 2mJ' --minimize area
   dlasim search resnet8 --pes 16..256:16 --sram 16KiB..1MiB --set sram_ports=2,3,4 --minimize energy
-  dlasim search study.toml --evaluations 5000 --sampler nsga2 --out found
+  dlasim search study.toml --evaluations 5000 --seed 1 --out found
 \b
 VALUES are as in `dlasim sweep`. Without a parameter of several values, the space is that of what an architect
 may choose freely: array, SRAM and its ports, bus, lanes, buffers, queues. The folder is that of a sweep:
@@ -36,31 +36,17 @@ may choose freely: array, SRAM and its ports, bus, lanes, buffers, queues. The f
 
 @click.command("search", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("targets", metavar="MODEL…|STUDY", nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="Print the machines of the front as JSON.")
+@with_options(
+    option("--json", "Print the machines of the front as JSON.", kind=bool, name="as_json"),
+)  # fmt: skip
 @space_options
-@click.option(
-    "--evaluations",
-    default=1000,
-    show_default=True,
-    type=Number(int, 1, 1_000_000),
-    metavar="N",
-    help="How many machines to evaluate.",
-)
-@click.option(
-    "--sampler",
-    default="auto",
-    show_default=True,
-    type=Choice(SAMPLERS),
-    help="What proposes machines; nsga2 and tpe are Optuna's (extra `search`), auto is walk.",
-)
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=Number(int, 0, 2**32 - 1),
-    metavar="N",
-    help="Seed of the sampler.",
-)
+@with_options(
+    option("--evaluations", "How many machines to evaluate.", "N", kind=Number(int, 1, 1_000_000),
+        default=1000),
+    option("--sampler", "What proposes machines: steps from the best so far, or chance.",
+        kind=Choice(SAMPLERS), default="walk"),
+    option("--seed", "Seed of the sampler.", "N", kind=Number(int, 0, 2**32 - 1), default=0),
+)  # fmt: skip
 @run_options("search")
 def command(targets: tuple[str, ...], **given: Any) -> None:
     """Find the machines that take least of what --minimize names and keep to every --limit; write

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dlasim.cli.config_options import COMPILE, MACHINE, config_option, preset_option
-from dlasim.cli.help_sections import SharedOption, add_options
+from dlasim.cli.help_sections import Function, add_options, option, with_options
 from dlasim.cli.option_types import Number
 from dlasim.errors import printable
 
@@ -17,75 +17,38 @@ if TYPE_CHECKING:
     from dlasim.sweeps.definition.goals import Goals
     from dlasim.sweeps.evaluation.sweep import Settings
 
-Function = Callable[..., Any]
 _MAX_NAME_LENGTH = 100  # of a folder, in characters
+
+
+LIMIT = option("--limit", "What machines must keep to, such as 'milliseconds < 10' or 'energy < 2mJ'.",
+    "CONDITION", name="limits", is_repeatable=True)  # fmt: skip
+MINIMIZE = option("--minimize", "What to have little of, such as energy,area; the first decides the winner.",
+    "FIGURES", is_repeatable=True)  # fmt: skip
+_SPACE = (
+    option("--dla-ops", "TFLite operators that may run on the DLA, such as CONV_2D+ADD.", "OP+OP…"),
+    option("--set", "Set any other parameter.", "NAME=VALUES", name="more", is_repeatable=True),
+    option("--where", "Keep only points for which this holds, such as 'pes * 8192 <= sram'.", "CONDITION",
+        is_repeatable=True),
+    LIMIT,
+    MINIMIZE,
+)  # fmt: skip
 
 
 def space_options(function: Function) -> Function:
     """Parameters with several values, conditions on points, and goals."""
-    for option in reversed((
-        preset_option("NAMES"),
-        config_option,
-        _axes,
-        click.option(
-            "--dla-ops", cls=SharedOption, default=None, metavar="OP+OP…",
-            help="TFLite operators that may run on the DLA, such as CONV_2D+ADD.",
-        ),
-        click.option("--set", "more", multiple=True, metavar="NAME=VALUES", help="Set any other parameter."),
-        click.option(
-            "--where", multiple=True, metavar="CONDITION",
-            help="Keep only points for which this holds, such as 'pes * 8192 <= sram'.",
-        ),
-        limit_option,
-        minimize_option,
-    )):  # fmt: skip
-        function = option(function)
-    return function
-
-
-def limit_option(function: Function) -> Function:
-    """--limit."""
-    return click.option(
-        "--limit", "limits", multiple=True, metavar="CONDITION",
-        help="What machines must keep to, such as 'milliseconds < 10' or 'energy < 2mJ'.",
-    )(function)  # fmt: skip
-
-
-def minimize_option(function: Function) -> Function:
-    """--minimize."""
-    return click.option(
-        "--minimize", multiple=True, metavar="FIGURES",
-        help="What to have little of, such as energy,area; the first decides the winner.",
-    )(function)  # fmt: skip
+    return preset_option("NAMES")(config_option(_axes(add_options(function, _SPACE))))
 
 
 def run_options(what: str) -> Callable[[Function], Function]:
     """Where to write and who evaluates."""
-
-    def decorate(function: Function) -> Function:
-        for option in reversed((
-            click.option(
-                "-o", "--out", "--output", "out", default=None, metavar="DIR",
-                help=f"The folder for the tables.  [default: NAME-{what}]",
-            ),
-            click.option(
-                "--jobs", default=None, type=Number(int, 1, 4096), metavar="N",
-                help="Number of processes.  [default: number of cores]",
-            ),
-            click.option(
-                "--scheduler", default=None, metavar="ADDRESS",
-                help="Run on the dask.distributed cluster at this address.",
-            ),
-            click.option(
-                "--cache", default=None, metavar="DIR",
-                help="Folder of finished points; several sweeps can share it.  [default: DIR/cache]",
-            ),
-            click.option("--resume/--no-resume", default=True, help="Reuse finished points from the cache."),
-        )):  # fmt: skip
-            function = option(function)
-        return function
-
-    return decorate
+    return with_options(
+        option("-o --out --output", f"The folder for the tables.  [default: NAME-{what}]", "DIR", name="out"),
+        option("--jobs", "Number of processes.  [default: number of cores]", "N", kind=Number(int, 1, 4096)),
+        option("--scheduler", "Run on the dask.distributed cluster at this address.", "ADDRESS"),
+        option("--cache", "Folder of finished points; several sweeps can share it.  [default: DIR/cache]",
+            "DIR"),
+        option("--resume/--no-resume", "Reuse finished points from the cache.", kind=bool, default=True),
+    )  # fmt: skip
 
 
 def _axes(function: Function) -> Function:
@@ -118,13 +81,6 @@ def given_axes(given: dict[str, Any]) -> dict[str, Any]:
             raise click.UsageError(f"--set {item}: {name.strip()} is given twice")
         axes[name.strip()] = text
     return {name: text for name, text in axes.items() if text is not None}
-
-
-def flags_of(axes: dict[str, Any], config_file: str | None) -> dict[str, str]:
-    """The flag with which each parameter was given."""
-    options = {name: option for option, name, *_ in (*MACHINE, *COMPILE)}
-    options |= {"preset": "--config" if config_file else "--preset", "dla_ops": "--dla-ops"}
-    return {name: options.get(name, "--set") for name in axes}
 
 
 def goals_of(given: dict[str, Any]) -> Goals:

@@ -11,7 +11,6 @@ import click
 from dlasim.cli.config_options import assume_option
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.study_options import (
-    flags_of,
     folder_name,
     given_axes,
     goals_of,
@@ -69,22 +68,17 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     from dlasim.cli.decision_text import print_decision
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
-    from dlasim.sweeps.definition.contradictions import find_contradictions
     from dlasim.sweeps.definition.study_builder import build_study
     from dlasim.sweeps.evaluation.sweep import run_study
     from dlasim.sweeps.results.decision import Decision
     from dlasim.sweeps.results.study_outputs import write_outputs
 
-    flags = flags_of(axes, given["config_file"])
-    goals = goals_of(given)
-    study = build_study(targets, axes, given["where"], given["layers"], flags, goals)
+    study = build_study(targets, axes, given["where"], given["layers"], goals_of(given))
     if given["assume_int8"]:
         from dlasim.compiler_shim.options import ESTIMATE
 
         study = replace(study, models=tuple(model.assumed() for model in study.models))
         say(f"dlasim: warning: {ESTIMATE}", err=True)
-    if note := find_contradictions(study, flags).note:
-        say(f"dlasim: warning: {note}", err=True)
     settings = settings_of(given, f"{folder_name(study.name)}-sweep")
     with interrupts.terminations():
         outcome = run_study(study, settings)
@@ -93,7 +87,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     elif study.all_goals:
         print_decision(Decision(outcome.result))
     else:
-        print_points(outcome.result, study.swept)
+        print_points(outcome.result, study)
     _print_outcome(study, outcome)
     if not outcome.statuses["ok"] and not outcome.first_failure:
         points = counted(outcome.points, "point")

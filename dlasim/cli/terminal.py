@@ -4,46 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from typing import TextIO
 
 import click
 
 from dlasim.errors import printable
 
-_QUIET_SECONDS = 1.0  # shorter runs show no progress, which would only flicker
-_CLEAR = "\r\x1b[K"
-_WIDTH = 79
 _RULE = "─ "
 _MESSAGES = {"dlasim: warning:": "yellow", "note:": "cyan", "wrote": "green"}
-
-
-class StatusLine:
-    """The last line of stderr, on a terminal: what a command is doing, once it takes longer than a second."""
-
-    def __init__(self) -> None:
-        self._visible = sys.stderr.isatty()
-        self._shown = False
-        self._began = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """Since it was made."""
-        return time.monotonic() - self._began
-
-    def show(self, text: str) -> None:
-        """Replace the line."""
-        if self._visible and self.seconds >= _QUIET_SECONDS:
-            sys.stderr.write(_CLEAR + printable(text)[:_WIDTH])
-            sys.stderr.flush()
-            self._shown = True
-
-    def clear(self) -> None:
-        """Erase the line."""
-        if self._shown:
-            sys.stderr.write(_CLEAR)
-            sys.stderr.flush()
-            self._shown = False
 
 
 def stdout_width() -> int | None:

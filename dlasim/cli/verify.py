@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
-from dlasim.cli.help_sections import SectionedCommand
+from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.host_options import host_options, take_host
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
@@ -25,21 +25,14 @@ Examples:
 @machine_options
 @compile_options
 @host_options
-@click.option(
-    "--runs",
-    default=1,
-    type=Number(int, 0, 100_000),
-    metavar="N",
-    help="Number of random inputs, in addition to the edge cases.",
-)
-@click.option("--seed", default=0, type=Number(int, 0), metavar="N", help="Seed of the first random input.")
-@click.option(
-    "--engine",
-    default="auto",
-    type=Choice(["auto", "fast", "reference"]),
-    help="Kernels: compiled (fast) or the readable reference.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result, including a mismatch, as JSON.")
+@with_options(
+    option("--runs", "Number of random inputs, in addition to the edge cases.", "N",
+        kind=Number(int, 0, 100_000), default=1),
+    option("--seed", "Seed of the first random input.", "N", kind=Number(int, 0), default=0),
+    option("--engine", "Kernels: compiled (fast) or the readable reference.",
+        kind=Choice(["auto", "fast", "reference"]), default="auto"),
+    option("--json", "Print the result, including a mismatch, as JSON.", kind=bool, name="as_json"),
+)  # fmt: skip
 def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **given: Any) -> None:
     """Compare every tensor of MODEL, bit for bit, with TensorFlow's reference.
 

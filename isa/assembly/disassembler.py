@@ -114,15 +114,12 @@ class _Steps:
 
     def lines(self) -> list[str]:
         """The text of every step."""
-        position = 0
         for step in self._source.steps:
             self._lines.append("")
             if step.is_stream:
-                stream = self._source.streams[step.index]
-                self._stream(step, stream)
-                position = stream.first_word + stream.words
+                self._stream(step, self._source.streams[step.index])
             else:
-                self._host(step, self._source.host_calls[step.index], position)
+                self._host(step, self._source.host_calls[step.index])
         self._declare(len(self._source.layers))
         return [*self._lines, *self._late_boxes, *map(_work, self._source.work)]
 
@@ -190,7 +187,7 @@ class _Steps:
         inside = slice(bisect_right(words, first), bisect_left(words, end))
         return max(self._host_layers[inside], default=-1)
 
-    def _host(self, step: Step, call: HostCall, word: int) -> None:
+    def _host(self, step: Step, call: HostCall) -> None:
         text = _host_text(call, step.after_streams)
         comments = [f";   {line}" for line in _host_comments(call, self._source)] if self._annotate else []
         if self._open_until or call.layer < self._declared:

@@ -89,7 +89,7 @@ class Study:
     together: bool = False  # whether several models are a workload even without rates and goals
     title: str = ""
     charts: tuple[ChartOrder, ...] = ()
-    page: str = ""
+    columns: tuple[str, ...] = ()  # what the command prints of points
     path: str = ""  # of the file that it was read from
 
     def check(self) -> None:

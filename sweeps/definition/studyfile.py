@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError, one_of, unknown
+from dlasim.sim.reports.figures import RUN_FIGURES, columns
 from dlasim.sweeps.definition import values
 from dlasim.sweeps.definition.axes import FILE_PARAMETERS, catalogue, find, parse
 from dlasim.sweeps.definition.conditions import Condition
@@ -19,7 +20,7 @@ from dlasim.system.fileio import parse_toml, read_toml
 
 _KEYS = (
     "name", "title", "models", "fixed", "axes", "cases", "where", "limits", "minimize", "layers", "charts",
-    "page",
+    "columns",
 )  # fmt: skip
 MORE_NAMES = ("case", "model")  # names that conditions may use in addition to parameters
 
@@ -54,6 +55,9 @@ def _study(table: Mapping[str, Any], origin: str, folder: Path, name: str) -> St
     twice = set(fixed) & set(axes)
     if twice:
         raise InputError(f"{origin}: {min(twice)} is both under fixed and under axes; keep one")
+    shown = tuple(map(str, _list(table, "columns", origin)))
+    if wrong := [name for name in shown if name not in columns(RUN_FIGURES)]:
+        raise InputError(f"{origin}: columns: {unknown('figure', wrong[0], columns(RUN_FIGURES))}")
     study = Study(
         name=str(table.get("name", name)),
         models=tuple(source(item, folder, origin) for item in _list(table, "models", origin)),
@@ -65,7 +69,7 @@ def _study(table: Mapping[str, Any], origin: str, folder: Path, name: str) -> St
         goals=read_goals(_list(table, "limits", origin), _list(table, "minimize", origin), origin),
         title=str(table.get("title", "")),
         charts=tuple(_charts(table, origin)),
-        page=str(table.get("page", "")),
+        columns=shown,
     )
     study.check()
     return study

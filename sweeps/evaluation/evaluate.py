@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.dataclass import dataclass
@@ -91,11 +92,11 @@ Known = tuple[Entry, Measured]
 
 @dataclass(slots=True)
 class GroupMemory:
-    """What is known of points that share plans: the plans, and what was measured with the last few, by the
-    plan's identity and by the size of SRAM."""
+    """What is known of points that share plans: the plans, and what was measured with the last few, by plan
+    and by the size of SRAM."""
 
     plans: PlanMemory = field(default_factory=PlanMemory)
-    entries: OrderedDict[int, Known] = field(default_factory=OrderedDict)
+    entries: OrderedDict[SramPlan, Known] = field(default_factory=OrderedDict)
     sizes: OrderedDict[int, Known] = field(default_factory=OrderedDict)
 
 
@@ -172,14 +173,14 @@ def timing_entry(
     config, options = resolve(values)
     memory = memory or GroupMemory()
     choice = fastest_plan(network, config, options, memory.plans)
-    known = memory.entries.get(id(choice.plan))
+    known = memory.entries.get(choice.plan)
     if known is not None:
         return choice.sufficient_sram_bytes, on_machine(*known, config), known[1]
     program = choice.lower(with_constants=False).program
     measured = Measured(program, config, first_and_steady(program, config)[1], {})
     run_report = report_of(measured)
     entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
-    _remember(memory.entries, id(choice.plan), (entry, measured))
+    _remember(memory.entries, choice.plan, (entry, measured))
     return choice.sufficient_sram_bytes, entry, measured
 
 

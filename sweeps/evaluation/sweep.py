@@ -40,7 +40,7 @@ class Settings:
     resume: bool = True
     cache: Path | None = None
     layers: bool = False
-    visible: bool | None = None  # the progress bar; None: if stderr is a terminal
+    visible: bool = True  # whether progress is shown
     command: str = ""  # the command line that repeats it, if there is one
     is_temporary: bool = False  # whether the folder is deleted soon
 
@@ -104,7 +104,7 @@ class _Sweep:
             if not is_interrupt(error):
                 raise
             pool.close()  # first, because its workers use the processors
-            if len(self._points) > MAX_KEPT and self._settings.visible is not False:
+            if len(self._points) > MAX_KEPT and self._settings.visible:
                 sys.stderr.write("writing the table of what is done; Ctrl-C again leaves without it\n")
             raise KeyboardInterrupt(self._keep_what_is_done()) from None
         return self._outcome(reused)

@@ -52,7 +52,7 @@ def test_a_timing_run_of_a_program_loads_numpy_alone(model: Path, tmp_path: Path
     command = [sys.executable, "-P", "-c", code, str(tmp_path / "p.bin")]
     loaded = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     assert "numpy" in loaded
-    heavy = {"llvmlite", "unicorn", "matplotlib", "elftools", "flatbuffers", "tflite", "rich", "socket"}
+    heavy = {"llvmlite", "unicorn", "matplotlib", "elftools", "flatbuffers", "tflite", "socket"}
     assert not heavy & loaded
     parts = ("isa.assembly", "sim.fast_engine", "compiler_shim.operators", "compiler_shim.tflite")
     assert not {f"dlasim.{part}" for part in parts} & loaded

@@ -17,7 +17,7 @@ from dlasim.cli import COMMANDS, main
 from dlasim.errors import InputError, RunError
 
 HEAVY = {
-    "numpy", "numba", "llvmlite", "matplotlib", "unicorn", "elftools", "flatbuffers", "tflite", "rich",
+    "numpy", "numba", "llvmlite", "matplotlib", "unicorn", "elftools", "flatbuffers", "tflite",
     "tensorflow", "pandas", "polars", "distributed",
 }  # fmt: skip
 NAMES = [name for section in COMMANDS.values() for name in section]

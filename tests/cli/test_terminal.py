@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dlasim import api
-from dlasim.cli import main, terminal
+from dlasim.cli import main
 from dlasim.cli.terminal import is_colored
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.files.importing import prepare
@@ -25,6 +25,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.isa import container
 from dlasim.isa.program import Program
 from dlasim.sweeps.evaluation.progress import Progress
+from dlasim.system import status_line
 from tests.tflite.one_operator import random_graph
 
 ROOT = Path(__file__).parents[2]
@@ -121,13 +122,16 @@ def test_symbols_of_firmware(folder: Path) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_the_progress_bar_takes_any_label(monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Square brackets are markup to the package that draws it."""
-    with Progress(2, 0, visible=True) as progress:
-        for _ in range(2):
-            progress._shown = -1e9
-            progress.add(1, EVIL)
-    assert "owned\x07" not in capsys.readouterr().err
+def test_progress_takes_any_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = FakeTerminal()
+    monkeypatch.setattr(status_line, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("sys.stderr", stream)
+    with Progress(2, 0) as progress:
+        progress.add(1, EVIL)
+    shown = stream.getvalue()
+    assert shown.startswith("\r\x1b[K1 of 2 points, ")
+    assert "owned\x07" not in shown
+    assert shown.endswith("\r\x1b[K")
 
 
 def test_commands_say_everything_at_one_place() -> None:
@@ -222,9 +226,9 @@ def test_a_long_model_says_what_it_does(monkeypatch: pytest.MonkeyPatch, tmp_pat
     api.model("mnist", tmp_path / "mnist.tflite", on_operator=operators.append)
     assert operators[:2] == ["conv_0", "pool_0"]
     for quiet_seconds, stream in ((0.0, FakeTerminal()), (60.0, FakeTerminal()), (0.0, io.StringIO())):
-        monkeypatch.setattr(terminal, "_QUIET_SECONDS", quiet_seconds)
+        monkeypatch.setattr(status_line, "_QUIET_SECONDS", quiet_seconds)
         monkeypatch.setattr("sys.stderr", stream)
-        line = terminal.StatusLine()
+        line = status_line.StatusLine()
         line.show("measuring a\x1b[2J")
         line.clear()
         shown = stream.getvalue()

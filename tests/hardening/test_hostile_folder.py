@@ -18,7 +18,7 @@ from tests.hardening.commands import COMPILING, QUICK_PLANS
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(sysconfig.get_path("scripts")) / "dlasim"
 TRAP = "import os\nopen(os.environ['TRAP'], 'a').write(__name__ + ' was imported\\n')\nraise SystemExit(3)\n"
-OURS = ("numpy", "numba", "llvmlite", "click", "rich", "flatbuffers", "tflite", "unicorn", "elftools")
+OURS = ("numpy", "numba", "llvmlite", "click", "flatbuffers", "tflite", "unicorn", "elftools")
 FOREIGN = ("sitecustomize", "usercustomize", "matplotlib", "tflite_micro", "ai_edge_litert", "yaml")
 SWEEP = ("sweep", "model.tflite", "--pes", "1..64:2", "--jobs", "2", *QUICK_PLANS, "--out", "out")
 COMMANDS = {

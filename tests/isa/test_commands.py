@@ -107,7 +107,7 @@ def test_nothing_heavy_is_loaded(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    for heavy in ("numba", "llvmlite", "matplotlib", "unicorn", "tensorflow", "flatbuffers", "rich"):
+    for heavy in ("numba", "llvmlite", "matplotlib", "unicorn", "tensorflow", "flatbuffers"):
         assert f"'{heavy}'" not in done.stdout, heavy
 
 

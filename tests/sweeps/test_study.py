@@ -153,6 +153,7 @@ def test_fixed_values_and_cases_are_looked_at_too() -> None:
         ("[axes", "not valid TOML"),
         ("axes = 3", "axes must be a table"),
         ("layers = 'no'", "layers must be true or false"),
+        ("columns = ['cycles_al']", "columns: unknown figure 'cycles_al'; did you mean cycles_"),
     ],
 )
 def test_refused(text: str, message: str) -> None:

@@ -72,11 +72,10 @@ def _values(option: click.Option) -> str:
 
 
 def _default(option: click.Option) -> str:
-    if isinstance(option, SharedOption):
-        return f" Default: {text}." if (text := option.default_text()) else ""
-    if option.is_flag or option.default is None or callable(option.default) or not option.show_default:
-        return ""
-    return f" Default: {option.default}."
+    shared = option.default_text() if isinstance(option, SharedOption) else ""
+    own = option.default if isinstance(option.default, int | float | str) and not option.is_flag else ""
+    text = shared or str(own)
+    return f" Default: {text}." if text else ""
 
 
 def _plain(text: str | None) -> str:
