@@ -375,7 +375,7 @@ def search(
     minimize: str | Sequence[str],
     limits: str | Sequence[str] = (),
     evaluations: int = 1000,
-    sampler: str | Sampler = "walk",
+    sampler: str | Sampler = "auto",
     seed: int = 0,
     out: str | Path | None = None,
     jobs: int | None = None,

@@ -26,6 +26,7 @@ EXTRAS = {
     "onnx": "`dlasim verify model.onnx`, which compares with onnxruntime",
     "quantize": "`dlasim quantize`, which makes an int8 network of a float one",
     "media": "pictures as inputs: `dlasim run --input image.png`",
+    "search": "`dlasim search` with Optuna's samplers",
     "distributed": "sweeps on several machines: `dlasim sweep --scheduler`",
     "firmware": "building firmware from C sources; a prebuilt one is included",
     "docs": "the documentation site",

@@ -18,15 +18,15 @@ from dlasim.cli.study_options import (
     space_options,
 )
 from dlasim.cli.terminal import say
-from dlasim.sweeps.search.samplers import SAMPLERS
 from dlasim.system import interrupts
 
+SAMPLERS = ("auto", "walk", "nsga2", "tpe", "random")
 _EPILOG = """\b
 Examples:
   dlasim search mobilenet_v2 --limit 'milliseconds < 10' --minimize energy,area
   dlasim search mobilenet_v2@10 kwt@20 --limit 'energy < 2mJ' --minimize area
   dlasim search resnet8 --pes 16..256:16 --sram 16KiB..1MiB --set sram_ports=2,3,4 --minimize energy
-  dlasim search study.toml --evaluations 5000 --seed 1 --out found
+  dlasim search study.toml --evaluations 5000 --sampler nsga2 --out found
 \b
 VALUES are as in `dlasim sweep`. Without a parameter of several values, the space is that of what an architect
 may choose freely: array, SRAM and its ports, bus, lanes, buffers, queues. The folder is that of a sweep:
@@ -43,8 +43,8 @@ may choose freely: array, SRAM and its ports, bus, lanes, buffers, queues. The f
 @with_options(
     option("--evaluations", "How many machines to evaluate.", "N", kind=Number(int, 1, 1_000_000),
         default=1000),
-    option("--sampler", "What proposes machines: steps from the best so far, or chance.",
-        kind=Choice(SAMPLERS), default="walk"),
+    option("--sampler", "What proposes machines; nsga2 and tpe are Optuna's (extra `search`), auto is walk.",
+        kind=Choice(SAMPLERS), default="auto"),
     option("--seed", "Seed of the sampler.", "N", kind=Number(int, 0, 2**32 - 1), default=0),
 )  # fmt: skip
 @run_options("search")

@@ -83,6 +83,13 @@ def given_axes(given: dict[str, Any]) -> dict[str, Any]:
     return {name: text for name, text in axes.items() if text is not None}
 
 
+def flags_of(axes: dict[str, Any], config_file: str | None) -> dict[str, str]:
+    """The flag with which each parameter was given."""
+    options = {name: option for option, name, *_ in (*MACHINE, *COMPILE)}
+    options |= {"preset": "--config" if config_file else "--preset", "dla_ops": "--dla-ops"}
+    return {name: options.get(name, "--set") for name in axes}
+
+
 def goals_of(given: dict[str, Any]) -> Goals:
     """The goals that --limit and --minimize give."""
     from dlasim.sweeps.definition.goals import read_goals

@@ -11,6 +11,7 @@ import click
 from dlasim.cli.config_options import assume_option
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.study_options import (
+    flags_of,
     folder_name,
     given_axes,
     goals_of,
@@ -68,17 +69,22 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     from dlasim.cli.decision_text import print_decision
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
+    from dlasim.sweeps.definition.contradictions import find_contradictions
     from dlasim.sweeps.definition.study_builder import build_study
     from dlasim.sweeps.evaluation.sweep import run_study
     from dlasim.sweeps.results.decision import Decision
     from dlasim.sweeps.results.study_outputs import write_outputs
 
-    study = build_study(targets, axes, given["where"], given["layers"], goals_of(given))
+    flags = flags_of(axes, given["config_file"])
+    goals = goals_of(given)
+    study = build_study(targets, axes, given["where"], given["layers"], flags, goals)
     if given["assume_int8"]:
         from dlasim.compiler_shim.options import ESTIMATE
 
         study = replace(study, models=tuple(model.assumed() for model in study.models))
         say(f"dlasim: warning: {ESTIMATE}", err=True)
+    if note := find_contradictions(study, flags).note:
+        say(f"dlasim: warning: {note}", err=True)
     settings = settings_of(given, f"{folder_name(study.name)}-sweep")
     with interrupts.terminations():
         outcome = run_study(study, settings)

@@ -11,6 +11,7 @@ from typing import Any
 from dlasim.errors import InputError
 from dlasim.sweeps.definition import values
 from dlasim.sweeps.definition.axes import find
+from dlasim.sweeps.definition.contradictions import find_contradictions
 from dlasim.sweeps.definition.goals import NO_GOALS, Goals, joined
 from dlasim.sweeps.definition.models import source
 from dlasim.sweeps.definition.study import Study
@@ -23,23 +24,20 @@ def build_study(
     axes: Mapping[str, Any],
     where: Iterable[str] = (),
     layers: bool = False,
+    flags: Mapping[str, str] | None = None,
     goals: Goals = NO_GOALS,
 ) -> Study:
     """Build a study from models, or from a study and models that replace its own.
 
     A target is a model, a TOML file or the name of a predefined study. `axes` replace the study's; each is
-    text as for a flag, a value, or a sequence of values.
+    text as for a flag, a value, or a sequence of values. `flags` says how the user gave each, for errors.
     """
     study = _assembled(targets, axes, where, goals)
     study = replace(study, layers=study.layers or layers)
     study.check()
-    reason = ""
-    for point in study.points():
-        if not point.refusal:
-            return study
-        reason = reason or point.refusal
-    if reason:
-        raise InputError(f"all points have contradictory parameters; the first: {reason}")
+    found = find_contradictions(study, flags or {name: f"the keyword {name}" for name in axes})
+    if found.impossible == found.points > 0:
+        raise InputError(f"all points have contradictory parameters; the first: {found.reason}")
     return study
 
 

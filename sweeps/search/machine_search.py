@@ -42,7 +42,7 @@ class SearchOrder:
 
     evaluations: int = 1000
     seed: int = 0
-    sampler: str | Sampler = "walk"
+    sampler: str | Sampler = "auto"
 
 
 @dataclass(slots=True)
@@ -90,7 +90,12 @@ class _MachineSearch:
             SearchAxis(name, len(values), find(name, "").kind is not str)
             for name, values in self._axes.items()
         ]
-        self._sampler = make_sampler(given, axes, order.seed, self._budget)
+        objectives = len(study.goals.objectives)
+        self._sampler = (
+            make_sampler(given, axes, objectives, order.seed, self._budget)
+            if isinstance(given, str)
+            else given
+        )
 
     def run(self) -> Outcome:
         settings = self._settings

@@ -1,4 +1,4 @@
-"""What proposes machines to a search: a walk from the front, or chance.
+"""What proposes machines to a search: ours, which walks from the front, or one of Optuna's.
 
 A machine is a place in the space: for each axis, the number of a value. A sampler is asked for places and
 told what they cost; its proposals depend on its seed and on these answers only.
@@ -6,15 +6,19 @@ told what they cost; its proposals depend on its seed and on these answers only.
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from random import Random
 from typing import Any, Protocol
 
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError, one_of
+from dlasim.errors import InputError
+from dlasim.installation import extra_command
 
 Place = tuple[int, ...]
-SAMPLERS = ("walk", "random")
+SAMPLERS = ("auto", "walk", "nsga2", "tpe", "random")
 _FIRST_SHARE = 0.1  # of the evaluations: random places, of which the walk starts
 _TRIES = 200  # for a place that is new
 _CROSS, _JUMP = 0.25, 0.15  # of the walk's proposals: of two parents, and with a value from anywhere
@@ -47,13 +51,13 @@ class Sampler(Protocol):
         """What a place costs; called for all that were asked for, in this order."""
 
 
-def make_sampler(given: str | Sampler, axes: Sequence[SearchAxis], seed: int, budget: int) -> Sampler:
-    """The sampler of that name, or the one given."""
-    if not isinstance(given, str):
-        return given
-    if given not in SAMPLERS:
-        raise InputError(f"sampler must be {one_of(SAMPLERS)}, or have methods ask and tell (got {given!r})")
-    return WalkSampler(axes, seed, budget) if given == "walk" else RandomSampler(axes, seed)
+def make_sampler(name: str, axes: Sequence[SearchAxis], objectives: int, seed: int, budget: int) -> Sampler:
+    """The sampler of that name."""
+    if name in ("auto", "walk"):
+        return WalkSampler(axes, seed, budget)
+    return (
+        RandomSampler(axes, seed) if name == "random" else OptunaSampler(name, axes, objectives, seed, budget)
+    )
 
 
 class RandomSampler:
@@ -145,3 +149,65 @@ def _beats(one: Answer, other: Answer) -> bool:
     assert one.costs is not None
     assert other.costs is not None
     return all(mine <= its for mine, its in zip(one.costs, other.costs, strict=True))
+
+
+class OptunaSampler:
+    """One of Optuna's samplers, for several objectives and with limits as constraints."""
+
+    def __init__(
+        self, name: str, axes: Sequence[SearchAxis], objectives: int, seed: int, budget: int
+    ) -> None:
+        self._optuna = _optuna()
+        self._axes = axes
+        self._trials: dict[int, tuple[Any, Place]] = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it calls some of these experimental
+            sampler = self._sampler(name, seed, budget)
+            self._study = self._optuna.create_study(directions=["minimize"] * objectives, sampler=sampler)
+
+    def ask(self, count: int) -> list[Place]:
+        """So many places, perhaps known ones."""
+        return [self._ask() for _ in range(count)]
+
+    def tell(self, place: Place, answer: Answer) -> None:
+        """Tell the oldest trial that asked for this place."""
+        number = next(number for number, (_, asked) in self._trials.items() if asked == place)
+        trial, _ = self._trials.pop(number)
+        trial.set_user_attr("excess", answer.excess)
+        if answer.costs is None or not all(map(math.isfinite, answer.costs)):
+            self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
+        else:
+            self._study.tell(trial, answer.costs)
+
+    def _ask(self) -> Place:
+        trial = self._study.ask()
+        place = tuple(
+            trial.suggest_int(axis.name, 0, axis.count - 1)
+            if axis.is_ordered
+            else trial.suggest_categorical(axis.name, list(range(axis.count)))
+            for axis in self._axes
+        )
+        self._trials[trial.number] = trial, place
+        return place
+
+    def _sampler(self, name: str, seed: int, budget: int) -> Any:
+        samplers = self._optuna.samplers
+
+        def constraints(trial: Any) -> tuple[float]:
+            return (trial.user_attrs.get("excess", 0.0),)
+
+        if name == "nsga2":
+            size = max(min(budget // 12, 80), 8)
+            return samplers.NSGAIISampler(population_size=size, seed=seed, constraints_func=constraints)
+        return samplers.TPESampler(seed=seed, constraints_func=constraints, multivariate=True)
+
+
+def _optuna() -> Any:
+    try:
+        optuna = import_module("optuna")
+    except ImportError:
+        raise InputError(
+            f"this sampler needs Optuna; run {extra_command('search')}, or take --sampler walk"
+        ) from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna

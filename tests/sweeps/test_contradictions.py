@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 import dlasim
 from dlasim.cli import main
 from dlasim.errors import InputError
-from dlasim.sweeps.results.sweep_result import open_results
 
 
 def sweep(*arguments: object) -> Result:
@@ -29,24 +28,32 @@ pes = [32]
 def test_machines_that_cannot_exist_are_refused_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(STUDY)
     out = tmp_path / "out"
-    for arguments in (
-        ("mnist", "--pes", "32,64", "--parallel", "8x16"),
-        ("mnist", "--pes", 32, "--preset", "nvdla-small"),
-        (tmp_path / "study.toml", "--parallel", "8x16"),
+    for arguments, origins in (
+        (("mnist", "--pes", "32,64", "--parallel", "8x16"), "parallel from --parallel, pes from --pes"),
+        (
+            ("mnist", "--pes", 32, "--preset", "nvdla-small"),
+            "parallel from preset nvdla-small, pes from --pes",
+        ),
+        (
+            (tmp_path / "study.toml", "--parallel", "8x16"),
+            f"parallel from --parallel, pes from {tmp_path}/study.toml",
+        ),
     ):
         done = sweep(*arguments, "--out", out)
         assert done.exit_code == 2, done.output
         assert "all points have contradictory parameters; the first: the grid" in done.stderr
+        assert origins in done.stderr
         assert done.stderr.count("\n") == 1
         assert not out.exists()
 
 
-def test_some_machines_that_cannot_exist_are_rows_that_say_so(tmp_path: Path) -> None:
+def test_some_machines_that_cannot_exist_are_a_warning(tmp_path: Path) -> None:
     done = sweep("mnist", "--pes", "32,64", "--parallel", "8x8,output", "--jobs", 1, "--out", tmp_path)
     assert done.exit_code == 0
-    assert "1 cannot run (see column reason)" in done.stderr
-    (reason,) = filter(None, open_results(tmp_path).column("reason"))
-    assert reason.startswith("the grid 8x8 has 64 PEs, but pes is 32")
+    assert (
+        "warning: 1 of 4 points have contradictory parameters; the first: the grid 8x8 has 64 PEs, but "
+        "pes is 32" in done.stderr
+    )
 
 
 def test_a_sweep_of_which_nothing_runs_fails_with_the_reason(tmp_path: Path) -> None:
