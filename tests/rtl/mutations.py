@@ -67,7 +67,6 @@ MUTATIONS = (
     Mutation("shift of a part of a sum", "dla_mac_sum.sv",
              "given < 0 ? 5'(-given)", "given < -1 ? 5'(-given)"),
     Mutation("limits of a sum", "dla_mac_sum.sv", "clamp(rounded, lowest, highest)", "rounded"),
-    Mutation("sums of all results", "dla_checks.sv", "is_int16 || !is_one_pass || file", "is_int16 || file"),
     Mutation("fill", "dla_mac.sv", "warm_up == FILL - LEAST_FILL && may_step", "warm_up >= '0 && may_step"),
     Mutation("drain", "dla_mac.sv",
              "cool_down == DRAIN - LEAST_DRAIN", "cool_down == DRAIN - LEAST_DRAIN + 1"),
