@@ -26,7 +26,12 @@ from dlasim.compiler_shim.lowering.emission.network_nodes import constant_operan
 from dlasim.compiler_shim.lowering.emission.planned_nodes import Places, PlannedNodes
 from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
-from dlasim.compiler_shim.lowering.tiles.work import list_kept_work, list_packed_work, list_work
+from dlasim.compiler_shim.lowering.tiles.work import (
+    list_kept_work,
+    list_packed_work,
+    list_stored_work,
+    list_work,
+)
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
@@ -288,6 +293,8 @@ class _Lowering:
         """The compulsory work of an inference."""
         if self._sram.kept.addresses:
             return list_kept_work(self._network)
+        if self._nodes.spared:
+            return list_stored_work(self._network, packs_weights(self._config), self._nodes.spared)
         return list_packed_work(self._network) if packs_weights(self._config) else list_work(self._network)
 
 

@@ -1,7 +1,7 @@
 """Which operations of a stream are surely legal: one routine that follows the writes to operand registers.
 
 `checks` says what is legal, and examines the others: those with a fault, and those of which this does not
-know, such as windows with wide dilations, transfers that unpack, and sums in the output stage of MAC.
+know, such as windows with wide dilations, transfers that unpack or decode, and sums in MAC's output stage.
 """
 
 from __future__ import annotations
@@ -271,7 +271,8 @@ def word_rules(word: int) -> WordRules:
     instruction, fields = decoded.instruction, decoded.values
     assert instruction is not None, "only legal words are operations"
     rules = WordRules()
-    rules.is_unknown = fields.get("packed", 0) or fields.get("elements", 0) or fields.get("sum", 0)
+    is_rare = fields.get("packed", 0) or fields.get("elements", 0) or fields.get("sum", 0)
+    rules.is_unknown = is_rare or "copied" in fields
     rules.is_transfer, rules.is_mac = instruction.is_transfer, instruction.unit is Unit.MAC
     rules.writes_system, rules.clamps = instruction.unit is Unit.DMA_OUT, instruction.clamps
     rules.is_grouped = instruction.channels is Channels.GROUPED

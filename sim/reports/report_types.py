@@ -383,6 +383,7 @@ class SweepRow(TypedDict, total=False):
     dma_burst_bytes: int
     dma_burst_overhead: int
     dma_unpacking: int
+    dma_decoding: int
     memories: str
     buses: str
     int16: int

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.constants import pack
+from dlasim.compiler_shim.lowering.addresses.constants import StoredForm, pack
 from dlasim.compiler_shim.lowering.addresses.memory import once
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.network_nodes import network_nodes
+from dlasim.compiler_shim.lowering.emission.piece_codes import cut_weights, piece_codes
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, NONE, Buffer, Node, TensorLocation
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.native.record import layout, slots_of
 from dlasim.native.storage import Store
 
@@ -53,11 +53,12 @@ class PlannedNodes:
 
     By step: `pieces` of its constants, which have their places in `constant_offsets` and `prefetch_addresses`
     from `first` on; `repeats`, the most operations that compute a tile, and `operations`, the most of a task.
-    Constants of `kept_steps` stay in SRAM.
+    Constants of `kept_steps` stay in SRAM. Pieces of compressed weights have `coded_words` and `coded_steps`;
+    `spared` are their bytes that do not cross the bus, by value.
     """
 
     def __init__(self, network: PlacedNetwork, plan: SramPlan) -> None:
-        self._network, self._plan = network, plan
+        self._network, self._plan, self.spared = network, plan, dict[int, int]()
         columns, self.records = _columns(network), Store(Node, len(network.nodes))
         self._columns, self._slots, steps = columns, self.records.view(), columns.steps.tolist()
         tiles = self._fill(_TILE, [_tile_slots(plan.tilings[step].tile_shape) for step in steps])
@@ -73,6 +74,7 @@ class PlannedNodes:
         self.repeats, self.operations = self._by_step(repeats), self._by_step(columns.transfers + repeats)
         self.pieces, self.first = self._by_step(pieces), self._by_step(np.cumsum(pieces) - pieces)
         self._place_constants(int(pieces.sum()))
+        self._describe_codes(int(pieces.sum()))
 
     def _fill(self, slots: slice, rows: Sequence[bytes]) -> NDArray[np.int64]:
         """Write some slots of all nodes."""
@@ -96,6 +98,19 @@ class PlannedNodes:
             self._slots[step, _SLOT["prefetched"]] = len(addresses)
             self._slots[step, _SLOT["keeps_constants"]] = bool(kept)
         self._slots[self._columns.steps, _SLOT["first_constant"]] = list(self.first.values())
+
+    def _describe_codes(self, pieces: int) -> None:
+        """Note how large pieces of compressed weights are."""
+        self.coded_words, self.coded_steps = Store(int, pieces), Store(int, pieces)
+        codes = piece_codes(self._network)
+        for step in codes.steps:
+            shape, node = self._plan.tilings[step].tile_shape, network_nodes(self._network)[step].node
+            sizes = codes.sizes(step, shape.channels, shape.depth)
+            self.coded_words.write(self.first[step], [each.words for each in sizes])
+            self.coded_steps.write(self.first[step], [each.steps for each in sizes])
+            spared = sum([each.spared for each in sizes])
+            assert node.weights is not None, "what has a code has weights"
+            self.spared[node.weights] = max(spared, self.spared.get(node.weights, 0))
 
     def _share(self, given: Mapping[int, Sequence[int]], are_kept: bool) -> set[int]:
         """Let nodes whose constants are not prefetched, or all stay, have those of an earlier image of a
@@ -122,17 +137,13 @@ class PlannedNodes:
     def pack(self, step: int, piece: int, unpacks: bool) -> Callable[[], bytes]:
         """Makes a piece of a node's constants from the network's values, for a machine that `unpacks` or
         not."""
-        tile_shape, (node, facts, *_) = (
-            self._plan.tilings[step].tile_shape,
-            network_nodes(self._network)[step],
-        )
-        group, number = divmod(piece, -(-facts.sizes.depth // tile_shape.depth))
-        first, start = group * tile_shape.channels, number * tile_shape.depth
-        channels = min(tile_shape.channels, facts.sizes.channels - first)
-        depth = min(tile_shape.depth, facts.sizes.depth - start)
-        size = align(channels * facts.sizes.weight_bytes * depth)
-        values, is_packed = self._network.values, unpacks and node.packs_weights
-        return lambda: pack(node, values, first, channels, start, depth, size, is_packed)
+        shape, found = self._plan.tilings[step].tile_shape, network_nodes(self._network)[step]
+        part, values = cut_weights(found, shape.channels, shape.depth, piece), self._network.values
+        is_coded = self.coded_steps.take(self.first[step] + piece, self.first[step] + piece + 1)[0]
+        form = StoredForm.CODED if is_coded else StoredForm.PLAIN
+        if unpacks and found.node.packs_weights:
+            form = StoredForm.PACKED
+        return lambda: pack(found.node, values, part, form)
 
 
 @once
