@@ -24,8 +24,8 @@ TERM = {
         "    return beats + runs * bus.turnaround\n",
     ),
     "sim/timing/cost.py": (
-        "        memory.burst_overhead, alone, shared, packed_rate // common,\n",
-        "        memory.burst_overhead, alone, shared, packed_rate // common, config.dma_turnaround,\n",
+        "        decoding_cycles(config, rate),\n",
+        "        decoding_cycles(config, rate), config.dma_turnaround,\n",
     ),
 }
 USE_TERM = """
