@@ -74,6 +74,8 @@ class Choices(TypedDict, total=False):
     """Cycles lost per burst."""
     dma_unpacking: int
     """Bytes per cycle from which DMA_IN unpacks weights of 4 bits, twice as many; 0: it can't."""
+    dma_decoding: int
+    """Bytes per cycle from which DMA_IN decodes weights, at most four times as many; 0: it can't."""
     memories: str | Mapping[str, Any]
     """Named memories: by name a table of bandwidth, latency, regions and more."""
     buses: str | Mapping[str, Any]
@@ -166,6 +168,7 @@ class Axes(TypedDict, total=False):
     dma_burst: int | str | Sequence[int | str]
     dma_burst_overhead: int | str | Sequence[int | str]
     dma_unpacking: int | str | Sequence[int | str]
+    dma_decoding: int | str | Sequence[int | str]
     memories: str | Sequence[str]
     buses: str | Sequence[str]
     int16: int | str | Sequence[int | str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.allocation import PLACE
+from dlasim.compiler_shim.lowering.addresses.weight_encoder import ENCODE
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
@@ -20,7 +21,7 @@ from dlasim.vp.riscv.decode import CLASSES
 from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
 ROUTINES = (
-    *(COMPUTE, TENSORS, TILINGS, CHAINS, FITS, CHOOSE, LOADS, PLACE, EMIT),
+    *(COMPUTE, TENSORS, TILINGS, CHAINS, FITS, CHOOSE, LOADS, PLACE, EMIT, ENCODE),
     *(LEGALITY, COSTS, READ, WALK, CLASSES, SUMS, EXECUTIONS),
 )
 

@@ -31,7 +31,7 @@ FAULT_DOCS = {
     Fault.CONFIG_MISMATCH: "the program was lowered for another configuration (REQUIRE_CONFIG)",
     Fault.BAD_OPERANDS: "the operands do not fit together: ACT_MIN above ACT_MAX, channels that do not "
     "divide, a pooling window without a pixel, int16 or sums where machine or fields do not allow them, "
-    "more than 2^48 steps, or numbers to unpack that are not part of a transfer of one run",
+    "more than 2^48 steps, or numbers to unpack or decode that are not part of a transfer of one run",
     Fault.MISALIGNED: "an int32 operand or a record whose address or stride is not a multiple of 4, or an "
     "int16 one whose is not a multiple of 2",
     Fault.SRAM_RANGE: "an operand reaches beyond the SRAM",

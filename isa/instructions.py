@@ -20,6 +20,7 @@ INT8_BYTES = 1
 INT16_BYTES = 2
 INT32_BYTES = 4
 PACKED_BYTES = 2  # that OP_DMA_UNPACK reads for each 1 in its field `packed`, and writes twice as many of
+COPIED_BYTES = 4  # that OP_DMA_DECODE copies for each 1 in its field `copied`
 EXPONENTIALS_BYTES = 256 * INT32_BYTES
 SEGMENTS_BYTES = 256 * INT32_BYTES
 SUM_LEFT_SHIFT = 20  # of both parts of a sum in the output stage of MAC
@@ -479,6 +480,24 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         errors=(Fault.BAD_OPERANDS, *_DMA_ERRORS),
     ),
     Instruction(
+        "OP_DMA_DECODE",
+        0x15,
+        Unit.DMA_IN,
+        "copy from system memory to SRAM, and decode compressed weights",
+        "As OP_DMA_READ of one run (DMA_IN_RUNS = DMA_IN_PLANES = 1) of DMA_IN_RUN_BYTES in SRAM. All but "
+        "the last 4 * copied of these come from so many words of 16 bytes, in so many steps, as in "
+        "docs/weight-code.md. The others follow, and are copied. A machine with dma_decoding = 0 "
+        "does not have the instruction.",
+        fields=(
+            Field("words", 8, 20, "words of 16 bytes to decode"),
+            Field("steps", 28, 20, "steps in which they are decoded, each of at most 64 bytes"),
+            Field("copied", 48, 16, "bytes to copy after them, by fours"),
+        ),
+        operands=(Operand("DMA_IN_SRAM_ADDR", Extent.TRANSFER, writes=True),),
+        parameters=_dma_parameters("DMA_IN"),
+        errors=(Fault.BAD_OPERANDS, *_DMA_ERRORS),
+    ),
+    Instruction(
         "OP_FILL",
         0x12,
         Unit.VECTOR,
@@ -803,6 +822,8 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
     ),
 )
 
+# The parameter of a machine that is 0 where it does not have an instruction
+OPTIONAL = {"OP_DMA_UNPACK": "dma_unpacking", "OP_DMA_DECODE": "dma_decoding"}
 BY_MNEMONIC = {instruction.mnemonic: instruction for instruction in INSTRUCTIONS}
 BY_OPCODE = {instruction.opcode: instruction for instruction in INSTRUCTIONS}
 

@@ -70,6 +70,7 @@ package dla_isa;
   localparam logic [7:0] OPCODE_OP_DMA_READ = 8'h10;
   localparam logic [7:0] OPCODE_OP_DMA_WRITE = 8'h11;
   localparam logic [7:0] OPCODE_OP_DMA_UNPACK = 8'h14;
+  localparam logic [7:0] OPCODE_OP_DMA_DECODE = 8'h15;
   localparam logic [7:0] OPCODE_OP_FILL = 8'h12;
   localparam logic [7:0] OPCODE_OP_E16_ADD = 8'h18;
   localparam logic [7:0] OPCODE_OP_E16_MUL = 8'h19;
@@ -107,6 +108,12 @@ package dla_isa;
   localparam int unsigned WAIT_MAX_OUTSTANDING_BITS = 8;
   localparam int unsigned PACKED_LOW = 8;
   localparam int unsigned PACKED_BITS = 24;
+  localparam int unsigned WORDS_LOW = 8;
+  localparam int unsigned WORDS_BITS = 20;
+  localparam int unsigned STEPS_LOW = 28;
+  localparam int unsigned STEPS_BITS = 20;
+  localparam int unsigned COPIED_LOW = 48;
+  localparam int unsigned COPIED_BITS = 16;
   localparam int unsigned MODE_LOW = 8;
   localparam int unsigned MODE_BITS = 2;
   localparam int unsigned ELEMENTS_LOW = 12;
@@ -122,7 +129,7 @@ package dla_isa;
 
   function automatic unit_t unit_of(input logic [7:0] opcode);
     case (opcode)
-      OPCODE_OP_DMA_READ, OPCODE_OP_DMA_UNPACK: return UNIT_DMA_IN;
+      OPCODE_OP_DMA_READ, OPCODE_OP_DMA_UNPACK, OPCODE_OP_DMA_DECODE: return UNIT_DMA_IN;
       OPCODE_OP_DMA_WRITE: return UNIT_DMA_OUT;
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL: return UNIT_MAC;
       OPCODE_OP_FILL, OPCODE_OP_E16_ADD, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID, OPCODE_OP_REQUANT,

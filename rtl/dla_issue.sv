@@ -111,11 +111,13 @@ module dla_issue
       .merged
   );
 
+  logic is_absent;  // an instruction that this machine does not have
+  assign is_absent = (opcode == OPCODE_OP_DMA_UNPACK && !UNPACKS) || opcode == OPCODE_OP_DMA_DECODE;
   always_comb begin
     fault = FAULT_NONE;
     fault_address = '0;
     if (from_queue && index >= limit) fault = FAULT_QUEUE;
-    else if (!is_instruction(word) || (opcode == OPCODE_OP_DMA_UNPACK && !UNPACKS)) fault = FAULT_ILLEGAL_INSTRUCTION;
+    else if (!is_instruction(word) || is_absent) fault = FAULT_ILLEGAL_INSTRUCTION;
     else if (opcode == OPCODE_CFG) begin
       fault_address = 32'(word[CFG_REGISTER_LOW+:CFG_REGISTER_BITS]) * 4;
       if (32'(cfg_number) >= OPERAND_COUNT) fault = FAULT_BAD_REGISTER;

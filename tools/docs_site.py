@@ -43,8 +43,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "accuracy", "zoo",
     ),
     "Reference": (
-        "cli", "api", "isa", "registers", "assembly", "program-format", "graph-format", "operators",
-        "host-operators", "figures", "parameters", "sram-ports",
+        "cli", "api", "isa", "weight-code", "registers", "assembly", "program-format", "graph-format",
+        "operators", "host-operators", "figures", "parameters", "sram-ports",
         "virtual-prototype", "driver-api",
     ),
     "Project": ("contributing", "changelog"),

@@ -58,6 +58,7 @@ class DlaNode:
     weights: int | None = None  # value: [OC][KH][KW][IC], depthwise [KH][KW][OC], matrix [OC][IC]
     matrix: int | None = None  # value that stands for weights though the network computes it: [OC][IC]
     packs_weights: bool = False  # all weights are numbers of 4 bits
+    code_parts: int = 0  # of CODE_PARTS of the time that bytes take, compressed ones do; 0: they are not
     records: int | None = None  # value: int32 [OC][3]
     table: int | None = None  # value: [256], int8, or int32 for softmax and sigmoid
     is_channel_by_channel: bool = False  # a depthwise convolution by OP_CONV, one channel at a time

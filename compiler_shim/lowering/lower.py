@@ -26,7 +26,12 @@ from dlasim.compiler_shim.lowering.emission.network_nodes import constant_operan
 from dlasim.compiler_shim.lowering.emission.planned_nodes import PlannedNodes
 from dlasim.compiler_shim.lowering.emission.records import SRAM, Place
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
-from dlasim.compiler_shim.lowering.tiles.work import list_kept_work, list_packed_work, list_work
+from dlasim.compiler_shim.lowering.tiles.work import (
+    list_kept_work,
+    list_packed_work,
+    list_stored_work,
+    list_work,
+)
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
@@ -94,8 +99,8 @@ class _Lowering:
         self._pool = ConstantPool()
         self._with_constants = with_constants
         self._places = self._list_places()
-        nodes = PlannedNodes(network, plan)
-        self._emitter = Emitter(network, nodes, self._places, self._pool, self._config, with_constants)
+        self._nodes = PlannedNodes(network, plan)
+        self._emitter = Emitter(network, self._nodes, self._places, self._pool, self._config, with_constants)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
@@ -288,6 +293,8 @@ class _Lowering:
         """The compulsory work of an inference."""
         if self._sram.kept.addresses:
             return list_kept_work(self._network)
+        if self._nodes.spared:
+            return list_stored_work(self._network, packs_weights(self._config), self._nodes.spared)
         return list_packed_work(self._network) if packs_weights(self._config) else list_work(self._network)
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
+from dlasim.compiler_shim.forms.weight_forms import compress_weights
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.lower import Lowered
@@ -77,7 +78,7 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
     memory = maker.memory
     if memory.placements is None:
         policy = maker.policy(maker.config, maker.options.tiling, CostAssumption.NO_OVERLAP)
-        memory.placements = Placements(network, policy)
+        memory.placements = Placements(compress_weights(network, maker.config), policy)
         most_on_dla = memory.placements.most_on_dla()
         memory.sufficient_bytes = _sufficient_bytes(maker, most_on_dla)
         memory.kept_bytes = kept_bytes(most_on_dla) if maker.options.weights == "keep" else 0

@@ -30,7 +30,7 @@ enum dla_fault {
     DLA_FAULT_CONFIG_MISMATCH = 5,
     /* the operands do not fit together: ACT_MIN above ACT_MAX, channels that do not divide, a pooling window
        without a pixel, int16 or sums where machine or fields do not allow them, more than 2^48 steps, or
-       numbers to unpack that are not part of a transfer of one run */
+       numbers to unpack or decode that are not part of a transfer of one run */
     DLA_FAULT_BAD_OPERANDS = 6,
     /* an int32 operand or a record whose address or stride is not a multiple of 4, or an int16 one whose is
        not a multiple of 2 */
@@ -54,6 +54,8 @@ enum dla_opcode {
     DLA_OPCODE_OP_DMA_WRITE = 0x11, /* copy from SRAM to system memory */
     /* copy from system memory to SRAM, and unpack numbers of 4 bits */
     DLA_OPCODE_OP_DMA_UNPACK = 0x14,
+    /* copy from system memory to SRAM, and decode compressed weights */
+    DLA_OPCODE_OP_DMA_DECODE = 0x15,
     DLA_OPCODE_OP_FILL = 0x12, /* fill a view with one byte */
     DLA_OPCODE_OP_E16_ADD = 0x18, /* element-wise sum with rescaling and limits of 16 bits */
     DLA_OPCODE_OP_E16_MUL = 0x19, /* element-wise product of 16-bit numbers */
@@ -161,6 +163,24 @@ static inline uint64_t dla_encode_op_dma_unpack(uint32_t packed)
 {
     uint64_t word = DLA_OPCODE_OP_DMA_UNPACK;
     word |= (uint64_t)packed << DLA_OP_DMA_UNPACK_PACKED_SHIFT & DLA_OP_DMA_UNPACK_PACKED_MASK;
+    return word;
+}
+
+/* OP_DMA_DECODE, unit DMA_IN: copy from system memory to SRAM, and decode compressed weights.
+   Reads DMA_IN_REGION, DMA_IN_OFFSET, DMA_IN_SRAM_ADDR, DMA_IN_RUN_BYTES, DMA_IN_RUNS, DMA_IN_RUN_STRIDE,
+   DMA_IN_RUN_SRAM_STRIDE, DMA_IN_PLANES, DMA_IN_PLANE_STRIDE, DMA_IN_PLANE_SRAM_STRIDE. */
+#define DLA_OP_DMA_DECODE_WORDS_SHIFT 8
+#define DLA_OP_DMA_DECODE_WORDS_MASK UINT64_C(0xfffff00)
+#define DLA_OP_DMA_DECODE_STEPS_SHIFT 28
+#define DLA_OP_DMA_DECODE_STEPS_MASK UINT64_C(0xfffff0000000)
+#define DLA_OP_DMA_DECODE_COPIED_SHIFT 48
+#define DLA_OP_DMA_DECODE_COPIED_MASK UINT64_C(0xffff000000000000)
+static inline uint64_t dla_encode_op_dma_decode(uint32_t words, uint32_t steps, uint32_t copied)
+{
+    uint64_t word = DLA_OPCODE_OP_DMA_DECODE;
+    word |= (uint64_t)words << DLA_OP_DMA_DECODE_WORDS_SHIFT & DLA_OP_DMA_DECODE_WORDS_MASK;
+    word |= (uint64_t)steps << DLA_OP_DMA_DECODE_STEPS_SHIFT & DLA_OP_DMA_DECODE_STEPS_MASK;
+    word |= (uint64_t)copied << DLA_OP_DMA_DECODE_COPIED_SHIFT & DLA_OP_DMA_DECODE_COPIED_MASK;
     return word;
 }
 

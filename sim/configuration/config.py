@@ -54,6 +54,15 @@ class DlaConfig(MachineTable):
         object.__setattr__(self, "buses", buses)
 
     @property
+    def absent_opcodes(self) -> tuple[int, ...]:
+        """The opcodes of instructions that it does not have."""
+        from dlasim.isa.instructions import BY_MNEMONIC, OPTIONAL
+
+        return tuple(
+            BY_MNEMONIC[name].opcode for name, option in OPTIONAL.items() if not getattr(self, option)
+        )
+
+    @property
     def _grid(self) -> tuple[int, int, int]:
         """Input channels, output channels and pixels processed in parallel."""
         if self.parallel == "input":

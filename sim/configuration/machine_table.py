@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.limits import MAX_SRAM_BYTES
+from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.sim.configuration.parameters import Better, Form, Rtl, RtlLimit, row, rows_of
 from dlasim.sim.configuration.sizes import KIB
 
@@ -242,6 +243,16 @@ class MachineTable:
         high=1 << 10,
         better=Better.MORE,
         rtl=Rtl.SAME,
+    )
+    dma_decoding: int = row(
+        0,
+        "Bytes per cycle from which DMA_IN decodes weights, at most four times as many; 0: it can't.",
+        part="DMA",
+        flag="--dma-decoding",
+        high=CODE_BYTES,
+        better=Better.MORE,
+        rtl_limit=RtlLimit("must be 0, because it decodes no weights", high=0),
+        no_area="the RTL, from which areas come, does not have it",
     )
     memories: str = row(
         "",

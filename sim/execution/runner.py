@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, counted, printable
 from dlasim.isa.file_records import Role
-from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.isa.instructions import BY_MNEMONIC, OPTIONAL
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.execution.executor import Executor, Observer
 from dlasim.sim.execution.machine import Dla, Run
 from dlasim.sim.execution.repetition import MachineState, Repetition
@@ -28,6 +29,8 @@ from dlasim.sim.programs.system_memory import SystemMemory, zeroed_bytes
 if TYPE_CHECKING:
     from dlasim.sim.host import HostOperation
 
+# Instructions that not every machine has, the form that weights have for them, and what they do with it
+_STORED_FORMS = {"OP_DMA_UNPACK": ("packed", "unpack"), "OP_DMA_DECODE": ("compressed", "decode")}
 REGION_ALIGNMENT = 4096
 MAX_MEMORY_BYTES = 1 << 32
 
@@ -79,11 +82,13 @@ def check_config(program: Program, config: DlaConfig) -> None:
             f"bytes of SRAM, but the machine has {config.pes} PEs as {config.requirement().grid_text} with "
             f"{config.sram_bytes}; compile the model for this machine"
         )
-    if not config.dma_unpacking and program.features >> BY_MNEMONIC["OP_DMA_UNPACK"].opcode & 1:
-        raise InputError(
-            f"{program.label} has packed weights, which a machine with dma_unpacking 0 can't unpack; give "
-            "--dma-unpacking, or compile the model for this machine"
-        )
+    for mnemonic, (form, verb) in _STORED_FORMS.items():
+        parameter, opcode = OPTIONAL[mnemonic], BY_MNEMONIC[mnemonic].opcode
+        if not getattr(config, parameter) and program.features >> opcode & 1:
+            raise InputError(
+                f"{program.label} has {form} weights, which a machine with {parameter} 0 can't {verb}; give "
+                f"{PARAMETERS[parameter].flag}, or compile the model for this machine"
+            )
 
 
 def check_host_calls(program: Program) -> None:

@@ -14,9 +14,10 @@ from dlasim.sim.fast_engine.softmax import softmax
 from dlasim.sim.fast_engine.tile_convolution import convolve_tiled
 from dlasim.sim.fast_engine.tile_intrinsics import IS_TILED
 from dlasim.sim.fast_engine.transfer import dma_read, dma_unpack, dma_write
+from dlasim.sim.fast_engine.weight_decoding import dma_decode
 
 _ROW_BYTES = 8 * ROW_LENGTH
-_READ, _UNPACK, _WRITE = (opcode(f"OP_DMA_{name}") for name in ("READ", "UNPACK", "WRITE"))
+_READ, _UNPACK, _DECODE, _WRITE = (opcode(f"OP_DMA_{name}") for name in ("READ", "UNPACK", "DECODE", "WRITE"))
 _FILL, _POOL = opcode("OP_FILL"), opcode("OP_POOL")
 _CONV, _CONV_RELU, _MAT_MUL, _DEPTH = (
     opcode(f"OP_{name}") for name in ("CONV", "CONV_RELU", "MAT_MUL", "DEPTH_CONV")
@@ -44,6 +45,8 @@ def execute(row: OperationRow, sram: Pointer, regions: Pointer, arena: Pointer, 
         return dma_read(row, sram, regions)
     if which == _UNPACK:
         return dma_unpack(row, sram, regions)
+    if which == _DECODE:
+        return dma_decode(row, sram, regions)
     if which == _WRITE:
         return dma_write(row, sram, regions)
     if which in (_ADD, _SUB, _SQDIFF, _MUL, _MIN, _MAX):

@@ -20,9 +20,9 @@ from dlasim.sim.programs.operation import Batch, Operation
 
 Rows = NDArray[np.int64]
 
-FIELDS = ("init", "out", "quant", "mode", "packed", "sum")
+FIELDS = ("init", "out", "quant", "mode", "packed", "words", "steps", "copied", "sum")
 # What a field is for instructions that have none: OP_CONV_RELU always gives int8.
-_FIELD_DEFAULTS = {"init": 0, "out": int(Out.INT8), "quant": 0, "mode": 0, "packed": 0, "sum": 0}
+_FIELD_DEFAULTS = dict.fromkeys(FIELDS, 0) | {"out": int(Out.INT8)}
 _SOURCES: tuple[tuple[str, int, bool], ...] = tuple(
     (register.name, half, register.is_plain)
     for register in registers.OPERANDS

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import INT8_BYTES, Channels, Elements, Extent, Init, Out, Quant, Sum, Unit
 from dlasim.isa.registers import Region
+from dlasim.isa.weight_code import STEP_WEIGHTS
 from dlasim.sim.programs import fault_text
 from dlasim.sim.programs.footprint import (
     Count,
     Footprint,
     Truth,
     all_footprints,
+    decoded_bytes,
     dma_prefix,
     packed_bytes,
     product,
@@ -37,6 +39,9 @@ _CHANNEL_RULES: dict[Channels, tuple[str, Callable[[Count, Count], Truth]]] = {
     Channels.EQUAL: ("equal", lambda out, deep: out == deep),
 }
 _ONE_PASS = "out=int8, init=zero or bias, and quant=channel"
+_DECODABLE = (
+    "it must be one run, not shorter than 4 * copied, and no longer than that and 64 * steps; words <= steps"
+)
 _IS_READ_ONLY = np.array([number in READ_ONLY_REGIONS for number in Region])
 
 
@@ -177,6 +182,8 @@ def _check_shapes(report: FaultReport, batch: Batch) -> None:
         bad(low > high, lambda i: f"ACT_MIN = {low[i]} is above ACT_MAX = {high[i]}")
     if "packed" in batch.fields:
         bad(~_is_unpackable(batch), lambda _: "it must be one run, not shorter than 4 * packed")
+    if "copied" in batch.fields:
+        bad(~_is_decodable(batch), lambda _: _DECODABLE)
     if instruction.channels in _CHANNEL_RULES:
         out, deep = value("OUT_CHANNELS"), value("IN_CHANNELS")
         relation, holds = _CHANNEL_RULES[instruction.channels]
@@ -229,8 +236,18 @@ def _is_one_pass(batch: Batch) -> NDArray[np.bool_]:
 def _is_unpackable(batch: Batch) -> NDArray[np.bool_]:
     """Whether a transfer is one run that has as many bytes as are to be unpacked."""
     fits = 2 * packed_bytes(batch) <= batch.value("DMA_IN_RUN_BYTES")
-    is_one_run = (batch.value("DMA_IN_RUNS") == 1) & (batch.value("DMA_IN_PLANES") == 1)
-    return np.asarray(fits & is_one_run)
+    return np.asarray(fits & _is_one_run(batch))
+
+
+def _is_decodable(batch: Batch) -> NDArray[np.bool_]:
+    """Whether a transfer is one run that its steps can write, each of a word at most."""
+    decoded, steps = decoded_bytes(batch), batch.fields["steps"]
+    fits = (decoded >= 0) & (decoded <= steps * STEP_WEIGHTS) & (batch.fields["words"] <= steps)
+    return np.asarray(fits & _is_one_run(batch))
+
+
+def _is_one_run(batch: Batch) -> Truth:
+    return (batch.value("DMA_IN_RUNS") == 1) & (batch.value("DMA_IN_PLANES") == 1)
 
 
 def _channels_text(relation: str, out: NDArray[np.int64], deep: NDArray[np.int64], number: int) -> str:

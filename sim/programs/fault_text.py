@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dlasim.isa import codec, registers
-from dlasim.isa.instructions import BY_OPCODE, OPCODE, Extent
+from dlasim.isa.instructions import BY_OPCODE, OPCODE, OPTIONAL, Extent
 from dlasim.isa.registers import Region
 from dlasim.sim.programs.footprint import Box, Footprint
 
@@ -83,7 +83,8 @@ def illegal_word(word: int) -> str:
         if not field.holds(value):
             return f"{instruction.mnemonic}: {field.name} must be {field.allowed} (the word has {value})"
     if codec.decode(word).instruction is instruction:
-        return f"{instruction.mnemonic}: the machine does not have it, since its dma_unpacking is 0"
+        parameter = OPTIONAL[instruction.mnemonic]
+        return f"{instruction.mnemonic}: the machine does not have it, since its {parameter} is 0"
     return f"{instruction.mnemonic}: a reserved bit is set in the word {word:#018x}"
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import (
+    COPIED_BYTES,
     PACKED_BYTES,
     RECORD_BYTES,
     Extent,
@@ -17,6 +18,7 @@ from dlasim.isa.instructions import (
     Operand,
     Unit,
 )
+from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.native.routine import Number, routine
 from dlasim.sim.programs.operation import Batch, Operation
 
@@ -98,7 +100,23 @@ def system_box(operation: Operation | Batch) -> Box:
     """The bytes of system memory that a transfer touches, as offsets in its region."""
     prefix = dma_prefix(operation.instruction)
     box = _transfer(operation, prefix, f"{prefix}_OFFSET", "STRIDE")
-    return box._replace(run_bytes=box.run_bytes - packed_bytes(operation)) if operation.fields else box
+    return box._replace(run_bytes=box.run_bytes - saved_bytes(operation)) if operation.fields else box
+
+
+def saved_bytes(operation: Operation | Batch) -> Count:
+    """By how many bytes a transfer writes more than it reads; code may be longer than what it stands for."""
+    saved = packed_bytes(operation)
+    return saved + decoded_bytes(operation) - code_bytes(operation) if "copied" in operation.fields else saved
+
+
+def code_bytes(operation: Operation | Batch) -> Count:
+    """The bytes of system memory that a transfer decodes."""
+    return operation.fields.get("words", 0) * CODE_BYTES
+
+
+def decoded_bytes(operation: Operation | Batch) -> Count:
+    """What a transfer that decodes writes besides what it copies; below 0 if the fields do not fit."""
+    return operation.value("DMA_IN_RUN_BYTES") - operation.fields["copied"] * COPIED_BYTES
 
 
 def packed_bytes(operation: Operation | Batch) -> Count:

@@ -1,7 +1,7 @@
 """Which operations of a stream are surely legal: one routine that follows the writes to operand registers.
 
 `checks` says what is legal, and examines the others: those with a fault, and those of which this does not
-know, such as windows with wide dilations and transfers that unpack.
+know, such as windows with wide dilations and transfers that unpack or decode.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def word_rules(word: int, has_sums: bool = True) -> WordRules:
     instruction, fields = decoded.instruction, decoded.values
     assert instruction is not None, "only legal words are operations"
     rules = WordRules()
-    rules.is_unknown = fields.get("packed", 0) or fields.get("elements", 0)
+    rules.is_unknown = fields.get("packed", 0) or fields.get("elements", 0) or "copied" in fields
     if fields.get("sum", Sum.NONE) == Sum.TENSOR:
         is_whole = fields["out"] == Out.INT8 and fields["init"] != Init.PARTIAL
         is_known = has_sums and is_whole and fields["quant"] == Quant.CHANNEL

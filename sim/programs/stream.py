@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import field
 
 import numpy as np
@@ -16,7 +16,7 @@ from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, Unit
 from dlasim.sim.programs import fault_text
 from dlasim.sim.programs.operation import Batch, Operation
 
-_CFG, _UNPACK = BY_MNEMONIC["CFG"], BY_MNEMONIC["OP_DMA_UNPACK"].opcode
+_CFG = BY_MNEMONIC["CFG"]
 _HALT_WORD = np.uint64(codec.encode("HALT"))
 _FIRST = registers.OPERANDS[0].index
 _REQUIRE = registers.BY_NAME["REQUIRE_CONFIG"].index - _FIRST
@@ -187,15 +187,16 @@ def decode_stream(
     file: Sequence[int],
     config_fingerprint: int,
     is_legal: bool = False,
-    unpacks: bool = True,
+    absent: Collection[int] = (),
 ) -> DecodedStream:
     """The stream that starts at the first of `words` with these register patterns; `is_legal` for words that
-    need no check, since a compiler has just written them; `unpacks` if the machine has OP_DMA_UNPACK."""
+    need no check, since a compiler has just written them; `absent` opcodes are not the
+    machine's."""
     halts = np.flatnonzero(words == _HALT_WORD)
     words = words[: halts[0] + 1] if len(halts) else words
     opcodes = codec.read_opcodes(words) if is_legal else codec.decode_opcodes(words)
-    if not unpacks:
-        opcodes = np.where(opcodes == _UNPACK, np.uint8(codec.ILLEGAL), opcodes)
+    for opcode in absent:
+        opcodes = np.where(opcodes == opcode, np.uint8(codec.ILLEGAL), opcodes)
     fault = None if len(halts) else FaultAt(Fault.QUEUE, len(words), detail="the stream ends without HALT")
     configured = np.flatnonzero(opcodes == _CFG.opcode)
     columns = codec.extract(words[configured], _CFG.field("register")) - _FIRST

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.sim.programs.footprint import Box
+from dlasim.sim.readable_engine.weight_decoder import decode_words
 
 
 def window(memory: NDArray[np.uint8], box: Box, writeable: bool = False) -> NDArray[np.uint8]:
@@ -31,3 +33,19 @@ def unpack_box(
     written[: 2 * packed : 2] = numbers << 4 >> 4
     written[1 : 2 * packed : 2] = numbers >> 4
     written[2 * packed :] = read[packed:]
+
+
+def decode_box(
+    source: NDArray[np.uint8],
+    source_box: Box,
+    target: NDArray[np.uint8],
+    target_box: Box,
+    steps: int,
+    copied: int,
+) -> None:
+    """Write the weights that words of code stand for; then copy the last bytes."""
+    read, written = window(source, source_box)[0, 0], window(target, target_box, writeable=True)[0, 0]
+    code, decoded = read[: len(read) - copied], written[: len(written) - copied]
+    weights = decode_words(code.reshape(-1, CODE_BYTES), steps)[: len(decoded)]
+    decoded[: len(weights)] = weights
+    written[len(decoded) :] = read[len(code) :]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import INSTRUCTIONS, Unit
+from dlasim.isa.instructions import COPIED_BYTES, INSTRUCTIONS, Unit
 from dlasim.sim.programs.footprint import all_footprints, dma_prefix, packed_bytes, system_box
 from dlasim.sim.programs.operation import Operation
 from dlasim.sim.readable_engine import mac, vector
-from dlasim.sim.readable_engine.box_copy import copy_box, unpack_box
+from dlasim.sim.readable_engine.box_copy import copy_box, decode_box, unpack_box
 from dlasim.sim.readable_engine.operands import Context, Integers
 
 Bytes = NDArray[np.uint8]
@@ -65,6 +65,9 @@ def execute_operation(operation: Operation, sram: Bytes, regions: Sequence[Bytes
     region = regions[operation.value(f"{dma_prefix(operation.instruction)}_REGION")]
     if operation.instruction.mnemonic == "OP_DMA_UNPACK":
         unpack_box(region, system_box(operation), sram, inside.box, packed_bytes(operation))
+    elif operation.instruction.mnemonic == "OP_DMA_DECODE":
+        steps, copied = operation.fields["steps"], operation.fields["copied"] * COPIED_BYTES
+        decode_box(region, system_box(operation), sram, inside.box, steps, copied)
     elif operation.instruction.unit is Unit.DMA_IN:
         copy_box(region, system_box(operation), sram, inside.box)
     else:

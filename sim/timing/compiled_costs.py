@@ -13,11 +13,19 @@ from numpy.typing import NDArray
 
 from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import OPERAND_COLUMN
+from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.native.record import Record, Records, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import filled_memory, pointer_to
 from dlasim.sim.programs.register_writes import RegisterWrites, follow_writes, writes_of
-from dlasim.sim.timing.formulas import BusCosts, UnitCosts, placed_beats, transfer_beats, unpack_beats
+from dlasim.sim.timing.formulas import (
+    BusCosts,
+    UnitCosts,
+    decode_beats,
+    placed_beats,
+    transfer_beats,
+    unpack_beats,
+)
 from dlasim.sim.timing.operation_costs import (
     OperationKind,
     OperationSizes,
@@ -47,12 +55,17 @@ _MAX_LINES = 1 << 17  # of an input, under a window
 
 @record
 class WordCosts(Record):
-    """What a command word costs: its unit, and for a transfer the register of its region and the bytes of
-    system memory that it unpacks."""
+    """What a command word costs: its unit, and for a transfer the register of its region, the bytes of
+    system memory that it unpacks, or whether it decodes, the bytes of code, its steps and the bytes that are
+    copied after it."""
 
     number: int = 0
     region: int = 0
     packed: int = 0
+    decodes: int = 0
+    coded: int = 0
+    steps: int = 0
+    copied: int = 0
     unit: UnitCosts = member(UnitCosts)
     kind: OperationKind = member(OperationKind)
 
@@ -127,6 +140,9 @@ def _cost_transfer(stream: StreamCosts, word: WordCosts, number: int) -> bool:
     stream.memory[number], stream.moved_bytes[number] = memory, runs * planes * run_bytes
     if word.packed:
         stream.work[number] = unpack_beats(stream.buses[memory], run_bytes - word.packed, word.packed)
+    elif word.decodes:
+        bus, size = stream.buses[memory], word.coded + word.copied
+        stream.work[number] = decode_beats(bus, size, word.steps, word.copied)
     else:
         stream.work[number] = placed_beats(
             stream.buses[memory], run_bytes, runs, planes, file[first + _RUN_STRIDE],
@@ -192,6 +208,7 @@ def is_moderate_machine(words: Sequence[WordCosts], buses: Sequence[BusCosts]) -
     most = [most_cycles(word.unit, word.kind.result_cycles) for word in words]
     most += [max(bus.rate_cycles, transfer_beats(bus, 1, 1)) for bus in buses]
     most += [unpack_beats(bus, 1, 1) for bus in buses if bus.packed_rate]
+    most += [decode_beats(bus, CODE_BYTES, 1, 0) for bus in buses]
     return max(most, default=0) < MAX_CYCLES
 
 

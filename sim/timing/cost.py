@@ -10,11 +10,21 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, PACKED_BYTES, SOFTMAX_PASSES, UNITS, Sum, Unit
+from dlasim.isa.instructions import (
+    BY_MNEMONIC,
+    COPIED_BYTES,
+    INSTRUCTIONS,
+    PACKED_BYTES,
+    SOFTMAX_PASSES,
+    UNITS,
+    Sum,
+    Unit,
+)
 from dlasim.isa.registers import Region
+from dlasim.isa.weight_code import CODE_BYTES, STEP_WEIGHTS
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.memory_tables import RATE_SCALE
-from dlasim.sim.programs.footprint import all_footprints, dma_prefix, packed_bytes, system_box
+from dlasim.sim.programs.footprint import all_footprints, dma_prefix, packed_bytes, saved_bytes, system_box
 from dlasim.sim.programs.stream import Batches, DecodedStream
 from dlasim.sim.timing import formulas
 from dlasim.sim.timing.batch_costs import BATCH_COLUMNS, batch_costs
@@ -30,7 +40,7 @@ from dlasim.sim.timing.output_stage import batch_result_cycles, mac_result_cycle
 ROW_CYCLES = 31
 SUM_CYCLES = 8  # by which the pipeline of MAC is longer for results to which it adds a tensor, as in the RTL
 _ADDING = [row.opcode for row in INSTRUCTIONS if row.sum_parameters]
-_UNPACK = BY_MNEMONIC["OP_DMA_UNPACK"]
+_UNPACK, _DECODE = BY_MNEMONIC["OP_DMA_UNPACK"], BY_MNEMONIC["OP_DMA_DECODE"]
 MAX_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 
 
@@ -53,6 +63,7 @@ def memory_costs(config: DlaConfig, memory: MemoryTiming, alone: int = 0, shared
     return BusCosts(
         rate // common, RATE_SCALE // common, memory.latency + port_latency(config), memory.outstanding,
         memory.burst_bytes, memory.burst_overhead, alone, shared, packed_rate // common,
+        decoding_cycles(config, rate),
     )  # fmt: skip
 
 
@@ -157,6 +168,19 @@ def unpacking_rate(config: DlaConfig, rate: int) -> int:
     return min(limit for limit in limits if limit)
 
 
+def decoding_cycles(config: DlaConfig, rate: int) -> int:
+    """Cycles of a step of the decoder, in which a word crosses the bus and what it stands for the SRAM's
+    ports; 0 where the machine can't."""
+    if not config.dma_decoding:
+        return 0
+    limits = (
+        rate,
+        config.dma_decoding * RATE_SCALE,
+        dma_port_rate(config) * RATE_SCALE * CODE_BYTES // STEP_WEIGHTS,
+    )
+    return -(-CODE_BYTES * RATE_SCALE // min(limit for limit in limits if limit))
+
+
 def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
     """The speed of a transfer alone, and the speeds of a read and a write that run at the same time, for each
     memory of the read and then each of the write; None if two transfers never slow each other down."""
@@ -240,16 +264,20 @@ def stream_costs(config: DlaConfig, stream: DecodedStream, operations: int, batc
         found |= {"work": nothing + busy, "output_stall": nothing, "sram_stall": nothing}
     return Costs(
         units, found["work"], latency, fill, drain, found["output_stall"], found["sram_stall"], found["macs"],
-        np.where(is_transfer, found["moved_bytes"] - _saved_bytes(stream, operations), 0),
+        np.where(is_transfer, _read_bytes(stream, operations, found["moved_bytes"]), 0),
         found["moved_bytes"], found["memory"],
     )  # fmt: skip
 
 
-def _saved_bytes(stream: DecodedStream, operations: int) -> NDArray[np.int64]:
-    """By how many bytes an operation unpacks more than it reads."""
+def _read_bytes(stream: DecodedStream, operations: int, moved: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What crosses the bus of transfers that move so many bytes to or from the SRAM."""
     positions = stream.positions[:operations]
-    packed = codec.extract(stream.words[positions], _UNPACK.field("packed")) * PACKED_BYTES
-    return np.where(stream.opcodes[positions] == _UNPACK.opcode, packed, 0)
+    words, opcodes = stream.words[positions], stream.opcodes[positions]
+    packed = codec.extract(words, _UNPACK.field("packed")) * PACKED_BYTES
+    coded = codec.extract(words, _DECODE.field("words")) * CODE_BYTES
+    coded += codec.extract(words, _DECODE.field("copied")) * COPIED_BYTES
+    found = np.where(opcodes == _UNPACK.opcode, moved - packed, moved)
+    return np.where(opcodes == _DECODE.opcode, coded, found)
 
 
 def _adds_tensor(stream: DecodedStream, operations: int) -> NDArray[np.bool_]:
@@ -285,10 +313,15 @@ def word_costs(config: DlaConfig, word: int) -> WordCosts:
     number = int(instruction.unit)
     if instruction.is_transfer:
         packed = decoded.values.get("packed", 0) * PACKED_BYTES
-        return WordCosts(number, region_register(instruction.unit), packed)
+        coded, copied = (
+            decoded.values.get("words", 0) * CODE_BYTES,
+            decoded.values.get("copied", 0) * COPIED_BYTES,
+        )
+        decodes, steps = int(instruction is _DECODE), decoded.values.get("steps", 0)
+        return WordCosts(number, region_register(instruction.unit), packed, decodes, coded, steps, copied)
     cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
     adds_tensor = decoded.values.get("sum", Sum.NONE) == Sum.TENSOR
-    costs = WordCosts(number, 0, 0, unit_costs(config, instruction.mnemonic, adds_tensor=adds_tensor))
+    costs = WordCosts(number, unit=unit_costs(config, instruction.mnemonic, adds_tensor=adds_tensor))
     costs.kind.assign(describe_kind(instruction, decoded.values, cycles))
     return costs
 
@@ -301,7 +334,7 @@ def _by_batches(
     for chosen, batch in batches:
         if batch.instruction.is_transfer:
             box, packed = system_box(batch), packed_bytes(batch)
-            found["moved_bytes"][chosen] = box.total_bytes + packed
+            found["moved_bytes"][chosen] = box.total_bytes + saved_bytes(batch)
             region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
             numbers = found["memory"][chosen] = np.array(memory_numbers(config))[region]
             placed = all_footprints(batch)[0].box
@@ -313,6 +346,9 @@ def _by_batches(
                 here = numbers == number if len(memories) > 1 else slice(None)
                 if batch.instruction is _UNPACK:
                     beats = evaluate(formulas.unpack_beats, bus, box.run_bytes[here], packed[here])
+                elif batch.instruction is _DECODE:
+                    steps, copied = batch.fields["steps"][here], batch.fields["copied"][here] * COPIED_BYTES
+                    beats = evaluate(formulas.decode_beats, bus, box.run_bytes[here], steps, copied)
                 else:
                     beats = evaluate(formulas.placed_beats, bus, *shape[:, here])
                 found["work"][chosen[here]] = beats

@@ -22,7 +22,8 @@ class BusCosts(Record):
     """A memory behind its bus, for the transfers of one direction. `rate` is the bytes that a transfer alone
     moves in `rate_cycles`, 0 for no limit; the latencies of `outstanding` transfers overlap; `alone` and
     `shared` are the terms of a fraction: what a transfer does alone, and beside one of the other direction
-    (both 0 where that never slows it down). `packed_rate` is the bytes that it unpacks in `rate_cycles`."""
+    (both 0 where that never slows it down). `packed_rate` is the bytes that it unpacks in `rate_cycles`,
+    `step_cycles` what a step of the decoder takes."""
 
     rate: int = 0
     rate_cycles: int = 0
@@ -33,6 +34,7 @@ class BusCosts(Record):
     alone: int = 0
     shared: int = 0
     packed_rate: int = 0
+    step_cycles: int = 0
 
 
 @record
@@ -196,6 +198,12 @@ def unpack_beats(bus: BusCosts, size: int, packed: int) -> int:
     """Cycles on the bus for a run of `size` bytes of memory, the first `packed` of which are unpacked."""
     cycles = request_cycles(bus, size, 1) + beat_cycles(bus, size - packed, 1)
     return cycles + ceil_div(packed * bus.rate_cycles, bus.packed_rate)
+
+
+@routine
+def decode_beats(bus: BusCosts, size: int, steps: int, copied: int) -> int:
+    """Cycles on the bus for a run of `size` bytes of memory: so many steps, then bytes that are copied."""
+    return request_cycles(bus, size, 1) + steps * bus.step_cycles + beat_cycles(bus, copied, 1)
 
 
 @routine

@@ -49,7 +49,7 @@ def plan_stream(
     region_bytes: Mapping[int, int] | None = None,
 ) -> Plan:
     """The plan of the stream that starts at the first of `words`, with these operand registers."""
-    stream = decode_stream(words, file, config.fingerprint, unpacks=config.dma_unpacking > 0)
+    stream = decode_stream(words, file, config.fingerprint, absent=config.absent_opcodes)
     fault = first_fault(stream, config.sram_bytes, region_bytes, config.int16 == 1, config.mac_sums == 1)
     stop = fault.position if fault else len(stream.words)
     operations = int(np.searchsorted(stream.positions, stop))

@@ -155,7 +155,7 @@ def test_traits_are_those_that_the_manual_describes() -> None:
         "reads_weights": {"OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL", "OP_DEPTH_CONV"},
         "has_window": {"OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL"},
         "pads_window": {"OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV"},
-        "is_transfer": {"OP_DMA_READ", "OP_DMA_UNPACK", "OP_DMA_WRITE"},
+        "is_transfer": {"OP_DMA_READ", "OP_DMA_UNPACK", "OP_DMA_DECODE", "OP_DMA_WRITE"},
     }
     for trait, names in traits.items():
         assert {row.mnemonic for row in INSTRUCTIONS if getattr(row, trait)} == names, trait

@@ -15,8 +15,8 @@ TERM = {
         "    dma_burst_overhead: int = row(\n",
     ),
     "sim/timing/formulas.py": (
-        "    packed_rate: int = 0\n\n\n@record\nclass UnitCosts",
-        "    packed_rate: int = 0\n    turnaround: int = 0\n\n\n@record\nclass UnitCosts",
+        "    step_cycles: int = 0\n\n\n@record\nclass UnitCosts",
+        "    step_cycles: int = 0\n    turnaround: int = 0\n\n\n@record\nclass UnitCosts",
     ),
     "sim/timing/formulas.py, the formula": (
         "    return runs * ceil_div(run_bytes * bus.rate_cycles, bus.rate) if bus.rate else 0 * runs\n",
@@ -24,8 +24,8 @@ TERM = {
         "    return beats + runs * bus.turnaround\n",
     ),
     "sim/timing/cost.py": (
-        "        memory.burst_overhead, alone, shared, packed_rate // common,\n",
-        "        memory.burst_overhead, alone, shared, packed_rate // common, config.dma_turnaround,\n",
+        "        decoding_cycles(config, rate),\n",
+        "        decoding_cycles(config, rate), config.dma_turnaround,\n",
     ),
 }
 USE_TERM = """

@@ -35,7 +35,8 @@ class StreamMaker:
         self.sram: Array = rng.integers(0, 256, sram_bytes, np.uint8)
         self._words: list[int] = []
         self._known = reset_file()
-        weights = np.where([unpacks or name != "OP_DMA_UNPACK" for name in OPERATIONS], _WEIGHTS, 0)
+        absent = {"OP_DMA_DECODE"} if unpacks else {"OP_DMA_DECODE", "OP_DMA_UNPACK"}
+        weights = np.where([name not in absent for name in OPERATIONS], _WEIGHTS, 0)
         self._shares = weights / weights.sum()
 
     def stream(self, operations: int, waits: float = 0.0) -> NDArray[np.uint64]:

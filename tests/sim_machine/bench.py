@@ -14,7 +14,7 @@ from dlasim.sim.programs.system_memory import SystemMemory
 BASE = 0x8000_0000
 REGION_BYTES = 4096
 SRAM_BYTES = 4096
-CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, dma_unpacking=4)
+CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, dma_unpacking=4, dma_decoding=4)
 HALT = codec.encode("HALT")
 NOP = codec.encode("NOP")
 IRQ = codec.encode("IRQ")

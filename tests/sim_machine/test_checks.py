@@ -26,7 +26,7 @@ from tests.compiled import in_python
 
 SRAM_BYTES = 512
 REGIONS = {0: 300, 1: 400, 2: 0, 3: 200, 4: 100}
-CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, int16=1, mac_sums=1, dma_unpacking=8)
+CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, int16=1, mac_sums=1, dma_unpacking=8, dma_decoding=8)
 OPERATIONS = [row for row in INSTRUCTIONS if row.is_operation]
 
 
@@ -202,6 +202,9 @@ def of_system(values: Values, instruction) -> set[Fault]:
     runs = transfer_runs(values, f"{prefix}_OFFSET", "STRIDE")
     if instruction.mnemonic == "OP_DMA_UNPACK":  # with packed=1: two of its bytes become four
         runs = [(start, end - 2) for start, end in runs]
+    if instruction.mnemonic == "OP_DMA_DECODE":  # with words=1 and copied=2: 16 bytes and 8
+        length = values.number("DMA_IN_RUN_BYTES")
+        runs = [(start, end + 24 - length) for start, end in runs]
     region = values.number(f"{prefix}_REGION")
     found = {Fault.REGION_RANGE} if any(end > REGIONS[region] for _, end in runs) else set()
     if prefix == "DMA_OUT":
@@ -223,6 +226,9 @@ def of_shapes(values: Values, instruction, fields: dict[str, int]) -> set[Fault]
     if instruction.mnemonic == "OP_DMA_UNPACK":
         bad |= values.number("DMA_IN_RUN_BYTES") < 4 or values.number("DMA_IN_RUNS") > 1
         bad |= values.number("DMA_IN_PLANES") > 1
+    if instruction.mnemonic == "OP_DMA_DECODE":
+        bad |= not 8 <= values.number("DMA_IN_RUN_BYTES") <= 8 + 64 * fields["steps"]
+        bad |= fields["steps"] < 1 or values.number("DMA_IN_RUNS") > 1 or values.number("DMA_IN_PLANES") > 1
     return {Fault.BAD_OPERANDS} if bad else set()
 
 
@@ -268,6 +274,8 @@ def test_checks_agree_with_sets_of_bytes():
         fields = {field.name: rng.randint(field.lowest, field.highest) for field in instruction.fields}
         if "packed" in fields:
             fields["packed"] = 1
+        if "copied" in fields:
+            fields |= {"words": 1, "steps": rng.randint(0, 2), "copied": 2}
         values = Values(rng)
         word = codec.encode(instruction.mnemonic, **fields)
         words = np.array([*values.words(), word, codec.encode("HALT")], np.uint64)

@@ -116,6 +116,31 @@ CASES = {
         Fault.REGION_RANGE,
         REGION_BYTES - 7,
     ),
+    "decoding of several runs": (
+        [*DMA_IN, cfg("DMA_IN_RUNS", 2), cfg("DMA_IN_RUN_SRAM_STRIDE", 16)],
+        op("OP_DMA_DECODE", words=1, steps=1),
+        Fault.BAD_OPERANDS,
+        0,
+    ),
+    "more words than steps": (DMA_IN, op("OP_DMA_DECODE", words=2, steps=1), Fault.BAD_OPERANDS, 0),
+    "decoding of more than steps give": (
+        [*DMA_IN, cfg("DMA_IN_RUN_BYTES", 65)],
+        op("OP_DMA_DECODE", words=1, steps=1),
+        Fault.BAD_OPERANDS,
+        0,
+    ),
+    "copying of more than a run": (
+        DMA_IN,
+        op("OP_DMA_DECODE", words=1, steps=9, copied=5),
+        Fault.BAD_OPERANDS,
+        0,
+    ),
+    "decoding beyond the region": (
+        [*DMA_IN, cfg("DMA_IN_OFFSET", REGION_BYTES - 15)],
+        op("OP_DMA_DECODE", words=1, steps=1),
+        Fault.REGION_RANGE,
+        REGION_BYTES - 15,
+    ),
     "table beyond SRAM": (
         [cfg("LUT_ADDR", SRAM_BYTES - 255)],
         op("OP_ACT_LUT"),
@@ -247,11 +272,18 @@ def test_the_word_before_the_fault_is_innocent(name):
     assert bench.read("STREAMS_DONE") == 1
 
 
-def test_a_machine_without_an_unpacker_does_not_have_its_instruction():
-    bench = Bench(CONFIG.replace(dma_unpacking=0))
-    bench.run([*DMA_IN, op("OP_DMA_UNPACK", packed=1), HALT])
+@pytest.mark.parametrize(
+    ("word", "parameter"),
+    [
+        (op("OP_DMA_UNPACK", packed=1), "dma_unpacking"),
+        (op("OP_DMA_DECODE", words=1, steps=1), "dma_decoding"),
+    ],
+)
+def test_a_machine_without_a_decoder_does_not_have_its_instruction(word: int, parameter: str):
+    bench = Bench(CONFIG.replace(**{parameter: 0}))
+    bench.run([*DMA_IN, word, HALT])
     assert bench.dla.fault.code is Fault.ILLEGAL_INSTRUCTION
-    assert "its dma_unpacking is 0" in bench.dla.fault.detail
+    assert f"its {parameter} is 0" in bench.dla.fault.detail
 
 
 def test_after_a_fault_nothing_runs_until_reset():

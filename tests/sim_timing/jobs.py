@@ -431,6 +431,12 @@ class Transfer:
         self._bytes = sum(runs) if self._is_limited else 0
         self._crossed = 0
 
+    def decode(self, fields, config) -> None:
+        """It decodes words, and copies what follows them."""
+        self.beats = self._left = _decoding_cycles(fields, self.memory, config)
+        if not self.beats:
+            self._bytes, self._is_limited = 0, False
+
     @property
     def is_done(self) -> bool:
         return not self._latency and self._left <= 0 and self._crossed == self._bytes
@@ -538,6 +544,23 @@ def _packed_cycles(run_bytes: int, packed: int, memory: "RegionMemory", config) 
     for size, rate in ((packed, min(rate for rate in limits if rate)), (run_bytes - packed, memory.rate)):
         moved = Fraction(0)
         while rate and moved < size:
+            moved += rate
+            cycles += 1
+    return cycles
+
+
+def _decoding_cycles(fields, memory: "RegionMemory", config) -> int:
+    """Requests for all bytes; then steps of whole cycles, in which a word of 16 bytes passes the bus and
+    the decoder, and four times as many may pass the ports; then the others in beats."""
+    limits = memory.rate, Fraction(config.dma_decoding), Fraction(port_bytes(config), 4)
+    size = 16 * fields["words"] + 4 * fields["copied"]
+    cycles = sum(memory.burst_overhead for _ in range(0, size, memory.burst_bytes))
+    parts = [(16, min(rate for rate in limits if rate))] * fields["steps"] + [
+        (4 * fields["copied"], memory.rate)
+    ]
+    for part, rate in parts:
+        moved = Fraction(0)
+        while rate and moved < part:
             moved += rate
             cycles += 1
     return cycles

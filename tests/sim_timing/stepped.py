@@ -164,7 +164,10 @@ class SteppedMachine:
             prefix = "DMA_IN" if unit == "dma_in" else "DMA_OUT"
             if not full:
                 return Compute([], 0, 0, config)
-            return Transfer(head.settings, prefix, config, head.waited, 2 * head.fields.get("packed", 0))
+            transfer = Transfer(head.settings, prefix, config, head.waited, 2 * head.fields.get("packed", 0))
+            if head.mnemonic == "OP_DMA_DECODE":
+                transfer.decode(head.fields, config)
+            return transfer
         make = mac_steps if unit == "mac" else vector_steps
         steps = list(make(head.mnemonic, head.fields, head.settings, config))
         macs = sum(step[0] for step in steps)
@@ -239,6 +242,6 @@ class SteppedMachine:
 
 
 def _unit(mnemonic: str) -> str:
-    if mnemonic in ("OP_DMA_READ", "OP_DMA_UNPACK", "OP_DMA_WRITE"):
+    if mnemonic in ("OP_DMA_READ", "OP_DMA_UNPACK", "OP_DMA_DECODE", "OP_DMA_WRITE"):
         return "dma_out" if mnemonic == "OP_DMA_WRITE" else "dma_in"
     return "mac" if mnemonic in ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL") else "vector"

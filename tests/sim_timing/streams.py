@@ -14,7 +14,7 @@ POINTWISE = ("OP_FILL", "OP_REQUANT", "OP_E32_ADD", "OP_E_ADD", "OP_ACT_LUT", "O
 KINDS = (*MAC, "OP_POOL", *POINTWISE, "OP_DMA_READ", "OP_DMA_READ", "OP_DMA_WRITE", "OP_DMA_WRITE")
 INT16 = ("OP_CONV", "OP_DEPTH_CONV", "OP_MAT_MUL", "OP_POOL", "OP_E_ADD")  # have elements of int16
 SUMMING = ("OP_CONV", "OP_DEPTH_CONV", "OP_MAT_MUL")  # can add a tensor to their results
-WITH_UNPACKING = (*KINDS, "OP_DMA_UNPACK", "OP_DMA_UNPACK")
+WITH_UNPACKING = (*KINDS, "OP_DMA_UNPACK", "OP_DMA_UNPACK", "OP_DMA_DECODE")
 WINDOWED = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL")
 
 
@@ -63,6 +63,7 @@ def random_config(rng: random.Random, **changes) -> DlaConfig:
     drawn["compute_overlap"] = more.choice([0, 1, 1])
     drawn["check_cycles"] = more.choice([0, 0, 1, 4])
     drawn["dma_unpacking"] = random.Random(str(drawn)).choice([1, 2, 5, 9])
+    drawn["dma_decoding"] = random.Random(str(drawn)).choice([1, 3, 8, 16])
     drawn |= {"mac_step_group": more.choice([1, 1, 2, 3, 4]), "mac_weights": more.choice([0, 0, 2, 8])}
     drawn |= changes
     if "pes" in changes:
@@ -161,6 +162,12 @@ def random_operation(
             writer.set("DMA_IN_RUNS", 1)
             writer.set("DMA_IN_PLANES", 1)
             return writer.emit(mnemonic, packed=rng.randint(0, run // 4))
+        if mnemonic == "OP_DMA_DECODE":
+            writer.set("DMA_IN_RUNS", 1)
+            writer.set("DMA_IN_PLANES", 1)
+            copied = rng.randint(0, run // 4)
+            steps = -(-(run - 4 * copied) // 64) + rng.randrange(4)
+            return writer.emit(mnemonic, words=rng.randint(0, steps), steps=steps, copied=copied)
         return writer.emit(mnemonic)
     fields = {}
     if mnemonic in MAC:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.files.half_bytes import pack_int4
+from dlasim.compiler_shim.lowering.addresses.weight_encoder import encode_weights
 from dlasim.dataclass import dataclass
 from dlasim.native.routine import routine
 
@@ -55,29 +58,47 @@ class ConstantPool:
         return image
 
 
-def pack(
-    node: DlaNode,
-    values: Sequence[Value],
-    first: int,
-    channels: int,
-    start: int,
-    depth: int,
-    weight_bytes: int,
-    is_packed: bool,
-) -> bytes:
-    """Weights of output channels [first, first + channels) over input channels [start, start + depth), then,
-    aligned, their records."""
+class StoredForm(Enum):
+    """How weights are in memory."""
+
+    PLAIN = enum.auto()
+    PACKED = enum.auto()  # two in a byte
+    CODED = enum.auto()
+
+
+class WeightsPart(NamedTuple):
+    """The weights of some output channels over some input channels: the first and how many of both, and their
+    bytes, which are aligned."""
+
+    first: int
+    channels: int
+    start: int
+    depth: int
+    size_bytes: int
+
+
+def pack(node: DlaNode, values: Sequence[Value], part: WeightsPart, form: StoredForm) -> bytes:
+    """A table, or a part of the weights in some form, then their records."""
     parts = []
     if node.table is not None:
         parts.append(_table(node, values, node.table).tobytes())
     if node.weights is not None:
-        weights = _slice(node, _data(values, node.weights), first, channels, start, depth).ravel()
-        if weights.size < weight_bytes:
-            weights = np.pad(weights, (0, weight_bytes - weights.size))
-        parts.append((pack_int4(weights) if is_packed else weights).tobytes())
+        weights = part_of_weights(node, values, part)
+        if form is StoredForm.CODED:
+            parts.append(encode_weights(weights).to_bytes())
+        else:
+            parts.append((pack_int4(weights) if form is StoredForm.PACKED else weights).tobytes())
     if node.records is not None:
-        parts.append(_data(values, node.records)[first : first + channels].astype("<i4").tobytes())
+        records = _data(values, node.records)[part.first : part.first + part.channels]
+        parts.append(records.astype("<i4").tobytes())
     return b"".join(parts)
+
+
+def part_of_weights(node: DlaNode, values: Sequence[Value], part: WeightsPart) -> NDArray[np.int8]:
+    """A part of the weights of a node, as they are in SRAM."""
+    assert node.weights is not None
+    weights = _slice(node, _data(values, node.weights), *part[:4]).ravel()
+    return np.pad(weights, (0, part.size_bytes - weights.size)) if weights.size < part.size_bytes else weights
 
 
 def _data(values: Sequence[Value], number: int) -> NDArray[Any]:

@@ -18,6 +18,9 @@ READ_WORD, WRITE_WORD, COPY_WORD = (
 )
 UNPACK_WORD = codec.encode("OP_DMA_UNPACK", packed=0)
 UNPACK_PACKED = BY_MNEMONIC["OP_DMA_UNPACK"].field("packed").low
+_DECODE = BY_MNEMONIC["OP_DMA_DECODE"]
+DECODE_WORD = codec.encode("OP_DMA_DECODE", words=0, steps=0, copied=0)
+DECODE_WORDS, DECODE_STEPS, DECODE_COPIED = (_DECODE.field(name).low for name in ("words", "steps", "copied"))
 UNSET = -(1 << 62)  # what no register holds
 
 

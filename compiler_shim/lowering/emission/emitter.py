@@ -80,6 +80,8 @@ class Emitter:
             "spans": self._spans,
             "slices": self._slices,
             "constant_offsets": nodes.constant_offsets,
+            "coded_words": nodes.coded_words,
+            "coded_steps": nodes.coded_steps,
             "prefetch_addresses": nodes.prefetch_addresses,
         }
         self._pool, self._nodes, self._keeps_slices = pool, nodes, keeps_slices

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dlasim.compiler_shim.lowering.emission.commands import (
     COPY_WORD,
+    DECODE_COPIED,
+    DECODE_STEPS,
+    DECODE_WORD,
+    DECODE_WORDS,
     READ_WORD,
     UNPACK_PACKED,
     UNPACK_WORD,
@@ -18,7 +24,8 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorLocation,
 )
 from dlasim.compiler_shim.lowering.tiles.transfers import transfer_shape
-from dlasim.isa.instructions import PACKED_BYTES, Unit
+from dlasim.isa.instructions import COPIED_BYTES, PACKED_BYTES, Unit
+from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.native.routine import routine
 
 _DMA_IN, _DMA_OUT, _VECTOR = int(Unit.DMA_IN), int(Unit.DMA_OUT), int(Unit.VECTOR)
@@ -146,18 +153,32 @@ def transfer(
     add_box_access(operation, location, box, location.space, offset, 1 - is_read)
 
 
+class PieceBytes(NamedTuple):
+    """A piece of constants: its bytes in SRAM and in memory; of those in memory the first `packed` become
+    twice as many, or so many `words` are decoded in `steps`."""
+
+    in_sram: int
+    in_memory: int
+    packed: int
+    words: int
+    steps: int
+
+
 @routine
 def transfer_bytes(
-    operation: PlannedOperation, space: int, offset: int, size: int, packed: int, address: int, layer: int
+    operation: PlannedOperation, space: int, offset: int, piece: PieceBytes, address: int, layer: int
 ) -> None:
-    """As `transfer`, for bytes without a shape, into SRAM; of those in memory the first `packed` become twice
-    as many."""
+    """As `transfer`, for a piece of constants, into SRAM."""
     _begin_transfer(operation, 1, layer, space, offset, address)
-    if packed:
-        operation.word = UNPACK_WORD + (packed // PACKED_BYTES << UNPACK_PACKED)
-    _shape(operation, 1, size, 1, 0, 1, 0)
-    add_access(operation, SRAM, address, address + size, 1)
-    add_access(operation, space, offset, offset + size - packed, 0)
+    if piece.packed:
+        operation.word = UNPACK_WORD + (piece.packed // PACKED_BYTES << UNPACK_PACKED)
+    if piece.steps:
+        copied = (piece.in_memory - piece.words * CODE_BYTES) // COPIED_BYTES
+        operation.word = DECODE_WORD + (piece.words << DECODE_WORDS)
+        operation.word += (piece.steps << DECODE_STEPS) + (copied << DECODE_COPIED)
+    _shape(operation, 1, piece.in_sram, 1, 0, 1, 0)
+    add_access(operation, SRAM, address, address + piece.in_sram, 1)
+    add_access(operation, space, offset, offset + piece.in_memory, 0)
 
 
 @routine

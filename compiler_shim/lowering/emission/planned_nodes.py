@@ -9,11 +9,11 @@ from struct import Struct
 import numpy as np
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.constants import pack
+from dlasim.compiler_shim.lowering.addresses.constants import StoredForm, pack
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.network_nodes import network_nodes
+from dlasim.compiler_shim.lowering.emission.piece_codes import cut_weights, piece_codes
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, NONE, Buffer, Node
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.native.record import SLOT_BYTES, layout, slots_of
 from dlasim.native.storage import Store
 
@@ -27,7 +27,8 @@ class PlannedNodes:
     prefetched or stay in SRAM.
 
     By step: how many `pieces` its constants have, and from `first` on their places in `constant_offsets` and
-    `prefetch_addresses`. Those of `kept_steps` stay in SRAM.
+    `prefetch_addresses`. Those of `kept_steps` stay in SRAM. Pieces of compressed weights have `coded_words`
+    and `coded_steps`; `spared` are their bytes that do not cross the bus, by value.
     """
 
     def __init__(self, network: PlacedNetwork, plan: SramPlan) -> None:
@@ -63,6 +64,9 @@ class PlannedNodes:
         self.prefetch_addresses, self.constant_offsets = Store(int), Store(int)
         self.prefetch_addresses.write(0, addresses)
         self.constant_offsets.write(0, [NONE] * len(addresses))
+        self.coded_words, self.coded_steps = Store(int, len(addresses)), Store(int, len(addresses))
+        self.spared = dict[int, int]()
+        self._describe_codes()
 
     def repeats(self, step: int) -> int:
         """The most operations that compute a tile."""
@@ -76,14 +80,25 @@ class PlannedNodes:
     def pack(self, step: int, piece: int, unpacks: bool) -> Callable[[], bytes]:
         """Makes a piece of a node's constants from the network's values, for a machine that `unpacks` or
         not."""
-        tile_shape, (node, facts, *_) = self._plan.tilings[step].tile_shape, self._nodes[step]
-        group, number = divmod(piece, -(-facts.sizes.depth // tile_shape.depth))
-        first, start = group * tile_shape.channels, number * tile_shape.depth
-        channels = min(tile_shape.channels, facts.sizes.channels - first)
-        depth = min(tile_shape.depth, facts.sizes.depth - start)
-        size = align(channels * facts.sizes.weight_bytes * depth)
-        values, is_packed = self._network.values, unpacks and node.packs_weights
-        return lambda: pack(node, values, first, channels, start, depth, size, is_packed)
+        shape, found = self._plan.tilings[step].tile_shape, self._nodes[step]
+        part, values = cut_weights(found, shape.channels, shape.depth, piece), self._network.values
+        is_coded = self.coded_steps.take(self.first[step] + piece, self.first[step] + piece + 1)[0]
+        form = StoredForm.CODED if is_coded else StoredForm.PLAIN
+        if unpacks and found.node.packs_weights:
+            form = StoredForm.PACKED
+        return lambda: pack(found.node, values, part, form)
+
+    def _describe_codes(self) -> None:
+        """Note how large pieces of compressed weights are."""
+        codes = piece_codes(self._network)
+        for step in codes.steps:
+            shape, node = self._plan.tilings[step].tile_shape, self._nodes[step].node
+            sizes = codes.sizes(step, shape.channels, shape.depth)
+            self.coded_words.write(self.first[step], [each.words for each in sizes])
+            self.coded_steps.write(self.first[step], [each.steps for each in sizes])
+            spared = sum([each.spared for each in sizes])
+            assert node.weights is not None, "what has a code has weights"
+            self.spared[node.weights] = max(spared, self.spared.get(node.weights, 0))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -241,8 +241,8 @@ class StreamBuilder(Record):
     the store that is put off; from `oldest` on, so many computations are `put_off` with their stores;
     `configured_node` the node whose fixed registers are set, `free_slot` the first
     free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in
-    flight, and how many operations were issued to it. `unpacks`: whether the machine can. Facts and nodes are
-    there by step of the network.
+    flight, and how many operations were issued to it. `unpacks`: whether the machine can. Pieces of constants
+    that are compressed have words and steps. Facts and nodes are there by step of the network.
     """
 
     word_count: int = 0
@@ -287,4 +287,6 @@ class StreamBuilder(Record):
     spans: Records[Span] = pointer(Span)
     slices: Records[Slice] = pointer(Slice)
     constant_offsets: Numbers = pointer(int)
+    coded_words: Numbers = pointer(int)
+    coded_steps: Numbers = pointer(int)
     prefetch_addresses: Numbers = pointer(int)

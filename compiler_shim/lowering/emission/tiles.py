@@ -5,6 +5,7 @@ from __future__ import annotations
 from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import (
+    PieceBytes,
     add_access,
     add_box_access,
     begin,
@@ -40,6 +41,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     packed_bytes,
 )
 from dlasim.isa.registers import Region
+from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.native.routine import routine
 
 _OUT, _ACC = register("OUT_ADDR"), register("ACC_ADDR")
@@ -281,8 +283,8 @@ def _piece(stream: StreamBuilder, node: Node, start: int) -> int:
 def load_piece(stream: StreamBuilder, node: Node, number: int, address: int) -> None:
     """Load a piece of a node's constants."""
     offset = reserve_piece(stream, node, number)
-    size, packed = _piece_bytes(stream, node, number)
-    transfer_bytes(stream.load, _POOL, offset, size, packed, address, stream.facts[node.step].layer)
+    piece = _piece_bytes(stream, node, number)
+    transfer_bytes(stream.load, _POOL, offset, piece, address, stream.facts[node.step].layer)
     write_operation(stream, stream.load)
 
 
@@ -292,22 +294,25 @@ def reserve_piece(stream: StreamBuilder, node: Node, number: int) -> int:
     place = node.first_constant + number
     if stream.constant_offsets[place] == NONE:
         stream.constant_offsets[place] = stream.pool_bytes
-        size, packed = _piece_bytes(stream, node, number)
-        stream.pool_bytes += pooled(size - packed)
+        stream.pool_bytes += pooled(_piece_bytes(stream, node, number).in_memory)
     return stream.constant_offsets[place]
 
 
 @routine
-def _piece_bytes(stream: StreamBuilder, node: Node, number: int) -> tuple[int, int]:
-    """The size of a piece of a node's constants: a group of output channels, in one of the passes. And the
-    bytes of the pool from which twice as many of them are unpacked."""
+def _piece_bytes(stream: StreamBuilder, node: Node, number: int) -> PieceBytes:
+    """A piece of a node's constants: a group of output channels, in one of the passes."""
     facts = stream.facts[node.step]
     sizes = facts.sizes
     passes = -(-sizes.depth // node.tile_depth)
     channels = min(node.tile_channels, sizes.channels - number // passes * node.tile_channels)
     depth = min(node.tile_depth, sizes.depth - number % passes * node.tile_depth)
+    size, steps = constant_bytes(sizes, channels, depth), stream.coded_steps[node.first_constant + number]
+    if steps:
+        words = stream.coded_words[node.first_constant + number]
+        in_memory = size - align(channels * sizes.weight_bytes * depth) + words * CODE_BYTES
+        return PieceBytes(size, in_memory, 0, words, steps)
     packed = packed_bytes(sizes, channels, depth) if stream.unpacks else 0
-    return constant_bytes(sizes, channels, depth), packed
+    return PieceBytes(size, size - packed, packed, 0, 0)
 
 
 @routine

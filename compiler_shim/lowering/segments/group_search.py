@@ -21,7 +21,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     priced,
     store_beats,
     task_traffic,
-    unpacked_bytes,
+    uncrossed_bytes,
     work_cycles,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import MachineCosts, NodeSizes
@@ -146,7 +146,7 @@ def _estimate(chain: ChainSearch, size: int) -> tuple[int, int, int]:
     written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
     stores = 1 if _sums(chain, last) else groups
     store = sending + (costs.bus.latency if written else 0)
-    tensors = tensors_wait = constants = constants_wait = first = read = unpacked = 0
+    tensors = tensors_wait = constants = constants_wait = first = read = uncrossed = 0
     for number in range(chain.count):
         node = chain.nodes[number]
         times, size_bytes, beats = _tensor_loads(chain, node, number, size, groups)
@@ -155,7 +155,7 @@ def _estimate(chain: ChainSearch, size: int) -> tuple[int, int, int]:
         tensors_wait += times * latency_cycles(costs.bus, beats)
         times, size_bytes, beats = _constant_loads(chain, number, groups)
         read += times * size_bytes
-        unpacked += times * unpacked_bytes(costs, chain.group.packed_bytes)
+        uncrossed += times * uncrossed_bytes(costs, chain.group.packed_bytes, chain.group.spared_bytes)
         times -= costs.assumes_prefetch if times else 0
         constants += times * beats
         constants_wait += times * latency_cycles(costs.constants, beats)
@@ -168,7 +168,7 @@ def _estimate(chain: ChainSearch, size: int) -> tuple[int, int, int]:
         max(stores * store + store_contention, port_cycles(costs.unit.port_rate, crossing)),
     )
     cycles = first + max(costs.bus.latency, costs.constants.latency) + busiest + store
-    moved_bytes = read - unpacked + written
+    moved_bytes = read - uncrossed + written
     return cycles + priced(costs, moved_bytes), moved_bytes, tensors + tensors_wait
 
 

@@ -15,7 +15,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     priced,
     store_beats,
     task_traffic,
-    unpacked_bytes,
+    uncrossed_bytes,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
@@ -236,7 +236,7 @@ def _estimate(chain: ChainSearch) -> tuple[int, int, int]:
     the computation."""
     stripes, costs = chain.stripes, chain.costs[chain.nodes[0].kind]
     group, compute, crossing = chain.group, chain.copies_cycles, chain.copied_bytes
-    tensors = constants = waits = constants_wait = first = read = unpacked = 0
+    tensors = constants = waits = constants_wait = first = read = uncrossed = 0
     for number in range(chain.count):
         node = chain.nodes[number]
         sizes = chain.sizes[node.problem]
@@ -255,7 +255,7 @@ def _estimate(chain: ChainSearch) -> tuple[int, int, int]:
         waits += stripes * latency_cycles(costs.bus, input_beats) if group.input_pixel else 0
         waits += stripes * latency_cycles(costs.bus, second_beats) if group.second_pixel else 0
         read += chain.buffers.buffers[CONSTANTS].size_bytes
-        unpacked += unpacked_bytes(costs, group.packed_bytes)
+        uncrossed += uncrossed_bytes(costs, group.packed_bytes, group.spared_bytes)
         if not costs.assumes_prefetch:
             constants_wait += latency_cycles(costs.constants, constant_beats) if group.constant_bytes else 0
             constants, first = constants + constant_beats, first + constant_beats
@@ -274,5 +274,5 @@ def _estimate(chain: ChainSearch) -> tuple[int, int, int]:
     else:
         busiest = max(max(compute, move_in + contention), max(stripes * store + store_contention, ports))
         busiest += lead
-    moved_bytes = read - unpacked + written
+    moved_bytes = read - uncrossed + written
     return busiest + store + priced(costs, moved_bytes), moved_bytes, tensors + waits

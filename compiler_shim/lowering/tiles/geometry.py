@@ -79,6 +79,7 @@ class NodeShape(NamedTuple):
     is_dense: bool
     weight_bytes: int  # of an output channel
     packs_weights: bool
+    code_parts: int
     has_records: bool
     table_bytes: int
     has_whole_pixels: bool  # no tile may have a part of the channels
@@ -115,6 +116,7 @@ class Geometry:
             weight_bytes=weight_bytes,
             loaded_weight_bytes=0 if in_sram.matrix else weight_bytes,
             packs_weights=int(shape.packs_weights),
+            code_parts=shape.code_parts,
             record_bytes=record_bytes,
             table_bytes=shape.table_bytes,
             has_matrix=int(shape.has_matrix),
@@ -208,7 +210,7 @@ def geometries_of(node: DlaNode) -> Geometries:
     shape = NodeShape(
         node.out_shape, node.in_shape, node.kernel, node.stride, node.pad[0], node.dilation, node.broadcast,
         node.in_element_bytes, node.out_element_bytes, node.is_dense, node.weight_bytes_per_channel,
-        node.packs_weights, node.records is not None, node.table_bytes,
+        node.packs_weights, node.code_parts, node.records is not None, node.table_bytes,
         BY_MNEMONIC[node.mnemonic].normalizes_rows, node.matrix is not None, _strides(node),
     )  # fmt: skip
     return _geometries(shape)

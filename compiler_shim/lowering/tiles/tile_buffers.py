@@ -14,6 +14,7 @@ from dlasim.native.routine import routine
 
 ALIGNMENT = 4
 ACCUMULATOR_BYTES = 4
+CODE_PARTS = 32  # few, so that nodes whose weights are about as large are planned alike
 SINGLE, DOUBLE, DOUBLE_TENSORS = range(3)  # which buffers have a second copy: none, all, all but constants
 
 
@@ -42,6 +43,14 @@ def packed_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
 
 
 @routine
+def spared_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
+    """About the bytes that do not cross the bus because weights are compressed."""
+    if sizes.keeps_constants or not sizes.code_parts:
+        return 0
+    return channels * sizes.loaded_weight_bytes * depth * (CODE_PARTS - sizes.code_parts) // CODE_PARTS
+
+
+@routine
 def describe_group(sizes: NodeSizes, channels: int, depth: int, group: ChannelGroup) -> None:
     """Fill in what does not depend on the machine."""
     passes = -(-sizes.depth // depth)
@@ -49,6 +58,7 @@ def describe_group(sizes: NodeSizes, channels: int, depth: int, group: ChannelGr
     group.groups, group.passes = -(-sizes.channels // channels), passes
     group.constant_bytes = constant_bytes(sizes, channels, depth)
     group.packed_bytes = packed_bytes(sizes, channels, depth)
+    group.spared_bytes = spared_bytes(sizes, channels, depth)
     group.input_pixel = in_channels * sizes.input_bytes
     group.second_pixel = channels * sizes.second_bytes
     group.sum_pixel = channels * ACCUMULATOR_BYTES if passes > 1 else 0

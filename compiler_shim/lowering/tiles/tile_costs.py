@@ -14,6 +14,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     extent,
     load_counts,
     packed_bytes,
+    spared_bytes,
     spatial_tiles,
     tile_bytes,
 )
@@ -80,9 +81,10 @@ def priced(machine: MachineCosts, moved_bytes: int) -> int:
 
 
 @routine
-def unpacked_bytes(machine: MachineCosts, packed: int) -> int:
-    """Bytes of constants that do not cross the bus: what becomes of packed weights beside their own bytes."""
-    return packed if machine.constants.packed_rate else 0
+def uncrossed_bytes(machine: MachineCosts, packed: int, spared: int) -> int:
+    """Bytes of constants that do not cross the bus: what becomes of packed weights beside their own bytes,
+    and what compression spares."""
+    return spared + (packed if machine.constants.packed_rate else 0)
 
 
 @routine
@@ -90,7 +92,8 @@ def constants_price(sizes: NodeSizes, machine: MachineCosts) -> int:
     """What the bytes of all constants count."""
     size = constant_bytes(sizes, sizes.channels, sizes.depth)
     packed = packed_bytes(sizes, sizes.channels, sizes.depth)
-    return priced(machine, size - unpacked_bytes(machine, packed))
+    spared = spared_bytes(sizes, sizes.channels, sizes.depth)
+    return priced(machine, size - uncrossed_bytes(machine, packed, spared))
 
 
 @routine
@@ -98,7 +101,8 @@ def constants_load_cycles(sizes: NodeSizes, costs: MachineCosts) -> int:
     """Cycles of loading all constants of a node at once."""
     size = constant_bytes(sizes, sizes.channels, sizes.depth)
     packed = packed_bytes(sizes, sizes.channels, sizes.depth)
-    return constants_beats(costs.constants, size, packed) + costs.constants.latency
+    spared = spared_bytes(sizes, sizes.channels, sizes.depth)
+    return constants_beats(costs.constants, size, packed, spared) + costs.constants.latency
 
 
 @routine
@@ -212,7 +216,8 @@ def load_beats(
     if sizes.has_matrix and not sizes.is_matrix_in_sram:
         line = sizes.second_line_stride
         return first, second, box_beats(bus, tile.channels, 1, tile.depth, line, line)
-    return first, second, constants_beats(machine.constants, group.constant_bytes, group.packed_bytes)
+    fixed = constants_beats(machine.constants, group.constant_bytes, group.packed_bytes, group.spared_bytes)
+    return first, second, fixed
 
 
 @routine
@@ -273,7 +278,7 @@ def estimate(
     input_loads, constant_loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
     input_bytes, second, _, output = tile_bytes(sizes, group, tile.rows, tile.columns)
     constants = group.constant_bytes
-    unpacked = constant_loads * unpacked_bytes(machine, group.packed_bytes)
+    uncrossed = constant_loads * uncrossed_bytes(machine, group.packed_bytes, group.spared_bytes)
     read = input_loads * input_bytes + tasks * second + constant_loads * constants
     stall, moved = task_traffic(sizes, machine, tile)
     # The last tiles of an axis are smaller.
@@ -323,4 +328,4 @@ def estimate(
         else:
             busiest = max(compute, move_in + contention, move_out + store_contention, ports) + latency + start
         cycles = min(cycles, busiest + store)
-    return cycles + priced(machine, read - unpacked + tiles * output), tasks, read
+    return cycles + priced(machine, read - uncrossed + tiles * output), tasks, read

@@ -22,8 +22,9 @@ class NodeSizes(Record):
     and `output_bytes`: bytes to transfer for each channel of a pixel; 0 if the tensor stays in SRAM or does
     not exist. Element bytes do not depend on where a tensor is. Strides are in elements of the whole tensor;
     those of the second input are the matrix's if there is one. `loaded_weight_bytes`: `weight_bytes`, or 0
-    for a matrix in SRAM. `packs_weights`: whether they may be packed in memory. `keeps_constants`: whether
-    weights, records and table stay in SRAM. `common`: greatest common divisor of stride and dilation.
+    for a matrix in SRAM. `packs_weights`: whether they may be packed in memory; `code_parts`: if
+    not 0, compressed ones take as many of CODE_PARTS of their time. `keeps_constants`: whether weights,
+    records and table stay in SRAM. `common`: greatest common divisor of stride and dilation.
     """
 
     height: int = 0
@@ -37,6 +38,7 @@ class NodeSizes(Record):
     weight_bytes: int = 0
     loaded_weight_bytes: int = 0
     packs_weights: int = 0
+    code_parts: int = 0
     record_bytes: int = 0
     table_bytes: int = 0
     has_matrix: int = 0
@@ -142,14 +144,15 @@ class ChannelGroup(Record):
     """What tiles with the same numbers of channels share.
 
     The number of groups, and of passes over the input channels; bytes of constants, what they take less
-    in memory if weights are packed, and bytes of a pixel of the inputs, the accumulator and the output;
-    cycles of work over all groups, and of a task in addition.
+    in memory if weights are packed or compressed, and bytes of a pixel of the inputs, the accumulator and
+    the output; cycles of work over all groups, and of a task in addition.
     """
 
     groups: int = 0
     passes: int = 0
     constant_bytes: int = 0
     packed_bytes: int = 0
+    spared_bytes: int = 0
     input_pixel: int = 0
     second_pixel: int = 0
     sum_pixel: int = 0

@@ -27,6 +27,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     describe_group,
     load_counts,
     packed_bytes,
+    spared_bytes,
     spatial_tiles,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, TENSORS
@@ -146,9 +147,10 @@ class MachineModel:
         """The same with the price of the bytes."""
         return self.load_cycles(size_bytes) + self.byte_price * size_bytes // tile_costs.PRICE_UNIT
 
-    def constants_cycles(self, size_bytes: int, packed_bytes: int) -> int:
+    def constants_cycles(self, size_bytes: int, packed_bytes: int, spared_bytes: int) -> int:
         """Cycles of a transfer of constants, as in `constants_beats`."""
-        return constants_beats(self.constants, size_bytes, packed_bytes) + self.constants.latency
+        cycles = constants_beats(self.constants, size_bytes, packed_bytes, spared_bytes)
+        return cycles + self.constants.latency
 
     @property
     def copy_task_cycles(self) -> int:
@@ -258,7 +260,8 @@ class TilingProblem:
         again = self.constant_loads(shape) - pieces if self.loads_again(tiling) else 0
         part = 1.0 if again else min(self.constant_bytes / (pieces * size), 1.0)  # the last may be smaller
         packed = packed_bytes(self.geometry.sizes, shape.channels, shape.depth)
-        cycles = machine.constants_cycles(size, packed) * part
+        spared = spared_bytes(self.geometry.sizes, shape.channels, shape.depth)
+        cycles = machine.constants_cycles(size, packed, spared) * part
         return TilingFacts(compute, tensors, pieces, align(size), cycles, again)
 
     def constant_loads(self, tile_shape: TileShape) -> int:

@@ -34,12 +34,12 @@ def box_beats(
 
 
 @routine
-def constants_beats(bus: BusCosts, size: int, packed: int) -> int:
+def constants_beats(bus: BusCosts, size: int, packed: int, spared: int) -> int:
     """Cycles on the bus for constants of `size` bytes in SRAM; where the machine unpacks, twice `packed` of
-    these come from half as many bytes of memory."""
+    these come from half as many bytes of memory. Compressed ones spare bytes."""
     if bus.packed_rate:
-        return unpack_beats(bus, size - packed, packed)
-    return transfer_beats(bus, size, 1)
+        return unpack_beats(bus, size - spared - packed, packed)
+    return transfer_beats(bus, size - spared, 1)
 
 
 @routine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -41,13 +41,20 @@ def list_packed_work(network: PlacedNetwork) -> NDArray[np.void]:
     return np.array([*_computations(network, packs=True), *_transfers(network)], WORK.dtype)
 
 
+def list_stored_work(network: PlacedNetwork, packs: bool, spared: Mapping[int, int]) -> NDArray[np.void]:
+    """The same, with bytes that compressed weights spare, by their value."""
+    return np.array([*_computations(network, packs, spared), *_transfers(network)], WORK.dtype)
+
+
 def list_kept_work(network: PlacedNetwork) -> NDArray[np.void]:
     """The same where weights, records and tables stay in SRAM, so that no inference must load them."""
     computations = [row for row in _computations(network) if row[1] != _READ]
     return np.array([*computations, *_transfers(network)], WORK.dtype)
 
 
-def _computations(network: PlacedNetwork, packs: bool = False) -> Iterator[_Row]:
+def _computations(
+    network: PlacedNetwork, packs: bool = False, spared: Mapping[int, int] | None = None
+) -> Iterator[_Row]:
     known: set[int] = set()  # constants: the images of a batch share them
     for node in network.nodes:
         if not isinstance(node, DlaNode):
@@ -64,6 +71,7 @@ def _computations(network: PlacedNetwork, packs: bool = False) -> Iterator[_Row]
         size = sum(network.values[number].size_bytes for number in used)
         if packs and node.packs_weights and node.weights in used:
             size -= network.values[node.weights].size_bytes // 2
+        size -= (spared or {}).get(node.weights, 0) if node.weights in used else 0
         if size:
             yield _transfer(node.layer, _READ, size, Region.CONSTANTS)
 

@@ -1,0 +1,72 @@
+"""How large the pieces of compressed weights are, which decides where in memory they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, part_of_weights
+from dlasim.compiler_shim.lowering.addresses.memory import once
+from dlasim.compiler_shim.lowering.addresses.weight_encoder import encode_weights
+from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, network_nodes
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
+from dlasim.isa.instructions import BY_MNEMONIC, COPIED_BYTES
+from dlasim.isa.weight_code import CODE_BYTES
+
+_DECODE = BY_MNEMONIC["OP_DMA_DECODE"]
+_MOST = {name: _DECODE.field(name).highest for name in ("words", "steps", "copied")}
+
+
+class CodeSize(NamedTuple):
+    """The words of a piece of compressed weights, the steps in which they are decoded, and how many bytes
+    they are fewer than the weights; 0 where a piece is not compressed."""
+
+    words: int = 0
+    steps: int = 0
+    spared: int = 0
+
+
+_PLAIN = CodeSize()
+
+
+class PieceCodes:
+    """The pieces of a network's weights, encoded once for each way to cut them. `steps` are those of nodes
+    whose weights are compressed."""
+
+    def __init__(self, network: PlacedNetwork) -> None:
+        self._values, self._nodes = network.values, network_nodes(network)
+        self.steps = [step for step, found in self._nodes.items() if found.node.code_parts]
+        self._known = dict[tuple[int, int, int], Sequence[CodeSize]]()
+
+    def sizes(self, step: int, channels: int, depth: int) -> Sequence[CodeSize]:
+        """Of all pieces of a node with so many channels each."""
+        key = step, channels, depth
+        if key not in self._known:
+            found, sizes = self._nodes[step], self._nodes[step].facts.sizes
+            pieces = -(-sizes.channels // channels) * -(-sizes.depth // depth)
+            parts = [cut_weights(found, channels, depth, piece) for piece in range(pieces)]
+            self._known[key] = [self._size(found, part) for part in parts]
+        return self._known[key]
+
+    def _size(self, found: NetworkNode, part: WeightsPart) -> CodeSize:
+        code = encode_weights(part_of_weights(found.node, self._values, part))
+        copied = part.channels * found.facts.sizes.record_bytes // COPIED_BYTES
+        fits = code.words <= _MOST["words"] and code.steps <= _MOST["steps"] and copied <= _MOST["copied"]
+        spared = part.size_bytes - code.words * CODE_BYTES
+        return CodeSize(code.words, code.steps, spared) if fits and spared > 0 else _PLAIN
+
+
+@once
+def piece_codes(network: PlacedNetwork) -> PieceCodes:
+    """Those of a network, which its plans share."""
+    return PieceCodes(network)
+
+
+def cut_weights(found: NetworkNode, channels: int, depth: int, piece: int) -> WeightsPart:
+    """The weights of a piece of a node's constants, which are cut after so many channels."""
+    sizes = found.facts.sizes
+    group, number = divmod(piece, -(-sizes.depth // depth))
+    first, start = group * channels, number * depth
+    channels, depth = min(channels, sizes.channels - first), min(depth, sizes.depth - start)
+    return WeightsPart(first, channels, start, depth, align(channels * sizes.weight_bytes * depth))
