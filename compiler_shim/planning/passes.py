@@ -231,9 +231,9 @@ PASSES = (
     ),
     Pass(
         use_known_times,
-        "the fastest plan with prefetches by measured times, for the backlog and for twice as much; without"
-        " prefetches; and with those that the deep machine would get by measured times",
+        "the two fastest plans with prefetches by measured times, for the backlog and for twice as much;"
+        " without prefetches; and with those that the deep machine would get by measured times",
         "estimates of what is computed while loads run are wrong by some percent",
-        "4",
+        "4 for each",
     ),
 )
