@@ -1,6 +1,6 @@
 // Asks the SRAM for the pixels that a window passes over, ahead of the unit that uses them: for each row of the
 // output the rows under its window, each from left to right. A word that two pixels share crosses once. Up to four small
-// pixels that follow each other in memory are read as one, but for the first two.
+// pixels that follow each other in memory are read as one, but for the first.
 //
 // A row that an earlier window had crosses again only if BUFFER_BYTES do not hold the lines under a window. The
 // reader goes ahead as far as the buffer has room beside those lines; without that it stays in the unit's row.
@@ -80,9 +80,10 @@ module dla_raster
   line_t line, first_line, new_line, next_first_line, next_new_line;
   logic [31:0] passed, row, next_row, tap_row, new_tap, offset, phase, sent, held_word;
   logic signed [31:0] in_row, column;
-  logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead, ends_taps, ends_columns;
+  logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead;
+  logic ends_taps, ends_columns, ends_window;
   logic fits, is_kept, waits, decides, skips_taps, may_go, is_dense;
-  logic [31:0] next_offset, beyond, window_place, pixel_place, next_pixel_place, run_bytes;
+  logic [31:0] next_offset, run_end, next_window, beyond, window_place, pixel_place, next_pixel_place, run_bytes;
   logic [1:0] most, doublings;  // as a power of 2: the pixels of a run at most, and at hand
   assign column = $signed(offset) - pad_left;
   assign in_row = $signed(32'(line.row)) - pad_top;
@@ -99,23 +100,24 @@ module dla_raster
   assign active = enable && !finished && !decides && !(waits && (row >= common_row || ends_taps)) && (!is_ahead || may_go);
   localparam logic [31:0] AT_ONCE = PORTS * BANK_BYTES;  // bytes
   assign is_dense = pixel_stride == pixel_bytes && !sparse;
+  assign most = !is_dense ? 2'd0 : pixel_bytes <= AT_ONCE / 4 ? 2'd2 : pixel_bytes <= AT_ONCE / 2 ? 2'd1 : 2'd0;
   assign beyond = 32'(last_column + 1 + pad_left);  // the offset of the column after the last
-  assign ends_columns = next_offset >= beyond;
   assign run_bytes = pixel_bytes << doublings;
-  // So many of the pixels at the next offset, and at a row's first. The first run begins before they are known.
+  // So many of the pixels at the next offset, and at a row's first. The first run is one, and begins before they are known.
   function automatic logic [1:0] pixels_at(input logic [31:0] place);
     return place >= 32'(pad_left) && place + (32'd1 << most) <= beyond ? most : 2'd0;
   endfunction
   always_ff @(posedge clock) begin
-    if (reset || !enable) {most, doublings} <= '0;
-    else begin
-      most <= !is_dense ? 2'd0 : pixel_bytes <= AT_ONCE / 4 ? 2'd2 : pixel_bytes <= AT_ONCE / 2 ? 2'd1 : 2'd0;
-      if (row_done) doublings <= pixels_at('0);
-      else if (active && pixel_done) doublings <= pixels_at(next_offset);
-    end
+    if (reset || !enable) doublings <= '0;
+    else if (row_done) doublings <= pixels_at('0);
+    else if (active && pixel_done) doublings <= pixels_at(run_end);
   end
-  assign next_offset = offset + (sparse && phase + 1 == kernel_width ? stride_width - kernel_width + 1 : 1 << doublings);
-  assign next_pixel_place = (sparse && phase + 1 == kernel_width ? window_place + walk.column_step
+  assign ends_window = phase + 1 == kernel_width;
+  assign run_end = offset + (32'd1 << doublings);
+  assign next_window = offset + (stride_width - kernel_width + 1);
+  assign next_offset = sparse && ends_window ? next_window : run_end;
+  assign ends_columns = sparse && ends_window ? next_window >= beyond : run_end >= beyond;
+  assign next_pixel_place = (sparse && ends_window ? window_place + walk.column_step
       : pixel_place + (pixel_stride << doublings)) & PLACE;
 
   // -------------------------------------------------------------------------------------------------- what is held
@@ -256,9 +258,9 @@ module dla_raster
         end
       end else if (pixel_done) begin
         offset <= next_offset & COLUMNS;
-        phase <= phase + 1 == kernel_width ? '0 : (phase + 1) & SIZE;
+        phase <= ends_window ? '0 : (phase + 1) & SIZE;
         pixel_place <= next_pixel_place;
-        if (phase + 1 == kernel_width) window_place <= next_pixel_place;
+        if (ends_window) window_place <= next_pixel_place;
       end
       if (reads_row && column >= 0 && pixel_done) begin
         held_word <= last_word;

@@ -173,7 +173,7 @@ LIMIT_MUTATIONS = (
     Mutation("words of a transfer", "dla_dma_words.sv", "crossed = all == 0 && was_empty", "crossed = 1'b1"),
     Mutation("bytes of a pixel", "dla_raster.sv",
              "column >= 0 && pixel_done ? run_bytes", "column >= 0 ? run_bytes"),
-    Mutation("pixels of a run", "dla_raster.sv", ": 1 << doublings", ": 2 << doublings"),
+    Mutation("pixels of a run", "dla_raster.sv", "32'd1 << doublings", "32'd2 << doublings"),
     Mutation("bytes of a filter's last word", "dla_weights.sv",
              "filter_bytes - before_bytes < together * BANK_BYTES ?", "1'b0 ?"),
     Mutation("filters of a burst", "dla_weights.sv", "lane_place + filter_bytes", "lane_place"),
@@ -184,7 +184,6 @@ LIMIT_MUTATIONS = (
 
 # Those that only streams on a machine with one port show
 ONE_PORT_MUTATIONS = (
-    Mutation(
-        "a word that is not asked for", "dla_raster.sv", "(sent + 32'(request.words))", "(sent + PORTS)"
-    ),
+    Mutation("a word that is not asked for", "dla_raster.sv", "if (takes && reads_row)", "if (takes)"),
+    Mutation("channels of the next group", "dla_mac_traffic.sv", "!reset && !input_ends", "!reset"),
 )
