@@ -7,6 +7,7 @@ module dla_mac_traffic
 #(
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned LANES = 64,
+    parameter int unsigned OUTPUT_LANES = LANES,  // fewer where only a depthwise convolution has all of them
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned LINE_BUFFER_BYTES = 16384,
@@ -29,7 +30,6 @@ module dla_mac_traffic
     /* verilator lint_off UNUSEDSIGNAL */
     input products_t products,
     /* verilator lint_on UNUSEDSIGNAL */
-    input logic [31:0] group_step,
     input logic [31:0] group_bytes,  // of weights
     // Depthwise: whole input channels of a group's outputs, and outputs of one more
     input logic [31:0] each_channels,
@@ -64,6 +64,8 @@ module dla_mac_traffic
 
   // ------------------------------------------------------------------------------------------------------ weights
   logic weights_ready, input_ready, partials_ready;
+  logic [31:0] group_step;  // output channels of a group
+  assign group_step = depthwise ? LANES : OUTPUT_LANES;
   logic [31:0] step_inputs;  // input channels up to the step's last
   assign step_inputs = step_depth + INPUT_LANES < operands.in_channels ? step_depth + INPUT_LANES : operands.in_channels;
   dla_weights #(
