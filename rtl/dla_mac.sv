@@ -561,6 +561,7 @@ module dla_mac
       dla_mac_traffic #(
           .INPUT_LANES(INPUT_LANES),
           .LANES(LANES),
+          .OUTPUT_LANES(OUTPUT_LANES),
           .BANK_BYTES(BANK_BYTES),
           .PORTS(PORTS),
           .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
@@ -578,7 +579,6 @@ module dla_mac
           .operands,
           .window,
           .products,
-          .group_step(out_step),
           .group_bytes,
           .each_channels,
           .each_before,

@@ -7,6 +7,7 @@ module dla_mac_traffic
 #(
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned LANES = 64,
+    parameter int unsigned OUTPUT_LANES = LANES,  // fewer where only a depthwise convolution has all of them
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned LINE_BUFFER_BYTES = 16384,
@@ -29,7 +30,6 @@ module dla_mac_traffic
     /* verilator lint_off UNUSEDSIGNAL */
     input products_t products,
     /* verilator lint_on UNUSEDSIGNAL */
-    input logic [31:0] group_step,
     input logic [31:0] group_bytes,  // of weights
     // Depthwise: whole input channels of a group's outputs, and outputs of one more
     input logic [31:0] each_channels,
@@ -64,6 +64,8 @@ module dla_mac_traffic
 
   // ------------------------------------------------------------------------------------------------------ weights
   logic weights_ready, input_ready, partials_ready;
+  logic [31:0] group_step;  // output channels of a group
+  assign group_step = depthwise ? LANES : OUTPUT_LANES;
   logic [31:0] step_inputs;  // input channels up to the step's last
   assign step_inputs = step_depth + INPUT_LANES < operands.in_channels ? step_depth + INPUT_LANES : operands.in_channels;
   dla_weights #(
@@ -103,17 +105,17 @@ module dla_mac_traffic
   assign sliced = serves && !depthwise;
   // Depthwise: the input channels that a group of outputs reads. Of the first one `fed_before` outputs are in groups
   // before, and each group adds to that as many whole channels as have all of their outputs in it, and the rest.
-  logic input_ends, goes_on;
+  // They stand in registers, which a cycle without requests brings up to date.
+  logic input_ends, goes_on, is_counted;
   logic [31:0] input_group, input_left, fed_first, fed_before, fed_channels, next_before;
   assign input_left = operands.out_channels - input_group;
   assign next_before = (fed_before + each_before) & PLACE;
   assign goes_on = next_before >= products.outputs_each;  // into the channel after those
-  always_comb begin
-    if (input_left <= LANES) fed_channels = operands.in_channels - fed_first;
-    else if (next_before == 0) fed_channels = each_channels;
-    else fed_channels = each_channels + (next_before > products.outputs_each ? 2 : 1);
-  end
   always_ff @(posedge clock) begin
+    is_counted <= valid && !reset && !input_ends;
+    if (input_left <= LANES) fed_channels <= (operands.in_channels - fed_first) & PLACE;
+    else if (next_before == 0) fed_channels <= each_channels;
+    else fed_channels <= (each_channels + (next_before > products.outputs_each ? 2 : 1)) & PLACE;
     if (reset) {fed_first, fed_before} <= '0;
     else if (input_ends) begin
       fed_first <= (fed_first + each_channels + 32'(goes_on)) & PLACE;
@@ -128,7 +130,7 @@ module dla_mac_traffic
   ) pixels (
       .clock,
       .reset,
-      .enable(valid && !sliced),
+      .enable(depthwise ? valid && is_counted : valid && !sliced),
       .walk(products.walk),
       .base(depthwise ? products.walk.start + (fed_first << (INT16 != 0 && int16)) : products.walk.start),
       .pixel_stride(operands.in_pixel_stride),
@@ -183,9 +185,13 @@ module dla_mac_traffic
 
   // ----------------------------------------------------------- partial sums, or the tensor that is added to results
   logic [31:0] partial_group, partials_left;
-  logic partials_end, unused;
-  assign unused = &{1'b0, partials_end};
+  logic partials_end, partials_known;
+  logic [31:0] partials_bytes;
   assign partials_left = operands.out_channels - partial_group;
+  always_ff @(posedge clock) begin
+    partials_known <= valid && !reset && !partials_end;
+    partials_bytes <= ((partials_left < group_step ? partials_left : group_step) << uses.acc.size) & PLACE;
+  end
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
@@ -194,11 +200,11 @@ module dla_mac_traffic
   ) partials (
       .clock,
       .reset,
-      .enable(valid && uses.acc.present),
+      .enable(valid && uses.acc.present && partials_known),
       .walk(pixel_walk(operands.acc_row_stride, operands.acc_pixel_stride, operands.out_size.width)),
       .base(operands.acc_addr + (partial_group << uses.acc.size)),
       .pixel_stride(operands.acc_pixel_stride),
-      .pixel_bytes((partials_left < group_step ? partials_left : group_step) << uses.acc.size),
+      .pixel_bytes(partials_bytes),
       .window(each_pixel(operands.out_size)),
       .channels(operands.out_channels),
       .group_step,

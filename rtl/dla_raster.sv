@@ -1,6 +1,6 @@
 // Asks the SRAM for the pixels that a window passes over, ahead of the unit that uses them: for each row of the
 // output the rows under its window, each from left to right. A word that two pixels share crosses once. Up to four small
-// pixels that follow each other in memory are read as one.
+// pixels that follow each other in memory are read as one, but for the first.
 //
 // A row that an earlier window had crosses again only if BUFFER_BYTES do not hold the lines under a window. The
 // reader goes ahead as far as the buffer has room beside those lines; without that it stays in the unit's row.
@@ -16,7 +16,7 @@ module dla_raster
 ) (
     input logic clock,
     input logic reset,
-    input logic enable,
+    input logic enable,  // not in the cycle in which the bytes of a pixel become others
     // The picture
     input window_t window,
     /* verilator lint_off UNUSEDSIGNAL */
@@ -80,10 +80,11 @@ module dla_raster
   line_t line, first_line, new_line, next_first_line, next_new_line;
   logic [31:0] passed, row, next_row, tap_row, new_tap, offset, phase, sent, held_word;
   logic signed [31:0] in_row, column;
-  logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead, ends_taps;
-  logic fits, is_kept, waits, decides, skips_taps, may_go, is_dense, reads_more;
-  logic [31:0] next_offset, window_place, pixel_place, next_pixel_place, run_bytes;
-  logic [1:0] most, doublings;  // as a power of 2, the pixels of a run
+  logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead;
+  logic ends_taps, ends_columns, ends_window;
+  logic fits, is_kept, waits, decides, skips_taps, may_go, is_dense;
+  logic [31:0] next_offset, run_end, next_window, beyond, window_place, pixel_place, next_pixel_place, run_bytes;
+  logic [1:0] most, doublings;  // as a power of 2: the pixels of a run at most, and at hand
   assign column = $signed(offset) - pad_left;
   assign in_row = $signed(32'(line.row)) - pad_top;
   assign reads_row = in_row >= 0 && in_row < in_height
@@ -100,11 +101,23 @@ module dla_raster
   localparam logic [31:0] AT_ONCE = PORTS * BANK_BYTES;  // bytes
   assign is_dense = pixel_stride == pixel_bytes && !sparse;
   assign most = !is_dense ? 2'd0 : pixel_bytes <= AT_ONCE / 4 ? 2'd2 : pixel_bytes <= AT_ONCE / 2 ? 2'd1 : 2'd0;
-  assign reads_more = column >= 0 && column + (32'sd1 << most) <= last_column + 1;
-  assign doublings = reads_more ? most : 2'd0;
+  assign beyond = 32'(last_column + 1 + pad_left);  // the offset of the column after the last
   assign run_bytes = pixel_bytes << doublings;
-  assign next_offset = offset + (sparse && phase + 1 == kernel_width ? stride_width - kernel_width + 1 : 1 << doublings);
-  assign next_pixel_place = (sparse && phase + 1 == kernel_width ? window_place + walk.column_step
+  // So many of the pixels at the next offset, and at a row's first. The first run is one, and begins before they are known.
+  function automatic logic [1:0] pixels_at(input logic [31:0] place);
+    return place >= 32'(pad_left) && place + (32'd1 << most) <= beyond ? most : 2'd0;
+  endfunction
+  always_ff @(posedge clock) begin
+    if (reset || !enable) doublings <= '0;
+    else if (row_done) doublings <= pixels_at('0);
+    else if (active && pixel_done) doublings <= pixels_at(run_end);
+  end
+  assign ends_window = phase + 1 == kernel_width;
+  assign run_end = offset + (32'd1 << doublings);
+  assign next_window = offset + (stride_width - kernel_width + 1);
+  assign next_offset = sparse && ends_window ? next_window : run_end;
+  assign ends_columns = sparse && ends_window ? next_window >= beyond : run_end >= beyond;
+  assign next_pixel_place = (sparse && ends_window ? window_place + walk.column_step
       : pixel_place + (pixel_stride << doublings)) & PLACE;
 
   // -------------------------------------------------------------------------------------------------- what is held
@@ -157,18 +170,22 @@ module dla_raster
   end
 
   // ------------------------------------------------------------------------------------------ words of the pixel
-  logic [31:0] pixel, first_word, last_word, left;
+  // `remaining`: of a run of which some words have been taken
+  localparam int unsigned WORD_BITS = $clog2(BANK_BYTES);
+  logic [31:0] pixel, first_word, last_word, run_words, remaining, left;
+  logic is_begun;
   assign pixel = (base + pixel_place) & PLACE;
   assign first_word = pixel / BANK_BYTES;
   assign last_word = ((pixel + run_bytes - 1) & PLACE) / BANK_BYTES;
   assign skips_word = holds_word && held_word == first_word;
-  assign left = (last_word - first_word + 1 - 32'(skips_word) - sent) & PLACE;
+  assign run_words = (32'(pixel[WORD_BITS-1:0]) + run_bytes + (BANK_BYTES - 1)) / BANK_BYTES;
+  assign left = is_begun ? remaining : skips_word ? run_words - 1 : run_words;
   assign request.stride = BANK_BYTES;
-  assign request.address = ((first_word + 32'(skips_word) + sent) * BANK_BYTES) & PLACE;
+  assign request.address = (skips_word ? first_word + sent + 1 : first_word + sent) * BANK_BYTES & PLACE;
   assign request.words = !active || !reads_row || column < 0 ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign pixel_done = column < 0 || left == 0 || (takes && left <= PORTS);
   assign crossed_bytes = active && reads_row && column >= 0 && pixel_done ? run_bytes : '0;
-  assign row_done = active && (!reads_row || (pixel_done && $signed(next_offset) - pad_left > last_column));
+  assign row_done = active && (!reads_row || (pixel_done && ends_columns));
 
   assign group_ends = row_done && ends_taps && row + 1 == out_height;
 
@@ -201,8 +218,8 @@ module dla_raster
   always_ff @(posedge clock) begin
     if (reset) begin
       {passed, row, tap_row, offset, phase, sent, held_word, group} <= '0;
-      {line, first_line, new_line, window_place, pixel_place} <= '0;
-      {holds_word, finished, decides} <= '0;
+      {line, first_line, new_line, window_place, pixel_place, remaining} <= '0;
+      {holds_word, finished, decides, is_begun} <= '0;
     end else if (decides && !waits) begin
       decides <= 1'b0;
       if (fits && row >= common_row) begin
@@ -211,7 +228,12 @@ module dla_raster
         {window_place, pixel_place} <= {2{new_line.place}};
       end
     end else if (active) begin
-      sent <= pixel_done ? '0 : takes ? (sent + 32'(request.words)) & PLACE : sent;
+      if (pixel_done) {is_begun, sent} <= '0;
+      else if (takes && reads_row) begin
+        is_begun <= 1'b1;
+        sent <= (sent + PORTS) & PLACE;
+        remaining <= (left - PORTS) & PLACE;
+      end
       if (row_done) begin
         offset <= '0;
         phase <= '0;
@@ -236,9 +258,9 @@ module dla_raster
         end
       end else if (pixel_done) begin
         offset <= next_offset & COLUMNS;
-        phase <= phase + 1 == kernel_width ? '0 : (phase + 1) & SIZE;
+        phase <= ends_window ? '0 : (phase + 1) & SIZE;
         pixel_place <= next_pixel_place;
-        if (phase + 1 == kernel_width) window_place <= next_pixel_place;
+        if (ends_window) window_place <= next_pixel_place;
       end
       if (reads_row && column >= 0 && pixel_done) begin
         held_word <= last_word;

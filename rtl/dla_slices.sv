@@ -55,64 +55,63 @@ module dla_slices
       && (window.out_size.height != 1 || !is_column);
 
   // ---------------------------------------------------------------------------------------------------- position
-  // A run is the part of a row of pixels that is in the block.
+  // In a cycle it reads a word of each pixel of a run: those of a row and of the block, as many as there are ports.
   // Registers have the bits that they can need: of a size, of words of a pixel, of channels.
   localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
-  logic [31:0] group, first_row, first_column, row, column, index, slice, sent;
-  // Where the next word lies, its row and its block; from slice to slice they go on by a word
+  logic [31:0] group, first_row, first_column, row, column, index, slice;
+  // Where the pixel lies, and its row; and how far into the pixels the slice
   typedef struct packed {
     logic [31:0] place;
     logic [31:0] row_place;
   } at_t;
-  at_t at, first, after, block_after, slice_after;
-  localparam int unsigned WIDTH_BITS = $clog2(BANK_BYTES + 1);
-  logic [31:0] slice_place;
+  at_t at, first, after;
+  localparam int unsigned WIDTH_BITS = $clog2(BANK_BYTES + 1), COUNT_BITS = $clog2(PORTS + 1);
+  logic [31:0] slice_place, row_left, block_left, next_place, next_row_place, step_slice, ahead;
+  logic [COUNT_BITS-1:0] run;
   logic [WIDTH_BITS-1:0] own_bytes;
-  logic [31:0] run, left, next_row, next_column, step_slice, ahead;
-  logic finished, active, run_done, ends_row, ends_block, ends_slices, ends_picture;
-  assign run = out_width - column < BLOCK - index ? out_width - column : BLOCK - index;
-  assign left = run - sent;
-  assign ends_row = column + run == out_width;
+  logic finished, settles, active, moves, ends_row, ends_block, ends_slices, ends_picture;
+  assign row_left = out_width - column;
+  assign block_left = BLOCK - index;
+  assign run = row_left < PORTS && row_left < block_left ? COUNT_BITS'(row_left)
+      : block_left < PORTS ? COUNT_BITS'(block_left) : COUNT_BITS'(PORTS);
+  assign ends_row = row_left <= PORTS && row_left <= block_left;
   assign ends_picture = ends_row && row + 1 == out_height;
-  assign ends_block = index + run == BLOCK || ends_picture;
+  assign ends_block = block_left == 32'(run) || ends_picture;
   assign ends_slices = slice + 1 == words;
-  assign next_column = ends_row ? '0 : (column + run) & SIZE;
-  assign next_row = ends_picture ? '0 : ends_row ? (row + 1) & SIZE : row;
   assign request.stride = column_step;
-  assign request.address = (walk.start + at.place) & PLACE;
-  assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
+  assign request.address = (walk.start + at.place + slice_place) & PLACE;
+  assign request.words = active ? 8'(run) : '0;
   // Of a word of each pixel count the bytes that the pixel still has there.
   assign own_bytes = WIDTH_BITS'(pixel_bytes <= slice_place ? 0
       : pixel_bytes - slice_place < BANK_BYTES ? pixel_bytes - slice_place : BANK_BYTES);
-  assign crossed_bytes = takes ? 32'(request.words) * 32'(own_bytes) : '0;
-  assign run_done = active && takes && left <= PORTS;
+  assign moves = active && takes;
+  assign crossed_bytes = moves ? 32'(run) * 32'(own_bytes) : '0;
 
-  localparam int unsigned COUNT_BITS = $clog2(PORTS + 1);
-  logic [31:0] next_row_place, next_place, next_word;
-  assign next_word = (at.place + 32'(request.words[COUNT_BITS-1:0]) * column_step) & PLACE;
+  always_comb begin
+    next_place = at.place;
+    for (int unsigned k = 1; k <= PORTS; k++) if (run == COUNT_BITS'(k)) next_place = (at.place + k * column_step) & PLACE;
+  end
   assign next_row_place = ends_row ? (at.row_place + walk.row_step) & PLACE : at.row_place;
-  assign next_place = ends_row ? next_row_place : next_word;
-  assign after = {next_place, next_row_place};
-  assign block_after = ends_picture ? '0
-      : {(next_place - slice_place) & PLACE, (next_row_place - slice_place) & PLACE};
-  assign slice_after = {(first.place + BANK_BYTES) & PLACE, (first.row_place + BANK_BYTES) & PLACE};
+  assign after = ends_picture ? '0 : {ends_row ? next_row_place : next_place, next_row_place};
 
   // ------------------------------------------------------------------------------------------- what the array uses
-  // Slices are counted from the operation's first: those that have come, and those before the array's block.
+  // Slices are counted from the operation's first: those that have come, and those before the array's block. Bytes of the
+  // picture's first pass, no further than beyond the buffer, are counted a cycle after they were asked for; so are those
+  // that decide whether there is a second pass.
   localparam int unsigned BYTES_BITS = $clog2(BUFFER_BYTES + PORTS * BANK_BYTES + 2);
   logic [31:0] come, used;
-  logic [BYTES_BITS-1:0] read_bytes;  // of the picture's first pass, no further than beyond the buffer
-  assign is_kept = BUFFER_BYTES == 0 || 32'(read_bytes) <= BUFFER_BYTES;
+  logic [BYTES_BITS-1:0] read_bytes, taken_bytes;
+  assign is_kept = BUFFER_BYTES == 0 || 32'(read_bytes) + 32'(taken_bytes) <= BUFFER_BYTES;
   assign step_slice = (shift + step_bytes - 1) / BANK_BYTES;
   assign ahead = (come - used - step_slice) & PLACE;
-  assign active = enable && serves && !finished
+  assign active = enable && serves && !finished && !settles
       && (is_kept || ahead <= 1 || ahead > PLACE / 2 || ahead < BUFFER_BYTES / (BLOCK * BANK_BYTES));
   // What had been taken before the words that cross now
   logic has_finished;
   logic [31:0] crossed, crossed_pixels, block_crossed, crossed_ahead;  // slices; pixels of the next; slices of the block at hand
   always_ff @(posedge clock) begin
     if (reset) {has_finished, crossed, crossed_pixels} <= '0;
-    else if (takes) {has_finished, crossed, crossed_pixels} <= {finished, come, (index + sent) & SIZE};
+    else if (takes) {has_finished, crossed, crossed_pixels} <= {finished, come, index};
   end
   assign block_crossed = (crossed - used) & PLACE;
   assign crossed_ahead = (crossed - used - step_slice) & PLACE;
@@ -121,17 +120,19 @@ module dla_slices
 
   always_ff @(posedge clock) begin
     if (reset) begin
-      {group, first_row, first_column, row, column, index, slice, sent, come, used, read_bytes} <= '0;
+      {group, first_row, first_column, row, column, index, slice, come, used, read_bytes, taken_bytes} <= '0;
       {at, first, slice_place} <= '0;
-      finished <= 1'b0;
+      {finished, settles} <= '0;
     end else begin
-      if (takes && is_kept) read_bytes <= read_bytes + BYTES_BITS'(crossed_bytes);
+      taken_bytes <= BYTES_BITS'(crossed_bytes);
+      if (32'(read_bytes) <= BUFFER_BYTES) read_bytes <= read_bytes + taken_bytes;
       if (block_ends) used <= (used + words) & PLACE;
-      if (run_done) begin
-        sent <= '0;
-        index <= ends_block ? '0 : (index + run) & SIZE;
-        row <= next_row;
-        column <= next_column;
+      settles <= moves && ends_picture && ends_slices;
+      if (settles) finished <= is_kept || group >= channels;
+      if (moves) begin
+        index <= ends_block ? '0 : (index + 32'(run)) & SIZE;
+        row <= ends_picture ? '0 : ends_row ? (row + 1) & SIZE : row;
+        column <= ends_row ? '0 : (column + 32'(run)) & SIZE;
         at <= after;
         if (ends_block) come <= (come + 1) & PLACE;
         if (ends_block && !ends_slices) begin
@@ -139,22 +140,15 @@ module dla_slices
           slice_place <= (slice_place + BANK_BYTES) & PLACE;
           row <= first_row;
           column <= first_column;
-          {at, first} <= {2{slice_after}};
+          at <= first;
         end else if (ends_block) begin
           slice <= '0;
           slice_place <= '0;
-          first_row <= next_row;
-          first_column <= next_column;
-          {at, first} <= {2{block_after}};
-          if (ends_picture) begin
-            group <= (group + group_step) & CHANNELS;
-            finished <= (is_kept && (BUFFER_BYTES == 0 || 32'(read_bytes) + crossed_bytes <= BUFFER_BYTES))
-                || group + group_step >= channels;
-          end
+          first_row <= ends_picture ? '0 : ends_row ? (row + 1) & SIZE : row;
+          first_column <= ends_row ? '0 : (column + 32'(run)) & SIZE;
+          first <= after;
+          if (ends_picture) group <= (group + group_step) & CHANNELS;
         end
-      end else if (active && takes) begin
-        sent <= (sent + PORTS) & SIZE;
-        at.place <= next_word;
       end
     end
   end

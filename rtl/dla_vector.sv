@@ -287,7 +287,9 @@ module dla_vector
     assign output_ready = 1'b1;
     assign late_over = 1'b1;
   end else begin : limited_results
-    logic [47:0] behind, next_behind, each;
+    logic [47:0] behind, each;
+    logic signed [48:0] left, left_with_results;  // after this cycle
+    logic has_ended;  // the last step was in the cycle before
     logic [31:0] late;  // cycles from the last result's step to its end, beyond the pipeline's
     always_comb begin
       case (opcode)
@@ -303,16 +305,16 @@ module dla_vector
       endcase
     end
     assign output_ready = behind < CYCLE || !is_last;
-    always_comb begin
-      next_behind = behind + (steps && is_last ? 48'(results) * each : '0);
-      next_behind = next_behind < CYCLE ? '0 : next_behind - CYCLE;
-    end
+    assign left = $signed({1'b0, behind}) - $signed({1'b0, CYCLE});
+    assign left_with_results = left + $signed({1'b0, 48'(results) * each});
     assign late_over = late == 0;
     always_ff @(posedge clock) begin
-      if (reset || done) {behind, late} <= '0;
+      if (reset || done) {behind, late, has_ended} <= '0;
       else begin
-        behind <= next_behind;
-        if (steps && ends_all) late <= 32'((next_behind + CYCLE - 1) >> 16);
+        if (steps && is_last) behind <= left_with_results < 0 ? '0 : left_with_results[47:0];
+        else behind <= left < 0 ? '0 : left[47:0];
+        has_ended <= steps && ends_all;
+        if (has_ended) late <= 32'((behind + CYCLE - 1) >> 16);
         else if ((result_ends || is_over) && late != 0) late <= late - 1;
       end
     end

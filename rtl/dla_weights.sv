@@ -45,20 +45,22 @@ module dla_weights
   logic [31:0] shift, chunks, lanes, chunk_bytes;
   // Registers have the bits that they can need: of a picture's pixels, of channels.
   localparam logic [31:0] CHANNELS = 32'h01ffffff;
+  localparam int unsigned WORD_BITS = $clog2(BANK_BYTES), LANE_BITS = $clog2(LANES + 1);
+  localparam int unsigned CHUNK_BITS = $clog2(LANES * BANK_BYTES + 1);
   assign whole = !depthwise && filter_bytes < BANK_BYTES;
   assign shift = filter_bytes % BANK_BYTES == 0 ? weight_address % BANK_BYTES : BANK_BYTES - 1;  // the most of a lane
-  assign chunks = depthwise ? filter_bytes : whole ? 1 : (shift + filter_bytes - 1) / BANK_BYTES + 1;
+  assign chunks = depthwise ? filter_bytes : whole ? 1 : (shift + filter_bytes + (BANK_BYTES - 1)) / BANK_BYTES;
 
   // ------------------------------------------------------------------------------------------------------ chunks
-  logic [31:0] group, pixel, chunk, sent, sequence_, used, step_chunk, first, bytes, count, left, stride, lane, together;
+  logic [31:0] group, pixel, chunk, remaining, sequence_, used, step_chunk, first, bytes, count, left, stride, lane, together;
   // Where the group's filters and records, the chunk, and the next word of it lie, each from the one before
   logic [31:0] group_place, record_place, chunk_place, lane_place, sent_place;
-  logic records_done, at_records, finished, active, is_held, run_done, chunk_done, chunk_fits, ahead_fits, burst_fits, bursts;
+  logic records_done, at_records, finished, active, is_begun, is_held, run_done, chunk_done, pass_done, group_done;
+  logic may_burst, bursts, chunk_fits, ahead_fits, burst_fits, waits;
   assign at_records = has_records && !records_done;
-  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
   assign lanes = 32'(LANE_BITS'(channels - group < group_step ? channels - group : group_step));
   assign chunk_bytes = depthwise ? lanes
-      : whole ? lanes * (filter_bytes % (1 << $clog2(BANK_BYTES))) : lanes * BANK_BYTES;  // a filter then is shorter than a word
+      : whole ? lanes * (filter_bytes % (1 << WORD_BITS)) : lanes * BANK_BYTES;  // a filter then is shorter than a word
   always_comb begin
     stride = BANK_BYTES;
     if (at_records) begin
@@ -69,46 +71,52 @@ module dla_weights
       bytes = chunk_bytes;
       if (!depthwise && !whole && !bursts) stride = filter_bytes & PLACE;
     end
-    count = at_records || depthwise || whole ? ((first + bytes - 1) & PLACE) / BANK_BYTES - first / BANK_BYTES + 1 : lanes;
+    count = at_records || depthwise || whole
+        ? (32'(first[WORD_BITS-1:0]) + bytes + (BANK_BYTES - 1)) / BANK_BYTES : lanes;
   end
   assign is_held = !at_records && pixel != 0 && chunk_fits;
-  assign active = enable && !finished && (sequence_ <= used + step_chunk + 1 || ahead_fits);
-  assign bursts = lane != 0 || (PORTS > 1 && sent == 0 && !at_records && !depthwise && !whole && !is_held && burst_fits
-      && chunk + PORTS <= chunks && (group != 0 || pixel != 0 || chunk >= PORTS || LANES < PORTS));
+  assign active = enable && !finished && (sequence_ <= used + step_chunk + 1 || ahead_fits)
+      && !(waits && !at_records && pixel != 0);
+  assign bursts = lane != 0 || (may_burst && !is_begun && !at_records && !is_held && burst_fits);
   assign together = bursts ? PORTS : 1;
-  assign left = is_held ? '0 : bursts ? PORTS : count - sent;
+  assign left = is_held ? '0 : bursts ? PORTS : is_begun ? remaining : count;  // `remaining`: when some have been taken
   assign request.address = (first + sent_place) & PLACE;
   assign request.stride = stride;
   assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign run_done = active && (left == 0 || (takes && left <= PORTS));
   assign chunk_done = run_done && (!bursts || lane + 1 == lanes);
+  assign pass_done = chunk_done && !at_records && (bursts ? chunk + PORTS == chunks : chunk + 1 == chunks);
+  assign group_done = pass_done && pixel + BLOCK >= pixels;
 
-  // What is compared with the buffer counts no further than beyond it: the pass's chunks up to this one, and those from the
-  // array's to this one.
+  // How many of the group's chunks the buffer holds is counted, one in each cycle; until then none of those beyond is read
+  // ahead. Against the array's place a cycle ago, which is never beyond today's.
   if (BUFFER_BYTES == 0) begin : all_fit
     assign {chunk_fits, ahead_fits, burst_fits} = '1;
+    assign waits = 1'b0;
   end else begin : some_fit
-    localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 2), CHUNK_BITS = $clog2(LANES * BANK_BYTES + 1);
-    localparam logic [31:0] TOO_MANY = BUFFER_BYTES + 1;
-    logic [ENOUGH_BITS-1:0] pass_bytes;  // of the chunks before this one
-    logic [31:0] next_bytes, done_bytes, ahead, used_before;
-    function automatic logic fits(input logic [31:0] further);  // so many chunks
-      return further < TOO_MANY && (ENOUGH_BITS + CHUNK_BITS)'(further[ENOUGH_BITS-1:0])
-          * (ENOUGH_BITS + CHUNK_BITS)'(chunk_bytes[CHUNK_BITS-1:0]) < (ENOUGH_BITS + CHUNK_BITS)'(TOO_MANY);
-    endfunction
-    assign next_bytes = 32'(pass_bytes) + 32'(chunk_bytes[CHUNK_BITS-1:0]);
-    assign done_bytes = 32'(pass_bytes) + together * 32'(chunk_bytes[CHUNK_BITS-1:0]);
-    assign chunk_fits = next_bytes < TOO_MANY;
-    // Against the array's place a cycle ago, which is never beyond today's, so that the product begins at a register
-    assign ahead = sequence_ - used_before;
-    always_ff @(posedge clock) used_before <= reset ? '0 : used + step_chunk;
-    assign ahead_fits = fits(ahead);
-    assign burst_fits = fits(ahead + PORTS - 1);
+    localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 1);
+    logic [ENOUGH_BITS-1:0] fitting, fitting_bytes;
+    logic [CHUNK_BITS-1:0] each_bytes;
+    logic [31:0] next_bytes, ahead, used_before;
+    logic counts, is_known;  // the bytes of a chunk
+    assign next_bytes = 32'(fitting_bytes) + 32'(each_bytes);
     always_ff @(posedge clock) begin
-      if (reset) pass_bytes <= '0;
-      else if (chunk_done && !at_records)
-        pass_bytes <= chunk + together == chunks ? '0 : ENOUGH_BITS'(done_bytes < TOO_MANY ? done_bytes : TOO_MANY);
+      each_bytes <= chunk_bytes[CHUNK_BITS-1:0];
+      used_before <= reset ? '0 : used + step_chunk;
+      if (reset || !enable || (is_known && 32'(each_bytes) != chunk_bytes)) begin
+        {fitting, fitting_bytes, is_known} <= '0;
+        counts <= 1'b1;
+      end else if (!is_known) is_known <= 1'b1;
+      else if (counts && next_bytes <= BUFFER_BYTES) begin
+        fitting <= fitting + 1'b1;
+        fitting_bytes <= next_bytes[ENOUGH_BITS-1:0];
+      end else counts <= 1'b0;
     end
+    assign chunk_fits = chunk < 32'(fitting);
+    assign waits = counts && !chunk_fits;
+    assign ahead = sequence_ - used_before;
+    assign ahead_fits = ahead <= 32'(fitting);
+    assign burst_fits = ahead + PORTS - 1 <= 32'(fitting);
   end
 
   // Of the words of each lane's filter count the bytes that the filter still has there.
@@ -121,34 +129,38 @@ module dla_weights
 
   always_ff @(posedge clock) begin
     if (reset) begin
-      {group, pixel, chunk, sent, lane, sequence_} <= '0;
+      {group, pixel, chunk, lane, remaining, sequence_} <= '0;
       {group_place, record_place, chunk_place, lane_place, sent_place} <= '0;
-      finished <= 1'b0;
-      records_done <= 1'b0;
+      {finished, records_done, is_begun, may_burst} <= '0;
     end else if (chunk_done) begin
-      {sent, lane, lane_place, sent_place} <= '0;
+      {is_begun, lane, lane_place, sent_place} <= '0;
       sequence_ <= sequence_ + together;
       if (at_records) records_done <= 1'b1;
-      else begin
-        chunk <= chunk + together == chunks ? '0 : (chunk + together) & PLACE;
-        chunk_place <= chunk + together == chunks ? '0
-            : (chunk_place + (depthwise ? channels : together * BANK_BYTES)) & PLACE;
-        if (chunk + together == chunks) begin
-          pixel <= pixel + BLOCK >= pixels ? '0 : pixel + BLOCK;
-          if (pixel + BLOCK >= pixels) begin
-            group <= (group + group_step) & CHANNELS;
-            group_place <= (group_place + (depthwise ? group_step : group_bytes)) & PLACE;
-            record_place <= (record_place + RECORD_BYTES * group_step) & PLACE;
-            records_done <= 1'b0;
-            finished <= group + group_step >= channels;
-          end
+      else if (pass_done) begin
+        chunk <= '0;
+        chunk_place <= '0;
+        may_burst <= PORTS > 1 && !depthwise && !whole && chunks >= PORTS;
+        pixel <= group_done ? '0 : pixel + BLOCK;
+        if (group_done) begin
+          group <= (group + group_step) & CHANNELS;
+          group_place <= (group_place + (depthwise ? group_step : group_bytes)) & PLACE;
+          record_place <= (record_place + RECORD_BYTES * group_step) & PLACE;
+          records_done <= 1'b0;
+          finished <= group + group_step >= channels;
         end
+      end else begin
+        chunk <= (bursts ? chunk + PORTS : chunk + 1) & PLACE;
+        chunk_place <= (chunk_place + (depthwise ? channels : bursts ? PORTS * BANK_BYTES : BANK_BYTES)) & PLACE;
+        // The array waits for the operation's first chunks.
+        may_burst <= PORTS > 1 && !depthwise && !whole && (bursts ? chunk + 2 * PORTS <= chunks : chunk + 1 + PORTS <= chunks)
+            && (bursts || group != 0 || pixel != 0 || chunk + 1 >= PORTS || LANES < PORTS);
       end
     end else if (run_done) begin
       lane <= 32'(LANE_BITS'(lane + 1));
       {lane_place, sent_place} <= {2{next_lane_place}};
     end else if (active && takes) begin
-      sent <= (sent + PORTS) & PLACE;
+      is_begun <= 1'b1;
+      remaining <= (left - PORTS) & PLACE;
       sent_place <= (sent_place + PORTS * stride) & PLACE;
     end
   end
@@ -156,7 +168,7 @@ module dla_weights
   // ------------------------------------------------------------------------------------------- what the array uses
   // `used`: chunks before those of the array's block
   logic has_finished;
-  logic [31:0] crossed;
+  logic [31:0] crossed, block_chunks;
   assign step_chunk = 32'(has_records)
       + (depthwise ? step_tap : whole ? 0 : (shift + step_bytes - 1) / BANK_BYTES);
   assign ready = has_finished || crossed > used + step_chunk;
@@ -165,7 +177,8 @@ module dla_weights
     else if (takes) {has_finished, crossed} <= {finished, sequence_};  // taken before the words that cross now
   end
   always_ff @(posedge clock) begin
+    block_chunks <= chunks;
     if (reset) used <= '0;
-    else if (block_ends) used <= used + chunks + 32'(group_ends && has_records);
+    else if (block_ends) used <= used + block_chunks + 32'(group_ends && has_records);
   end
 endmodule

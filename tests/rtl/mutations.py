@@ -140,10 +140,10 @@ LIMIT_MUTATIONS = (
     Mutation("a word of two pixels", "dla_raster.sv", "holds_word && held_word == first_word", "1'b0"),
     Mutation("slices of a block", "dla_slices.sv", "row <= first_row;", ""),
     Mutation("slices that have come", "dla_slices.sv", "ready = has_finished ||", "ready = 1'b1 ||"),
-    Mutation("bytes of a slice", "dla_slices.sv", "32'(request.words) * 32'(own", "32'(1) * 32'(own"),
+    Mutation("bytes of a slice", "dla_slices.sv", "32'(run) * 32'(own", "32'(1) * 32'(own"),
     Mutation("column of a picture", "dla_slices.sv", "is_column ? walk.row_step", "is_column ? 0"),
     Mutation("weights that are held", "dla_weights.sv", "!at_records && pixel != 0 &&", "1'b0 &&"),
-    Mutation("address of a slice", "dla_slices.sv", "(first.place + BANK_BYTES)", "(first.place + 1)"),
+    Mutation("address of a slice", "dla_slices.sv", "(slice_place + BANK_BYTES)", "(slice_place + 1)"),
     Mutation("address of a row", "dla_raster.sv",
              "{2{(line.place + walk.tap_row_step) & PLACE}}", "{2{line.place}}"),
     Mutation("lines ahead", "dla_fitting.sv", "rows <= rows + 1;", "rows <= rows + 2;"),
@@ -173,7 +173,7 @@ LIMIT_MUTATIONS = (
     Mutation("words of a transfer", "dla_dma_words.sv", "crossed = all == 0 && was_empty", "crossed = 1'b1"),
     Mutation("bytes of a pixel", "dla_raster.sv",
              "column >= 0 && pixel_done ? run_bytes", "column >= 0 ? run_bytes"),
-    Mutation("pixels of a run", "dla_raster.sv", ": 1 << doublings", ": 2 << doublings"),
+    Mutation("pixels of a run", "dla_raster.sv", "32'd1 << doublings", "32'd2 << doublings"),
     Mutation("bytes of a filter's last word", "dla_weights.sv",
              "filter_bytes - before_bytes < together * BANK_BYTES ?", "1'b0 ?"),
     Mutation("filters of a burst", "dla_weights.sv", "lane_place + filter_bytes", "lane_place"),
@@ -184,7 +184,6 @@ LIMIT_MUTATIONS = (
 
 # Those that only streams on a machine with one port show
 ONE_PORT_MUTATIONS = (
-    Mutation(
-        "a word that is not asked for", "dla_raster.sv", "(sent + 32'(request.words))", "(sent + PORTS)"
-    ),
+    Mutation("a word that is not asked for", "dla_raster.sv", "if (takes && reads_row)", "if (takes)"),
+    Mutation("channels of the next group", "dla_mac_traffic.sv", "!reset && !input_ends", "!reset"),
 )
