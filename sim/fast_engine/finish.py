@@ -121,7 +121,7 @@ def may_saturate(row: OperationRow) -> Number:
 @inlined
 def may_halve(row: OperationRow) -> Number:
     """Whether the halves of a vector may belong to two pixels."""
-    return row.out != _WIDE and row.init != _PARTIAL and row.weight_zp == 0
+    return row.out != _WIDE and row.init != _PARTIAL and row.sum != _TENSOR and row.weight_zp == 0
 
 
 @inlined
