@@ -1,7 +1,7 @@
 """A PyTorch module through ExecuTorch's Arm quantizer to TOSA: `python torch_to_tosa.py FOLDER`.
 
-It writes FOLDER/output.tosa, which `dlasim run`, `explain` and `verify` take. It needs executorch, torchao, torch
-and tosa-tools, with which ExecuTorch's Arm backend writes TOSA.
+It writes FOLDER/output.tosa, which `dlasim run`, `explain` and `verify` take. It needs executorch, torchao,
+torch and tosa-tools, with which ExecuTorch's Arm backend writes TOSA.
 """
 
 from __future__ import annotations
