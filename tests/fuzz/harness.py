@@ -116,6 +116,7 @@ def inputs(target: Target, count: int, seed: int) -> Iterator[bytes]:
 def fuzz(target: Target, count: int, seed: int, folder: Path | None = None) -> tuple[int, list[str]]:
     """How many inputs were taken, and what was wrong, each kind once; culprits are kept in `folder`."""
     taken, defects = 0, {}
+    gc.freeze()  # what was imported stays
     for number, data in enumerate(inputs(target, count, seed)):
         if number % COLLECT_EVERY == 0:
             gc.collect()  # boards map a lot of memory, and are cycles
