@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter
 from dlasim.compiler_shim.tosa.tosa_pairs import common_shape, of_one
 from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
@@ -37,6 +38,16 @@ class WideArithmetic:
         """The result of an operator."""
         return self._converter.compute(kind, list(inputs), dtype, self._name)
 
+    def narrow(self, number: int, dtype: str, zero_point: int = 0) -> int:
+        """The lowest bits as a smaller type."""
+        if dtype != "int8":
+            return self.of("CAST", number, dtype=dtype)
+        return self._converter.emit("CAST", [number], Quantization((1.0,), (zero_point,)), self._name)
+
+    def unsigned(self, number: int, dtype: str) -> int:
+        """What the bits of a number of this type are without a sign."""
+        return self.of("FLOOR_MOD", number, self.constant(1 << 8 * np.dtype(dtype).itemsize))
+
     def shifted(self, number: int, amounts: Value, is_rounded: bool) -> int:
         """Bits cut off from below; halves go up if it is rounded."""
         if is_rounded:
@@ -51,7 +62,9 @@ class WideArithmetic:
         """What a short list has at places from 0."""
         if isinstance(places, TosaConstant):
             return self.constant(entries[places.data.clip(0, len(entries) - 1)])
-        inputs = [self.constant(entries), self._converter.tensor(places, self._name)]
+        place = self._converter.tensor(places, self._name)
+        place = place if places.dtype == "int32" else self.of("CAST", place, dtype="int32")
+        inputs = [self.constant(entries), place]
         return self._converter.compute("GATHER", inputs, "int64", self._name, axis=0, batch_dims=0)
 
 
@@ -98,7 +111,7 @@ def shift(converter: TosaConverter, operator: TosaOperator) -> None:
         if operator.kind == "LOGICAL_LEFT_SHIFT":
             return wide.of("MUL", number, wide.powers(values[1]))
         if operator.kind == "LOGICAL_RIGHT_SHIFT":
-            number = wide.of("FLOOR_MOD", number, wide.constant(1 << _WORD))
+            number = wide.unsigned(number, values[0].dtype)
         return wide.shifted(number, values[1], is_rounded)
 
     _place(converter, operator, values, function, computed)
@@ -147,12 +160,12 @@ def _place(
     if curve is not None:
         converter.set(operator, curve)
         return
-    if dtype != "int32" or computed is None:
+    if computed is None:
         raise UnplacedError(f"it is supported of one tensor of 8 bits and a number (got {dtype})")
     name = operator.outputs[0]
     wide = WideArithmetic(converter, name)
     number = computed(wide, wide.of("CAST", converter.tensor(values[0], operator.inputs[0])))
-    converter.set(operator, TosaActivation(wide.of("CAST", number, dtype=dtype), shape, dtype))
+    converter.set(operator, TosaActivation(wide.narrow(number, dtype), shape, dtype))
 
 
 def inverted(converter: TosaConverter, operator: TosaOperator) -> None:
@@ -162,12 +175,12 @@ def inverted(converter: TosaConverter, operator: TosaOperator) -> None:
     if curve is not None:
         converter.set_curve(operator, value, np.invert(curve))
         return
-    if value.dtype != "int32":
-        raise UnplacedError(f"its input must be of 8 bits or int32 (got {value.dtype})")
+    if value.dtype == "bool":
+        raise UnplacedError("its input must be integers")
     name = operator.outputs[0]
-    inputs = [converter.stored(f"{name}/ones", np.array([-1], np.int32)), converter.tensor(value, name)]
-    number = converter.compute("SUB", inputs, "int32", name)
-    converter.set(operator, TosaActivation(number, value.shape, "int32"))
+    wide = WideArithmetic(converter, name)
+    number = wide.of("SUB", wide.constant(-1), wide.of("CAST", converter.tensor(value, name)))
+    converter.set(operator, TosaActivation(wide.narrow(number, value.dtype), value.shape, value.dtype))
 
 
 def leading_zeros(converter: TosaConverter, operator: TosaOperator) -> None:
@@ -185,7 +198,7 @@ def leading_zeros(converter: TosaConverter, operator: TosaOperator) -> None:
     flat = converter.compute(
         "RESHAPE", [converter.tensor(value, name)], "int32", name, new_shape=(int(np.prod(value.shape)), 1)
     )
-    whole = wide.of("FLOOR_MOD", wide.of("CAST", flat), wide.constant(1 << _WORD))
+    whole = wide.unsigned(wide.of("CAST", flat), "int32")
     reached = wide.of("GREATER_EQUAL", whole, wide.constant(powers[None]), dtype="bool")
     reached = wide.of("CAST", reached, dtype="int32")
     counts = converter.compute("SUM", [reached, converter.list_of(name, [1])], "int32", name, keep_dims=True)

@@ -43,8 +43,6 @@ def rescale(converter: TosaConverter, operator: TosaOperator) -> None:
     value, name = converter.value(operator), operator.outputs[0]
     found = _rescaling(converter, operator, value)
     curve = curve_of(value)
-    if any(found.unsigned) and (curve is None or not found.is_single_factor):
-        raise UnplacedError("unsigned numbers are supported in functions of one tensor of 8 bits")
     if isinstance(value, TosaConstant):
         data = found.of(value.data).astype(found.dtype)
         converter.set(operator, TosaConstant(data, *_origin(value, found)))
@@ -58,9 +56,10 @@ def rescale(converter: TosaConverter, operator: TosaOperator) -> None:
             line = _line(found)
         converter.set(operator, replace(value, dtype=found.dtype, curve=found.of(curve), line=line))
         return
-    number = value.place(found, name) if isinstance(value, Delayed) and found.dtype == "int8" else None
+    can_place = isinstance(value, Delayed) and found.dtype == "int8" and not any(found.unsigned)
+    number = value.place(found, name) if isinstance(value, Delayed) and can_place else None
     if number is None:
-        number = _on_cpu(converter, converter.tensor(value, operator.inputs[0]), found, name)
+        number = rescaled_on_cpu(converter, converter.activation(value, operator.inputs[0]), found, name)
     converter.set(operator, TosaActivation(number, converter.builder.shape(number), found.dtype))
 
 
@@ -89,17 +88,21 @@ def _rescaling(converter: TosaConverter, operator: TosaOperator, value: Value) -
     mode = at.get("rounding_mode", 0)
     is_double = mode == DOUBLE_ROUND or (mode == INEXACT_ROUND and not converter.rounds_once)
     unsigned = bool(at.get("input_unsigned")), bool(at.get("output_unsigned"))
-    before, after = (converter.single(operator, place) for place in (3, 4))
-    if (before and value.dtype != "int8") or (after and dtype != "int8"):
-        raise UnplacedError("only 8 bits may have a zero point")
-    before, after = before % 256 if unsigned[0] else before, after % 256 if unsigned[1] else after
-    return Rescaling(multipliers, shifts, is_double, before, after, dtype, unsigned)
+    points = []
+    for place, each, is_unsigned in zip((3, 4), (value.dtype, dtype), unsigned, strict=True):
+        point = converter.single(operator, place)
+        if point and each != "int8" and not (each == "int16" and is_unsigned):
+            raise UnplacedError("only 8 bits, or 16 without a sign, may have a zero point")
+        points.append(point % (1 << 8 * np.dtype(each).itemsize) if is_unsigned else point)
+    return Rescaling(multipliers, shifts, is_double, points[0], points[1], dtype, unsigned)
 
 
-def _on_cpu(converter: TosaConverter, number: int, found: Rescaling, name: str) -> int:
-    """An int32 tensor rescaled in 64 bits."""
+def rescaled_on_cpu(converter: TosaConverter, given: TosaActivation, found: Rescaling, name: str) -> int:
+    """A tensor rescaled in 64 bits."""
     wide = WideArithmetic(converter, name)
-    value = wide.of("CAST", number)
+    value = wide.of("CAST", given.number)
+    if found.unsigned[0]:
+        value = wide.unsigned(value, given.dtype)
     if found.input_zero_point:
         value = wide.of("SUB", value, wide.constant(found.input_zero_point))
     halves = wide.constant(np.int64(1) << (found.shifts - 1))
@@ -112,12 +115,10 @@ def _on_cpu(converter: TosaConverter, number: int, found: Rescaling, name: str) 
     value = wide.of("FLOOR_DIV", value, wide.constant(np.int64(1) << found.shifts))
     if found.zero_point:
         value = wide.of("ADD", value, wide.constant(found.zero_point))
-    limits = np.iinfo(found.dtype)
-    value = wide.of("MAXIMUM", value, wide.constant(int(limits.min)))
-    value = wide.of("MINIMUM", value, wide.constant(int(limits.max)))
-    if found.dtype != "int8":
-        return wide.of("CAST", value, dtype=found.dtype)
-    return converter.emit("CAST", [value], Quantization((1.0,), (found.zero_point,)), name)
+    low, high = found.limits
+    value = wide.of("MAXIMUM", value, wide.constant(low))
+    value = wide.of("MINIMUM", value, wide.constant(high))
+    return wide.narrow(value, found.dtype, 0 if found.unsigned[1] else found.zero_point)
 
 
 def clamp(converter: TosaConverter, operator: TosaOperator) -> None:
@@ -147,8 +148,14 @@ def negation(converter: TosaConverter, operator: TosaOperator) -> None:
         negative = np.clip(before - curve + after, int(limits.min), int(limits.max))
         converter.set_curve(operator, value, np.abs(curve) if operator.kind == "ABS" else negative)
         return
+    if value.dtype == "int16":
+        wide = WideArithmetic(converter, name)
+        number = wide.of("SUB", wide.constant(0), wide.of("CAST", converter.tensor(value, name)))
+        number = wide.of("MINIMUM", number, wide.constant(np.iinfo("int16").max))
+        converter.set(operator, TosaActivation(wide.narrow(number, "int16"), value.shape, "int16"))
+        return
     if value.dtype != "int32":
-        raise UnplacedError(f"its input must be of 8 bits or int32 (got {value.dtype})")
+        raise UnplacedError(f"its input must be integers (got {value.dtype})")
     kind = "ABS" if operator.kind == "ABS" else "NEG"
     number = converter.compute(kind, [converter.tensor(value, operator.inputs[0])], "int32", name)
     converter.set(operator, TosaActivation(number, value.shape, "int32"))
@@ -182,6 +189,8 @@ def binary(converter: TosaConverter, operator: TosaOperator) -> None:
     if kind == "MUL" and converter.single(operator, 2):
         cut_product(converter, operator)
         return
+    if kind == "MUL":
+        values = [_widened(converter, value, operator.outputs[0]) for value in values]
     shape, dtype = common_shape(values), values[0].dtype
     if isinstance(values[0], TosaConstant) and isinstance(values[1], TosaConstant):
         converter.set(operator, TosaConstant(function(values[0].data, values[1].data)))
@@ -206,6 +215,22 @@ def binary(converter: TosaConverter, operator: TosaOperator) -> None:
         converter.set(operator, TosaActivation(whole(), shape, dtype))
     else:
         raise UnplacedError(f"it computes in {dtype}, which is not supported")
+
+
+def _widened(converter: TosaConverter, value: Value, name: str) -> Value:
+    """An operand of MUL, whose result is int32."""
+    if value.dtype not in ("int8", "int16"):
+        return value
+    if isinstance(value, TosaConstant):
+        data = value.data
+        line = LineOfBytes(1.0, 0) if data.dtype == np.int8 else None
+        return TosaConstant(data.astype(np.int32), data if line else None, line)
+    curve = curve_of(value)
+    if isinstance(value, TosaActivation) and curve is not None:
+        is_plain = value.dtype == "int8" and bool((curve == EIGHT_BITS).all())
+        return replace(value, dtype="int32", curve=curve, line=LineOfBytes(1.0, 0) if is_plain else None)
+    number = converter.compute("CAST", [converter.tensor(value, name)], "int32", name)
+    return TosaActivation(number, value.shape, "int32")
 
 
 def comparison(converter: TosaConverter, operator: TosaOperator) -> None:

@@ -137,8 +137,18 @@ def tile(converter: TosaConverter, operator: TosaOperator) -> None:
     times, shape = converter.integers(operator, 1), converter.value(operator).shape
     if len(times) != len(shape) or not all(0 < number < 1 << 20 for number in times):
         raise UnplacedError(f"its multiples {times[:8]} do not fit {list(shape)}")
-    numbers = converter.list_of(operator.outputs[0], times)
-    _move(converter, operator, "TILE", numbers, on_constant=lambda data: np.tile(data, times))
+    value = converter.value(operator)
+    if isinstance(value, TosaConstant):
+        converter.set(operator, TosaConstant(np.tile(value.data, times)))
+        return
+    if not isinstance(value, TosaActivation):
+        value = converter.activation(value, operator.inputs[0])
+    number, name = value.number, operator.outputs[0]
+    for axis, count in enumerate(times):  # one after another, as the graph's operator has few dimensions
+        if count > 1:
+            row = [count if other == axis else 1 for other in range(len(times))]
+            number = emitted(converter, "TILE", [number, converter.list_of(name, row)], value, name)
+    converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
 
 
 def gather(converter: TosaConverter, operator: TosaOperator) -> None:
@@ -185,9 +195,14 @@ def reduction(converter: TosaConverter, operator: TosaOperator) -> None:
     value = converter.value(operator)
     if not isinstance(value, TosaActivation) or value.line is None:
         value = converter.activation(value, operator.inputs[0])
-    axis = converter.axis(operator, len(value.shape))
-    inputs = [value.number, converter.list_of(operator.outputs[0], [axis])]
-    number = emitted(converter, operator.kind, inputs, value, operator.outputs[0], keep_dims=True)
+    axis, name = converter.axis(operator, len(value.shape)), operator.outputs[0]
+    if value.dtype == "int16" and value.curve is None:  # which has a scale in the graph's operator
+        value = replace(value, number=converter.compute("CAST", [value.number], "int32", name), dtype="int32")
+    inputs = [value.number, converter.list_of(name, [axis])]
+    number = emitted(converter, operator.kind, inputs, value, name, keep_dims=True)
+    if value.dtype != converter.declared_type(operator):
+        value = replace(value, dtype="int16")
+        number = converter.compute("CAST", [number], "int16", name)
     if operator.kind == "REDUCE_MAX":
         converter.maxima[number] = value.number
     converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))

@@ -14,6 +14,7 @@ from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.operators.step_search import sum_bounds
 from dlasim.compiler_shim.operators.windows import padding_before
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter
+from dlasim.compiler_shim.tosa.tosa_elementwise import rescaled_on_cpu
 from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
 from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling, nearest_factors
 from dlasim.compiler_shim.tosa.tosa_values import Array, Delayed, TosaActivation, Totals, UnplacedError
@@ -21,6 +22,7 @@ from dlasim.dataclass import dataclass
 from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, Integers
 
 _WEIGHT = 64
+_MOST_TAPS = 64
 
 
 def _with_zero_point(zero_point: int) -> Quantization:
@@ -271,16 +273,51 @@ def average_pool(converter: TosaConverter, operator: TosaOperator) -> None:
     elif options["padding"] == "VALID" and number == source:
         number = _ones(converter, source, kernel, steps, _share(count, points[1]), name)
     else:
-        raise UnplacedError("padding that is not SAME's, or with a zero point, is not supported")
+        pad = converter.numbers(operator, "pad", 4)
+        number = _pooled_on_cpu(converter, source, (kernel, stride, pad), points[1], name)
     shape = converter.builder.shape(number)
     converter.set(operator, TosaActivation(number, shape, "int8"))
 
 
-def _share(count: int, zero_point: int) -> Rescaling:
+def _share(counts: Array | int, zero_point: int) -> Rescaling:
     """What AVG_POOL2D makes of the sum of so many pixels."""
-    bits = (count - 1).bit_length()
-    multiplier = (((1 << 30) + 1) << bits) // count
-    return Rescaling(np.array([multiplier]), np.array([30 + bits]), False, 0, zero_point, "int8")
+    many = np.atleast_1d(np.asarray(counts, np.int64))
+    bits = np.ceil(np.log2(many)).astype(np.int64)  # exact: counts are small
+    return Rescaling((((1 << 30) + 1) << bits) // many, 30 + bits, False, 0, zero_point, "int8")
+
+
+def _pooled_on_cpu(
+    converter: TosaConverter, source: int, windows: tuple[list[int], ...], zero_point: int, name: str
+) -> int:
+    """Averages of windows that hang over the edge, each of as many pixels as it has: in int32, tap by tap."""
+    kernel, stride, pad = windows
+    if prod(kernel) > _MOST_TAPS:
+        raise UnplacedError(f"windows over the edge have at most {_MOST_TAPS} pixels (got {kernel})")
+    sizes, scale = converter.builder.shape(source)[1:3], converter.scale_of(source)
+    amounts = converter.list_of(name, [[0, 0], pad[:2], pad[2:], [0, 0]])
+    padded = converter.emit("PAD", [source, amounts], scale, f"{name}/padded")
+    point = converter.stored(f"{name}/point", np.array([scale.zero_point], np.int32))
+    whole = converter.compute(
+        "SUB", [converter.compute("CAST", [padded], "int32", name), point], "int32", name
+    )
+    counts, grid = [], []
+    for size, span, step, before, after in zip(sizes, kernel, stride, pad[::2], pad[1::2], strict=True):
+        first = np.arange((size + before + after - span) // step + 1) * step - before
+        counts.append(np.minimum(first + span, size) - np.maximum(first, 0))
+        grid.append((len(first) - 1) * step + 1)
+    if min(map(min, counts)) < 1:
+        raise UnplacedError("a window has no pixel")
+    total = None
+    for row, column in np.ndindex(*kernel):
+        ends = [0, row + grid[0], column + grid[1], 0]
+        parts = [converter.list_of(name, each) for each in ([0, row, column, 0], ends, [1, *stride, 1])]
+        options = {"begin_mask": 9, "end_mask": 9}
+        seen = converter.compute("STRIDED_SLICE", [whole, *parts], "int32", name, **options)
+        total = seen if total is None else converter.compute("ADD", [total, seen], "int32", name)
+    assert total is not None
+    shares = _share(np.multiply.outer(*counts)[None, ..., None], zero_point)
+    given = TosaActivation(total, converter.builder.shape(total), "int32")
+    return rescaled_on_cpu(converter, given, shares, name)
 
 
 def _ones(

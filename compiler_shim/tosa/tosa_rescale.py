@@ -24,7 +24,7 @@ _ROUNDED_BITS = 31  # that the DLA's first rounding cuts off
 class Rescaling:
     """A RESCALE: one multiplier and shift, or one for each index of the last dimension.
 
-    Unsigned inputs and results are the bits of numbers of the same width; the input has 8.
+    Unsigned inputs and results are the bits of numbers of the same width; an input of a table has 8.
     """
 
     multipliers: Integers
@@ -41,17 +41,22 @@ class Rescaling:
         return self.multipliers.size == 1
 
     @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the greatest result."""
+        found = np.iinfo(f"u{self.dtype}" if self.unsigned[1] else self.dtype)
+        return int(found.min), int(found.max)
+
+    @property
     def real(self) -> NDArray[np.float64]:
         """The factors, exactly."""
         return np.ldexp(self.multipliers.astype(np.float64), -self.shifts)
 
     def of(self, values: Array) -> Integers:
         """What it makes of numbers."""
-        limits = np.iinfo(f"u{self.dtype}" if self.unsigned[1] else self.dtype)
         wide = np.asarray(values, np.int64)
         wide = (wide % (1 << 8) if self.unsigned[0] else wide) - self.input_zero_point
         found = scaled(wide, self.multipliers, self.shifts, self.is_double) + self.zero_point
-        return np.clip(found, int(limits.min), int(limits.max)).astype(self.dtype).astype(np.int64)
+        return np.clip(found, *self.limits).astype(self.dtype).astype(np.int64)
 
 
 def scaled(values: Integers, multipliers: Integers, shifts: Integers, is_double: bool) -> Integers:
