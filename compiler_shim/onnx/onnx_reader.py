@@ -95,6 +95,8 @@ def _node(number: int, node: Message, reader: OnnxTensorReader, name: str) -> On
     for attribute in node["attribute"]:
         attributes[printable(attribute.get("name", ""))] = _attribute(attribute, reader, where)
     inputs, outputs = (tuple(printable(text) for text in node[side]) for side in ("input", "output"))
+    if not outputs:
+        raise InputError(f"{where}: it has no output")
     return OnnxNode(kind, inputs, outputs, attributes, printable(node.get("name", "")) or f"node {number}")
 
 

@@ -148,6 +148,12 @@ def test_inputs_and_versions(tmp_path: Path, change: dict[str, Any], message: st
     assert message in refusal(tmp_path, model(nodes, [], **change))
 
 
+def test_a_node_without_an_output(tmp_path: Path) -> None:
+    made = model(conversions(helper.make_node("Relu", ["q"], ["r"])), [])
+    made.graph.node.append(helper.make_node("QLinearAdd", ["i"] * 8, []))
+    assert "node 5 (QLinearAdd): it has no output" in refusal(tmp_path, made)
+
+
 def test_other_integers_are_refused(tmp_path: Path) -> None:
     point = numpy_helper.from_array(np.int32(0), "point")
     made = model(conversions(helper.make_node("Relu", ["q"], ["r"])), [])
