@@ -38,7 +38,7 @@ _MOVES = _VIEWS | {
     "DepthToSpace", "Dropout", "Expand", "Gather", "GatherElements", "GatherND", "Slice", "SpaceToDepth",
     "Split", "Tile",
 }  # fmt: skip
-_KEEPS_SCALE = _MOVES | {"Concat", "MaxPool", "Resize"}
+_KEEPS_SCALE = _MOVES | {"Concat", "MaxPool", "Pad", "Resize"}
 _FUSED = {(0.0, np.inf): "RELU", (0.0, 6.0): "RELU6", (-1.0, 1.0): "RELU_N1_TO_1"}
 
 
