@@ -316,7 +316,7 @@ def explain(
     >>> import dlasim
     >>> rows = dlasim.explain("mnist", depthwise="cpu")
     >>> rows[-1]["operator"], rows[-1]["unit"], rows[-1]["why"]
-    ('SOFTMAX', 'dla', 'about 656 cycles, 812 on the CPU')
+    ('SOFTMAX', 'dla', 'about 664 cycles, 812 on the CPU')
     """
     from dlasim.compiler_shim.compile import lower_for
     from dlasim.explanation import explain_layers
