@@ -31,7 +31,7 @@ from dlasim.native.routine import is_routine
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB
 from dlasim.sim.programs.operation import reset_file
-from dlasim.sim.timing import formulas
+from dlasim.sim.timing import cost, formulas
 from dlasim.sim.timing.plan import Plan, plan_stream
 from tests.compiler.placed import place
 
@@ -44,8 +44,11 @@ TYPICAL = 1.05  # the same, or its inverse, in the geometric mean
 FORMULAS = [function for function in vars(formulas).values() if is_routine(function)]
 # The machine settles contention cycle by cycle (`contention.py`); the formula is its sum over a layer.
 # Those of a transfer are put together from `beat_cycles` and `request_cycles`: the estimate takes no run as
-# shorter than a beat.
-_OF_ONE_SIDE = (formulas.contention_cycles, formulas.transfer_beats, formulas.placed_beats)
+# shorter than a beat. The machine keeps latency, fill and drain of an operation apart; a test of its own
+# compares their sum with `overhead_cycles`.
+_OF_ONE_SIDE = (
+    formulas.contention_cycles, formulas.transfer_beats, formulas.placed_beats, formulas.overhead_cycles
+)  # fmt: skip
 SHARED = [function for function in FORMULAS if function not in _OF_ONE_SIDE]
 # Everything in a machine that only its timing depends on.
 TIMING = {field.name for field in dataclasses.fields(DlaConfig)} - {
@@ -293,6 +296,21 @@ def test_machine_and_compiler_use_the_same_formula(
         )
     assert after[0] != before[0], "the estimate has a formula of its own"
     assert after[1] != before[1], "the machine has a formula of its own"
+
+
+def test_an_operation_takes_the_overhead_that_the_estimate_counts(
+    networks: dict[str, UnplacedNetwork],
+) -> None:
+    config = DlaConfig().replace(mac_fill=5, mac_drain=7, vector_fill=11, vector_drain=13)
+    (plan,) = plans(lower_all(networks["resnet8"], config), config)
+    costs, seen = plan.costs, set()
+    for numbers, batch in plan.stream.batches():
+        if batch.instruction.unit in (Unit.MAC, Unit.VECTOR):
+            unit = cost.unit_costs(config, batch.instruction.mnemonic)
+            kept = (costs.latency + costs.fill + costs.drain)[numbers]
+            assert set(kept.tolist()) == {formulas.overhead_cycles(unit)}
+            seen.add(batch.instruction.unit)
+    assert seen == {Unit.MAC, Unit.VECTOR}
 
 
 def test_stripes_use_the_formulas(
