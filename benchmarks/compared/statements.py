@@ -71,6 +71,7 @@ STATEMENTS = (
             for name, title in NETWORKS.items()
         ),
     ),
+    ("docs/rtl.md", "cycle-by-cycle) {words_least} to {words_most} % of the words' bytes are used"),
     ("docs/rtl.md", "One operation is enough for most: it costs {depth_most} % at most here"),
     ("docs/rtl.md", "operations: {slot_bits} bits for one operation in each. A bit takes {bit_area}"),
     ("docs/rtl.md", "so that depth costs {queues_area} kGE"),
@@ -99,7 +100,15 @@ def rows_of(name: str) -> list[dict[str, str]]:
 def figures() -> dict[str, str]:
     """Each figure by its name, as pages print it."""
     return dict(
-        (*_of_limits(), *_of_depths(), *area_page.figures(), *_of_zoo(), *_kept(COMPARED), *_kept(TIMES))
+        (
+            *_of_limits(),
+            *_of_words(),
+            *_of_depths(),
+            *area_page.figures(),
+            *_of_zoo(),
+            *_kept(COMPARED),
+            *_kept(TIMES),
+        )
     )
 
 
@@ -139,6 +148,17 @@ def _of_limits() -> Iterator[tuple[str, str]]:
         yield f"{name}_most", _per_cent(max(chosen))
         yield f"{name}_mean", _per_cent(sum(chosen) / len(chosen))
     yield "drawn_machines", str(len(drawn))
+
+
+def _of_words() -> Iterator[tuple[str, str]]:
+    """In per cent, how much of the words that cross the SRAM's ports on the RTL is used."""
+    counted = [row for row in rows_of("rtl.csv") if row["rtl_sram_words"]]
+    used = [
+        100 * int(row["rtl_sram_bytes"]) / int(row["rtl_sram_words"]) / int(row["word_bytes"])
+        for row in counted
+    ]
+    yield "words_least", f"{min(used):.0f}"
+    yield "words_most", f"{max(used):.0f}"
 
 
 def _of_depths() -> Iterator[tuple[str, str]]:

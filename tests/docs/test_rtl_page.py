@@ -1,0 +1,37 @@
+"""The RTL's page: how much its tests compare, and what they tolerate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.rtl import test_faults, test_limits
+from tests.rtl.machines import MACHINES
+from tests.rtl.mutations import LIMIT_MUTATIONS, MUTATIONS, ONE_PORT_MUTATIONS
+from tests.rtl.test_streams import STREAMS
+
+PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
+NUMBERS = {8: "eight", 9: "nine", 10: "ten", 11: "eleven"}
+
+
+def test_the_page_says_what_is_compared() -> None:
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    machines = NUMBERS[len(MACHINES)]
+    mistakes, in_limits = len(MUTATIONS), len(LIMIT_MUTATIONS + ONE_PORT_MUTATIONS)
+    ports, one_port = (test_limits.SMALL_OPERATIONS[name] for name in ("ports", "one port"))
+    sentences = (
+        f"builds and compares {machines} machines",
+        f"random streams over {machines} machines",
+        f"| {STREAMS} for each of {machines} machines in `make rtl` |",
+        f"| damaged streams | {test_faults.STREAMS} for each of two machines",
+        f"| all, on each of the {machines} machines |",
+        f"| networks | mnist and autoencoder on each of the {machines} machines",
+        f"The {machines} machines are output parallel",
+        f"| {mistakes}, and {in_limits} in its limits (`make rtl-all`) |",
+        f"holds networks to {100 * test_limits.NETWORKS:.0f} %",
+        f"allow their sum {100 * ports:.0f} % more cycles than the simulator says on `ports`, and "
+        f"{100 * one_port:.0f} % on `one port`",
+        f"In random streams it is {100 * test_limits.SAME_BYTES:.0f} % and more",
+        f"are within {100 * test_limits.WORDS:.1f} % of the RTL's, those of random streams within "
+        f"{100 * test_limits.SMALL_WORDS:.0f} % in the sum",
+    )
+    assert [sentence for sentence in sentences if sentence not in text] == []
