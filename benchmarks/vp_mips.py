@@ -3,7 +3,9 @@
 Runs the same ELF three ways: on Unicorn as it comes, on Unicorn with the board's TLB hook (which makes
 stores fast) but no counting, and on the board. Programs are compiled by ziglang:
 
-    python benchmarks/vp_mips.py
+    python benchmarks/vp_mips.py [--write]
+
+With --write the ratios go to benchmarks/compared/times.csv and into the page.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import unicorn
+from compared import statements
 from unicorn import riscv_const
 
 from dlasim.vp.devices import memory_map
@@ -85,9 +88,9 @@ int main(void)
 """
 
 PROGRAMS = {
-    "integer loop (insertion sort)": INTEGER_LOOP,
-    "int8 convolution 3x3x32": CONVOLUTION,
-    "registers only (xorshift)": REGISTER_LOOP,
+    "sort": ("integer loop (insertion sort)", INTEGER_LOOP),
+    "convolution": ("int8 convolution 3x3x32", CONVOLUTION),
+    "xorshift": ("registers only (xorshift)", REGISTER_LOOP),
 }
 
 
@@ -115,7 +118,7 @@ def zig(*arguments: str) -> None:
 
 
 def run_raw(firmware: Firmware, fast_stores: bool) -> float:
-    """Seconds on Unicorn without any counting."""
+    """CPU seconds on Unicorn without any counting."""
     engine: Any = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
     engine.ctl_set_cpu_model(riscv_const.UC_CPU_RISCV32_SIFIVE_E31)
     layout = memory_map.MemoryMap()
@@ -131,9 +134,9 @@ def run_raw(firmware: Firmware, fast_stores: bool) -> float:
     engine.mmio_map(
         exit_page.base, exit_page.size_bytes, lambda *_: 0, None, lambda uc, *_: uc.emu_stop(), None
     )
-    start = time.perf_counter()
+    start = time.process_time()
     engine.emu_start(firmware.entry, 0)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def identity_with_rights(_: Any, address: int, access: int, entry: Any, __: Any) -> bool:
@@ -144,12 +147,12 @@ def identity_with_rights(_: Any, address: int, access: int, entry: Any, __: Any)
 
 
 def run_board(firmware: Firmware, instructions: list[int]) -> float:
-    """Seconds on the board, and (appended) how many instructions it counted."""
+    """CPU seconds on the board, and (appended) how many instructions it counted."""
     board = Board()
     board.load(firmware)
-    start = time.perf_counter()
+    start = time.process_time()
     result = board.run()
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert result.exit_code == 0, result.summary(firmware)
     instructions.append(result.instructions)
     return seconds
@@ -173,16 +176,22 @@ def main() -> None:
     """Prints a row per program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--write", action="store_true", help="also into the pages")
+    arguments = parser.parse_args()
+    found = {}
     print(f"{'program':32} {'raw':>7} {'raw+TLB':>8} {'board':>7}  MIPS   board/raw  board/raw+TLB")
-    for name, source in PROGRAMS.items():
+    for name, (title, source) in PROGRAMS.items():
         with tempfile.TemporaryDirectory() as folder:
             firmware = read_elf(build(Path(folder), source))
-        instructions, seconds = fastest(firmware, repeats)
+        instructions, seconds = fastest(firmware, arguments.repeats)
         rates = instructions / np.array(seconds) / 1e6
         ratios = rates[2] / rates[:2]
-        print(f"{name:32} {rates[0]:7.0f} {rates[1]:8.0f} {rates[2]:7.0f}        ", end="")
+        print(f"{title:32} {rates[0]:7.0f} {rates[1]:8.0f} {rates[2]:7.0f}        ", end="")
         print(f"{ratios[0]:9.2f}  {ratios[1]:13.2f}")
+        found[f"mips_{name}_hook"] = f"{rates[1] / rates[0]:.2f}"
+        found[f"mips_{name}_board"] = f"{ratios[0]:.2f}"
+    if arguments.write:
+        statements.record(**found)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,12 @@ STATEMENTS = (
             for name in ("random", "nsga2", "walk")
         ),
     ),
+    (
+        "docs/virtual-prototype.md",
+        "| integer loop (insertion sort) | {mips_sort_hook} | {mips_sort_board} | "
+        "| int8 convolution 3x3x32 | {mips_convolution_hook} | {mips_convolution_board} | "
+        "| registers only (xorshift) | {mips_xorshift_hook} | {mips_xorshift_board} |",
+    ),
     ("docs/timing-model.md", "five networks take [{default_least} to {default_most} % more cycles]"),
     (
         "docs/rtl.md",
