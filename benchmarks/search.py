@@ -118,6 +118,7 @@ def lines(path: str, budget: int, samplers: Sequence[str], found: dict[str, str]
     front = front_of(list(known.values()))
     corner = tuple(1.0001 * max(column) for column in zip(*front, strict=True))  # the ends count, too
     whole = hypervolume(front, corner)
+    found |= {"search_machines": f"{len(known):,}", "search_front": f"{len(front):,}"}
     yield f"{len(known):,} machines, {len(front):,} on the front, {budget:,} evaluations"
     found[f"search_grid_{budget}"] = f"{hypervolume(grid(axes, known, budget), corner) / whole:.3f}"
     yield f"grid      {found[f'search_grid_{budget}']}"

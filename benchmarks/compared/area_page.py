@@ -93,6 +93,27 @@ def figures() -> Iterator[tuple[str, str]]:
     yield "vector_words_area", f"{vector_words:.1f}"
     yield "dma_words_area", f"{dma_words:.1f}"
     yield "words_area", f"{mac_words + vector_words + 2 * dma_words:.0f}"
+    yield "sums_bits", f"{slot_bits(config.replace(mac_sums=1)) - bits}"
+    yield from _of_points()
+
+
+def _of_points() -> Iterator[tuple[str, str]]:
+    """What single measured points, and differences of two, are worth."""
+    points = {(point.block, *point.parameters.values()): point.area for point in measured_points()}
+    word = (points["accumulators", 64, 6].kge - points["accumulators", 8, 3].kge) / 56
+    stage = 3 * points["requantizer",].kge + points["divider",].kge + points["square",].kge
+    unlimited = areas(MACHINES["8x8, output stage unlimited"])["vector"].kge
+    yield "word_area", f"{word:.2f}"
+    yield "lane_area", f"{points['accumulators', 64, 6].kge:.1f}"
+    yield "stage_area", f"{_GRID.vector_lanes * stage:.0f}"
+    yield "unlimited_area", f"{unlimited:.0f}"
+    for name, block, parameter in (
+        ("lane", "mac_lane", 48), ("result", "mac_result", 48), ("vector", "vector_lane", 16),
+        ("average", "divider", 16),
+    ):  # fmt: skip
+        more = points[block, parameter].kge - points[block,].kge
+        yield f"int16_{name}", f"{more:.2g}"
+    yield "int16_bits", f"{points['mac_lane', 48].flip_flops - points['mac_lane',].flip_flops:.0f}"
 
 
 def _square_millimetres() -> str:

@@ -41,6 +41,8 @@ STATEMENTS = (
     ("README.md", "every tensor on two machines | [{zoo_exact} of {zoo_tried} tried]"),
     ("README.md", "ResNet-50, seven sizes | {nvdla_least} to {nvdla_most} times"),
     ("README.md", "default machine it takes {default_least} to {default_most} % more on five networks"),
+    ("docs/sweeps.md", "Of {search_machines} machines for ResNet-8 and DS-CNN"),
+    ("docs/sweeps.md", "computed, and {search_front} machines are on the front of energy, area and time"),
     (
         "docs/sweeps.md",
         "| sampler | 200 evaluations | 1,000 evaluations | | --- | --- | --- | "
@@ -82,6 +84,17 @@ STATEMENTS = (
     ("docs/rtl.md", "operations: {slot_bits} bits for one operation in each. A bit takes {bit_area}"),
     ("docs/rtl.md", "so that depth costs {queues_area} kGE"),
     ("docs/area.md", "{slot_bits} bits for one operation in each queue, and a bit takes {bit_area} GE"),
+    ("docs/area.md", "| queues | {slot_bits} for each operation that `queue_depth` holds"),
+    ("docs/area.md", "a word of 32 bits takes {word_area} kGE"),
+    ("docs/area.md", "64 words are {lane_area} kGE in each lane"),
+    (
+        "docs/area.md",
+        "which takes {int16_lane} kGE and {int16_bits} flip-flops more, and half as much more memory",
+    ),
+    ("docs/area.md", "48 by 16 bits beside the requantizer, {int16_result} kGE"),
+    ("docs/area.md", "a VECTOR lane takes {int16_vector} kGE more, {int16_average} of them for an average"),
+    ("docs/area.md", "MAC's queue keeps {sums_bits} bits more"),
+    ("docs/area.md", "16 VECTOR lanes are {stage_area} kGE of the {unlimited_area} of an unlimited stage"),
     ("docs/area.md", "takes {array_mm2} mm² more, as much as {array_kib} KiB of SRAM"),
     ("docs/area.md", "the 64 PEs have {pes_area} of {grid_area} kGE. Queues and control have {front_area}:"),
     ("docs/area.md", "as flip-flops of each lane they would have {flip_flops_area} kGE"),
