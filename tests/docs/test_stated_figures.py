@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,17 @@ def test_estimates_on_the_cpu_are_within_four_percent() -> None:
     assert len(ratios) == 6
     assert 0.03 < max(abs(ratio - 1) for ratio in ratios) < 0.04
     assert "estimates (`none`) are within 4 % of the board's counts" in page("timing-model.md")
+
+
+def test_how_far_the_fit_of_memories_is_off() -> None:
+    """As `tools/memory_macros.py` wrote it beside the tables."""
+    tables = files("dlasim.sim.physical").joinpath("technologies/45nm.toml").read_text(encoding="utf-8")
+    energy, leakage, area, *two_ports = re.findall(r"off, (\d+)% in the mean", tables)
+    energy_2, leakage_2, area_2 = two_ports
+    assert (
+        f"the fit is {area} % (two ports {area_2} %) off the points' area, {energy} % ({energy_2} %) off the "
+        f"energy of an access and {leakage} % ({leakage_2} %) off leakage"
+    ) in page("area.md")
 
 
 def test_supplies_and_their_clocks() -> None:

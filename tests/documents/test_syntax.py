@@ -23,7 +23,8 @@ def filled(syntax: str) -> str:
     """A syntax line with the first of each choice and a number for each value."""
     line = re.sub(r"[\[\]]", "", syntax)
     line = re.sub(r"=([a-z_0-9]+)(?:\|[a-z_0-9]+)+", r"=\1", line)
-    return re.sub(r"\b(?:VALUE|MAX_OUTSTANDING|PACKED|WORDS|STEPS|COPIED)\b", "1", line).replace("REGISTER", "OUT_CHANNELS")
+    line = re.sub(r"\b(?:VALUE|MAX_OUTSTANDING|PACKED|WORDS|STEPS|COPIED)\b", "1", line)
+    return line.replace("REGISTER", "OUT_CHANNELS")
 
 
 @pytest.mark.parametrize("instruction", INSTRUCTIONS, ids=lambda i: i.mnemonic)
