@@ -24,7 +24,7 @@ _WORD = 32
 _TABLE_STEP, _TABLE_CELLS = 128, 512  # of a table of 16 bits, which is linear between its entries
 
 
-class WideArithmetic:
+class WideNumbers:
     """Integers of 64 bits on the CPU; every tensor is called by the result's name."""
 
     def __init__(self, converter: TosaConverter, name: str) -> None:
@@ -107,7 +107,7 @@ def shift(converter: TosaConverter, operator: TosaOperator) -> None:
         wide = np.asarray(numbers, np.int64), np.asarray(amounts, np.int64).clip(0, most)
         return _SHIFTS[operator.kind](values[0].dtype, is_rounded, *wide)
 
-    def computed(wide: WideArithmetic, number: int) -> int:
+    def computed(wide: WideNumbers, number: int) -> int:
         if operator.kind == "LOGICAL_LEFT_SHIFT":
             return wide.of("MUL", number, wide.powers(values[1]))
         if operator.kind == "LOGICAL_RIGHT_SHIFT":
@@ -128,7 +128,7 @@ def cut_product(converter: TosaConverter, operator: TosaOperator) -> None:
     def function(one: Array, other: Array) -> Integers:
         return np.asarray((np.multiply(one, other, dtype=np.int64) + half) // power, np.int64)
 
-    def computed(wide: WideArithmetic, number: int) -> int:
+    def computed(wide: WideNumbers, number: int) -> int:
         other = wide.of("CAST", converter.tensor(values[1], operator.outputs[0]))
         total = wide.of("ADD", wide.of("MUL", number, other), wide.constant(half))
         return wide.of("FLOOR_DIV", total, wide.constant(power))
@@ -147,7 +147,7 @@ def _place(
     operator: TosaOperator,
     values: list[Value],
     function: Callable[..., Integers],
-    computed: Callable[[WideArithmetic, int], int] | None,
+    computed: Callable[[WideNumbers, int], int] | None,
 ) -> None:
     """A function of two tensors: of constants, of one byte, or of int32 as `computed` from the first."""
     shape, dtype = common_shape(values), values[0].dtype
@@ -163,7 +163,7 @@ def _place(
     if computed is None:
         raise UnplacedError(f"it is supported of one tensor of 8 bits and a number (got {dtype})")
     name = operator.outputs[0]
-    wide = WideArithmetic(converter, name)
+    wide = WideNumbers(converter, name)
     number = computed(wide, wide.of("CAST", converter.tensor(values[0], operator.inputs[0])))
     converter.set(operator, TosaActivation(wide.narrow(number, dtype), shape, dtype))
 
@@ -178,7 +178,7 @@ def inverted(converter: TosaConverter, operator: TosaOperator) -> None:
     if value.dtype == "bool":
         raise UnplacedError("its input must be integers")
     name = operator.outputs[0]
-    wide = WideArithmetic(converter, name)
+    wide = WideNumbers(converter, name)
     number = wide.of("SUB", wide.constant(-1), wide.of("CAST", converter.tensor(value, name)))
     converter.set(operator, TosaActivation(wide.narrow(number, value.dtype), value.shape, value.dtype))
 
@@ -194,7 +194,7 @@ def leading_zeros(converter: TosaConverter, operator: TosaOperator) -> None:
         counts = (curve[:, None] % (1 << _WORD) >= powers).sum(1)
         converter.set_curve(operator, value, _WORD - counts)
         return
-    wide = WideArithmetic(converter, name)
+    wide = WideNumbers(converter, name)
     flat = converter.compute(
         "RESHAPE", [converter.tensor(value, name)], "int32", name, new_shape=(int(np.prod(value.shape)), 1)
     )
@@ -224,7 +224,7 @@ def table(converter: TosaConverter, operator: TosaOperator) -> None:
         converter.set_curve(operator, value, low[cells] + slopes[cells] * parts, "int32")
         return
     name = operator.outputs[0]
-    wide = WideArithmetic(converter, name)
+    wide = WideNumbers(converter, name)
     number = wide.of("CAST", converter.tensor(value, operator.inputs[0]))
     step = wide.constant(_TABLE_STEP)
     cell = wide.of("ADD", wide.of("FLOOR_DIV", number, step), wide.constant(_TABLE_CELLS // 2))

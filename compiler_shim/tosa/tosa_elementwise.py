@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
-from dlasim.compiler_shim.tosa.tosa_bits import WideArithmetic, cut_product
+from dlasim.compiler_shim.tosa.tosa_bits import WideNumbers, cut_product
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter, limits_of
 from dlasim.compiler_shim.tosa.tosa_pairs import (
     BINARY,
@@ -99,7 +99,7 @@ def _rescaling(converter: TosaConverter, operator: TosaOperator, value: Value) -
 
 def rescaled_on_cpu(converter: TosaConverter, given: TosaActivation, found: Rescaling, name: str) -> int:
     """A tensor rescaled in 64 bits."""
-    wide = WideArithmetic(converter, name)
+    wide = WideNumbers(converter, name)
     value = wide.of("CAST", given.number)
     if found.unsigned[0]:
         value = wide.unsigned(value, given.dtype)
@@ -149,7 +149,7 @@ def negation(converter: TosaConverter, operator: TosaOperator) -> None:
         converter.set_curve(operator, value, np.abs(curve) if operator.kind == "ABS" else negative)
         return
     if value.dtype == "int16":
-        wide = WideArithmetic(converter, name)
+        wide = WideNumbers(converter, name)
         number = wide.of("SUB", wide.constant(0), wide.of("CAST", converter.tensor(value, name)))
         number = wide.of("MINIMUM", number, wide.constant(np.iinfo("int16").max))
         converter.set(operator, TosaActivation(wide.narrow(number, "int16"), value.shape, "int16"))

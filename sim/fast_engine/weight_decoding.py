@@ -25,7 +25,7 @@ _HALF_BITS = 8 * CODE_BYTES // 2
 _MODE_MASK, _RUN_MASK = (1 << MODE_BITS) - 1, (1 << RUN_BITS) - 1
 
 
-class Word(NamedTuple):
+class CodeHalves(NamedTuple):
     """The halves of a word."""
 
     low: Number
@@ -41,7 +41,7 @@ def dma_decode(row: OperationRow, sram: Pointer, regions: Pointer) -> Number:
     copy_bytes(sram, there + room, memory, here + left * CODE_BYTES, copied)
     for step in range(row.steps):
         if left > 0 and (run == 0 or row.steps - step == left):
-            word = Word(_half(memory, here), _half(memory, here + CODE_BYTES // 2))
+            word = CodeHalves(_half(memory, here), _half(memory, here + CODE_BYTES // 2))
             run = word.low >> MODE_BITS & _RUN_MASK if word.low & _MODE_MASK == RUN_MODE else 0
             written = _decode_body(word, sram, there, room)
             there, room, here, left = there + written, room - written, here + CODE_BYTES, left - 1
@@ -62,7 +62,7 @@ def _half(memory: Pointer, here: Number) -> Number:
 
 
 @routine
-def _bits(word: Word, place: Number, count: Number) -> Number:
+def _bits(word: CodeHalves, place: Number, count: Number) -> Number:
     """So many bits of the body, from a place on."""
     first, mask = place + MODE_BITS, (1 << count) - 1
     if first >= _HALF_BITS:
@@ -74,7 +74,7 @@ def _bits(word: Word, place: Number, count: Number) -> Number:
 
 
 @routine
-def _decode_body(word: Word, sram: Pointer, there: Number, room: Number) -> Number:
+def _decode_body(word: CodeHalves, sram: Pointer, there: Number, room: Number) -> Number:
     """Write the weights for which there is room; returns their number. The word of a run gives none."""
     mode = word.low & _MODE_MASK
     if mode == PLAIN_MODE:
@@ -90,7 +90,7 @@ def _decode_body(word: Word, sram: Pointer, there: Number, room: Number) -> Numb
 
 
 @routine
-def _decode_rice(word: Word, low_bits: Number, sram: Pointer, there: Number, room: Number) -> Number:
+def _decode_rice(word: CodeHalves, low_bits: Number, sram: Pointer, there: Number, room: Number) -> Number:
     count, zeros, place, low, most = 0, 0, 0, BODY_BITS - low_bits, min(STEP_WEIGHTS, room)
     while count < most and place < low:
         if _bits(word, place, 1):
@@ -104,7 +104,7 @@ def _decode_rice(word: Word, low_bits: Number, sram: Pointer, there: Number, roo
 
 
 @routine
-def _decode_sparse(word: Word, bits: Number, sram: Pointer, there: Number, room: Number) -> Number:
+def _decode_sparse(word: CodeHalves, bits: Number, sram: Pointer, there: Number, room: Number) -> Number:
     count, place, low = 0, 0, BODY_BITS - bits
     while place < min(STEP_WEIGHTS, low):
         if _bits(word, place, 1):

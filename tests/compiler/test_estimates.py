@@ -286,6 +286,8 @@ def test_machine_and_compiler_use_the_same_formula(
     network = networks[ATTENTION if formula.__name__.startswith("row_") else "resnet8"]
     if formula is formulas.unpack_beats:
         config, network = config.replace(dma_unpacking=3), networks[PACKED]
+    if formula is formulas.decode_beats:
+        config, network = config.replace(dma_decoding=16, sram_bandwidth=16), networks[PACKED]
     lowered = lower_all(network, config, fusion="requant")
     before = lowered.estimated_cycles, machine_cycles(lowered, config)
     change(formula, monkeypatch)

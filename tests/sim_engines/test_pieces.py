@@ -21,7 +21,7 @@ from tests.sim_engines.generate import SMALL
 from tests.sim_engines.test_streams import REGION_BYTES, random_stream
 
 MODULES = (dlasim.sim.programs.stream, dlasim.sim.fast_engine.engine)
-CONFIG = DlaConfig(sram_bytes=SMALL.sram_bytes)
+CONFIG = DlaConfig(sram_bytes=SMALL.sram_bytes, int16=1, mac_sums=1)
 
 
 def cut(monkeypatch, operations):

@@ -65,7 +65,7 @@ def test_random_programs(functional):
     rng = random.Random(2)
     outcomes = {"fault": 0, "done": 0}
     executed = 0
-    for _ in range(250):
+    for _ in range(320):
         bench = Bench(functional=functional)
         bench.memory[: 4 * REGION_BYTES] = np.frombuffer(rng.randbytes(4 * REGION_BYTES), np.uint8)
         tail = 0

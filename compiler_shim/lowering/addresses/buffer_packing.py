@@ -15,7 +15,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT, align
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 
 
-class _Cut(NamedTuple):
+class _PackedNodes(NamedTuple):
     """How a node or a chain is cut: by node its tiling and its buffers; the buffers between the nodes."""
 
     tilings: tuple[Tiling, ...]
@@ -93,20 +93,20 @@ class BufferPacker:
             budget = min(budget, cut.sram_bytes) - 1
         return None
 
-    def _cut(self, problems: Problems, budget: int) -> _Cut | None:
+    def _cut(self, problems: Problems, budget: int) -> _PackedNodes | None:
         if len(problems) == 1:
             alone = self._policy.tiling(problems[0], budget)
             if alone is None:
                 return None
-            return _Cut((alone,), (alone.buffers,), (), alone.sram_bytes, None)
+            return _PackedNodes((alone,), (alone.buffers,), (), alone.sram_bytes, None)
         pieces = self._policy.chain_tiling(problems, budget, self._by_groups)
         if pieces is None:
             return None
         tilings = tuple([pieces.tiling(number) for number in range(len(problems))])
-        return _Cut(tilings, pieces.layout.buffers, pieces.layout.inner, pieces.sram_bytes, pieces)
+        return _PackedNodes(tilings, pieces.layout.buffers, pieces.layout.inner, pieces.sram_bytes, pieces)
 
 
-def _packed(problems: Problems, cut: _Cut, found: Sequence[int], taken: Taken) -> Packed:
+def _packed(problems: Problems, cut: _PackedNodes, found: Sequence[int], taken: Taken) -> Packed:
     """The nodes with the addresses that were found for the buffers of each, and then for those between."""
     addresses, own = iter(found), list[allocation.Gap]()
     every, constants = list[tuple[tuple[int, ...], ...]](), list[tuple[allocation.Gap, ...]]()
