@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -55,7 +55,11 @@ _ALIKE = (
 )  # fmt: skip
 _SMALL_TOP: Parameters = {"DMA_BANDWIDTH": 8, "SRAM_BYTES": 256, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 BLOCKS = {
-    **{name: synthesis.BLOCKS[name] for name in _ALIKE},
+    **{
+        name: replace(block, points=block.points[:1])
+        for name, block in synthesis.BLOCKS.items()
+        if name in _ALIKE
+    },
     "accumulators": RtlBlock("dla_accumulators", [{"LANES": 1, "PLACES": 64, "PLACE_BITS": 6}]),
     "queue": RtlBlock("dla_queue", [{"WIDTH": 64, "DEPTH": 4}]),
     "softmax": RtlBlock("dla_softmax", [{"LANES": 16}]),

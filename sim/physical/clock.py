@@ -14,7 +14,8 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.technology import technology
 
 _POINTS = Path(__file__).parent / "timing_points.csv"
-_LIMITED = frozenset({"ports", "crossbar", "dma_words"})  # blocks that only machines with limited ports have
+# Blocks that only machines with limited ports have
+_LIMITED = frozenset({"ports", "crossbar", "dma_words", "mac_words", "vector_words"})
 _MEASURED = "45nm"
 
 

@@ -25,6 +25,7 @@ DOUBLED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "pes": ({"parallel": "8x8"}, {"parallel": "8x16"}),
     "mac_weights": ({"mac_weights": 32}, {"mac_weights": 64}),
     "int16": ({"int16": 0}, {"int16": 1}),
+    "mac_sums": ({"mac_sums": 0}, {"mac_sums": 1}),
     "sram_dma_ports": ({"sram_dma_ports": 0}, {"sram_dma_ports": 1}),
     "vector_lanes": ({"vector_lanes": 16}, {"vector_lanes": 32}),
     "dma_bandwidth": ({"dma_bandwidth": 8}, {"dma_bandwidth": 16}),
@@ -73,8 +74,8 @@ def test_rows_without_area_are_those_that_are_no_hardware() -> None:
     free = {name for name, row in PARAMETERS.items() if row.no_area}
     assert free == {
         "parallel", "mac_step_group", "mac_handover", "accumulator_storage", "dma_latency", "dma_burst_bytes",
-        "dma_burst_overhead", "memories", "buses", "issue_cycles", "check_cycles", "compute_overlap",
-        "clock_mhz", "timing", "technology",
+        "dma_burst_overhead", "memories", "buses", "dma_decoding", "issue_cycles", "check_cycles",
+        "compute_overlap", "clock_mhz", "timing", "technology",
     }  # fmt: skip
     assert free.isdisjoint(set(PARAMETERS) - free)
 
