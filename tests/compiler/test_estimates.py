@@ -45,11 +45,9 @@ FORMULAS = [function for function in vars(formulas).values() if is_routine(funct
 # The machine settles contention cycle by cycle (`contention.py`); the formula is its sum over a layer.
 # Those of a transfer are put together from `beat_cycles` and `request_cycles`: the estimate takes no run as
 # shorter than a beat. The machine keeps latency, fill and drain of an operation apart; a test of its own
-# compares their sum with `overhead_cycles`. Weights get their form (`weight_forms.py`, by `decode_beats`)
-# before what is planned here; the estimate then takes a share of the beats that bytes would take.
+# compares their sum with `overhead_cycles`.
 _OF_ONE_SIDE = (
-    formulas.contention_cycles, formulas.transfer_beats, formulas.placed_beats, formulas.overhead_cycles,
-    formulas.decode_beats,
+    formulas.contention_cycles, formulas.transfer_beats, formulas.placed_beats, formulas.overhead_cycles
 )  # fmt: skip
 SHARED = [function for function in FORMULAS if function not in _OF_ONE_SIDE]
 # Everything in a machine that only its timing depends on.
