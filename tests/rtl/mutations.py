@@ -185,5 +185,4 @@ LIMIT_MUTATIONS = (
 # Those that only streams on a machine with one port show
 ONE_PORT_MUTATIONS = (
     Mutation("a word that is not asked for", "dla_raster.sv", "if (takes && reads_row)", "if (takes)"),
-    Mutation("channels of the next group", "dla_mac_traffic.sv", "!reset && !input_ends", "!reset"),
 )
