@@ -67,7 +67,7 @@ FUNCTIONS: dict[str, Function] = {
     "Selu": _selu,
     "Sigmoid": _sigmoid,
     "Sin": lambda x, _: np.sin(x),
-    "Softplus": lambda x, _: np.log1p(np.exp(x)),
+    "Softplus": lambda x, _: np.logaddexp(np.float32(0), x),
     "Softsign": lambda x, _: x / (1 + np.abs(x)),
     "Sqrt": lambda x, _: np.sqrt(x),
     "Tanh": lambda x, _: np.tanh(x),
