@@ -45,8 +45,11 @@ def _exported(torch: Any, module: Any, example: tuple[Any, ...], name: str) -> P
 
 
 @checked()
-def from_torch(module: Any, example: Any, calibration: Samples | Any, out: str | Path) -> Quantized:
-    """Export a PyTorch module, quantize it, and write the int8 network to a `.onnx` file.
+def from_torch(
+    module: Any, example: Any, calibration: Samples | Any, out: str | Path | None = None
+) -> Quantized:
+    """Export a PyTorch module, quantize it, and write the int8 network to a `.onnx` file, without `out` in a
+    new temporary folder.
 
     `example` is a tensor or a tuple of tensors that the module takes. `calibration` has samples, one after
     another along the first dimension: an array, or a dictionary by the names of the module's arguments.
@@ -60,4 +63,4 @@ def from_torch(module: Any, example: Any, calibration: Samples | Any, out: str |
     arrays = read_samples({name: np.asarray(array) for name, array in samples.items()})
     with torch.no_grad():
         path = _exported(torch, module.eval(), inputs, type(module).__name__)
-    return quantize_onnx(path, arrays, out, None)
+    return quantize_onnx(path, arrays, out or path.with_name("int8.onnx"), None)
