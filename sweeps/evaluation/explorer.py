@@ -25,6 +25,7 @@ from dlasim.sweeps.results.machine_rows import MachineRow, machine_rows
 
 if TYPE_CHECKING:
     from dlasim.choices import Axes
+    from dlasim.sim.reports.report_types import SweepRow
 
 _MANY_POINTS = 1 << 12  # worker processes are not started for more than the computer has cores
 Choice = Mapping[str, Any]
@@ -41,15 +42,15 @@ class MachineResult:
     rows: tuple[MachineRow, ...]
 
     @property
-    def row(self) -> dict[str, Any]:
+    def row(self) -> SweepRow:
         """Parameters and figures of all networks together; of a single network, its own."""
-        return self.rows[-1].values
+        return cast("SweepRow", self.rows[-1].values)
 
     @property
-    def networks(self) -> RowTable[dict[str, Any]]:
+    def networks(self) -> RowTable[SweepRow]:
         """The rows of the networks."""
         count = max(len(self.rows) - 1, 1)
-        return RowTable(row.values for row in self.rows[:count])
+        return RowTable(cast("SweepRow", row.values) for row in self.rows[:count])
 
     @property
     def ran(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dlasim.arguments import checked
 from dlasim.errors import InputError, unknown
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from dlasim.sim.reports.report_types import SweepRow
     from dlasim.sweeps.charts import Chart
     from dlasim.sweeps.results.decision import Decision
 
@@ -156,12 +157,13 @@ class SweepResult:
         return [row[name] for row in self.rows(name)]
 
     @checked()
-    def best(self, figure: str = "cycles_total") -> dict[str, Any] | None:
+    def best(self, figure: str = "cycles_total") -> SweepRow | None:
         """The row with the smallest value of this figure."""
         if figure not in self.columns:
             raise InputError(unknown("column", figure, self.columns))
         known = (row for row in self.rows() if row[figure] is not None)
-        return min(known, key=lambda row: (row[figure], row["point"]), default=None)
+        found = min(known, key=lambda row: (row[figure], row["point"]), default=None)
+        return cast("SweepRow | None", found)
 
     @checked()
     def decide(self, limits: str | Sequence[str] = (), minimize: str | Sequence[str] = ()) -> Decision:

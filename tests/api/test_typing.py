@@ -18,7 +18,7 @@ from dlasim import choices
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.parameter_names import ALIASES
-from dlasim.sim.reports.report_types import LayerRow, Report
+from dlasim.sim.reports.report_types import LayerRow, Report, SweepRow
 
 USES = """\
 import dlasim
@@ -43,12 +43,15 @@ layer: str = dlasim.run("resnet8").layers[0]["operator"]
 dlasim.run("resnet8").layers[0]["cylces"]
 best = dlasim.sweep(["resnet8", "mnist"], pes=[1, 2], where="pes > 1").best()
 best["cycles_total"]
+assert best is not None
+cycles: int = best["cycles_total"] + best["sram_bytes"]
+best["cycles_totl"]
 dlasim.run("resnet8", [1, 2])
 table: dlasim.SweepResult = dlasim.sweep("resnet8")
 table.to_polars().colums
 frame = table.frame()
 """
-WRONG = [3, 4, 5, 6, 7, 8, 9, 10, 14, 17, 18, 20, 22, 23, 25]
+WRONG = [3, 4, 5, 6, 7, 8, 9, 10, 14, 17, 18, 20, 22, 25, 26, 28]
 
 
 def test_mypy_finds_wrong_keywords_and_values(tmp_path: Path) -> None:
@@ -153,6 +156,14 @@ def test_reports_have_their_types(options: dict[str, Any]) -> None:
 def test_a_report_of_assembly_has_its_type() -> None:
     example = Path(__file__).parents[2] / "examples" / "relu.s"
     assert misfits(dlasim.run(example).report, Report, "report") == []
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_rows_have_their_types(host: str) -> None:
+    found = dlasim.sweep("mnist", pes=[16, 32], host=host, layers=True, jobs=1)
+    assert misfits(found.best(), SweepRow, "row") == []
+    assert misfits(found.layers.best("cycles"), SweepRow, "row") == []
+    assert set(found.columns) | set(found.layers.columns) == set(SweepRow.__annotations__)
 
 
 def test_the_types_of_reports_name_what_is_not_there() -> None:
