@@ -8,7 +8,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import INT16_LIMITED, machine
 from tests.rtl.networks import Outcome, lowered, run_on_both
-from tests.rtl.test_streams import STREAMS, random_stream_on_both
+from tests.rtl.test_streams import compare_cycles
 from tests.tflite.sixteen_bit_operators import random_int16_graph
 
 KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "ADD", "MUL", "AVERAGE_POOL_2D",
@@ -46,10 +46,4 @@ def test_operators_have_equal_results_with_ports(kind: str, name: str, tmp_path:
 @pytest.mark.parametrize("name", INT16_LIMITED)
 def test_random_streams_with_ports(rtl: RtlMachine, name: str) -> None:
     """The check on words that have crossed sees both bytes of an element."""
-    ours = simulated = 0
-    for number in range(STREAMS):
-        found = random_stream_on_both(rtl, machine(name), number)
-        assert not found.wrong_results, f"stream {number}"
-        cycles, expected = found.cycles
-        ours, simulated = ours + cycles, simulated + expected
-    assert simulated < ours < (1 + NEAR) * simulated
+    compare_cycles(rtl, machine(name), NEAR)

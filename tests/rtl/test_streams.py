@@ -31,6 +31,17 @@ def random_stream_on_both(rtl: RtlMachine, config: DlaConfig, number: int) -> Co
     return compare_stream(rtl, config, words, reset_file(), maker.sram, places())
 
 
+def compare_cycles(rtl: RtlMachine, config: DlaConfig, near: float) -> None:
+    """Random streams on a machine with ports: equal results, and more cycles by this share at most."""
+    ours = simulated = 0
+    for number in range(STREAMS):
+        found = random_stream_on_both(rtl, config, number)
+        assert not found.wrong_results, f"stream {number}"
+        cycles, expected = found.cycles
+        ours, simulated = ours + cycles, simulated + expected
+    assert simulated < ours < (1 + near) * simulated
+
+
 def compare_random(rtl: RtlMachine, config: DlaConfig, number: int) -> Comparison:
     """A random stream on both, which must agree in everything."""
     found = random_stream_on_both(rtl, config, number)

@@ -10,7 +10,7 @@ from tests.compiler.test_sums import count_sums
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import SUMS_LIMITED, machine
 from tests.rtl.networks import lowered, run_on_both
-from tests.rtl.test_streams import STREAMS, random_stream_on_both
+from tests.rtl.test_streams import compare_cycles
 
 NEAR = 0.06  # of the cycles of small operations, as tests/rtl/test_limits.py has it
 
@@ -40,10 +40,4 @@ def test_network_has_equal_results_with_ports(resnet8: Path, name: str) -> None:
 @pytest.mark.parametrize("name", SUMS_LIMITED)
 def test_random_streams_with_ports(rtl: RtlMachine, name: str) -> None:
     """The check on words that have crossed sees the bytes of the tensor."""
-    ours = simulated = 0
-    for number in range(STREAMS):
-        found = random_stream_on_both(rtl, machine(name), number)
-        assert not found.wrong_results, f"stream {number}"
-        cycles, expected = found.cycles
-        ours, simulated = ours + cycles, simulated + expected
-    assert simulated < ours < (1 + NEAR) * simulated
+    compare_cycles(rtl, machine(name), NEAR)

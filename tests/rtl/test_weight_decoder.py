@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from dlasim.compiler_shim.lowering.addresses.weight_encoder import encode_weights
 from dlasim.sim.readable_engine.weight_decoder import decode_words
-from tests.rtl.builder import RTL
+from tests.rtl.builder import RTL, needs_verilator
 
 BENCH = Path(__file__).parent / "weight_decoder.sv"
 
@@ -33,8 +31,7 @@ def random_transfer(rng: np.random.Generator, number: int) -> tuple[np.ndarray, 
 
 
 def test_every_step_is_the_engines(tmp_path: Path) -> None:
-    if shutil.which("verilator") is None:
-        pytest.skip("no Verilator")
+    needs_verilator()
     rng = np.random.default_rng(21)
     transfers = [random_transfer(rng, number) for number in range(1000)]
     lines = []

@@ -30,6 +30,8 @@ from tests.sim_timing.streams import (
 )
 
 STREAMS = 100  # in each of the chunks below
+# A seed, a parameter that not every machine has, the kinds that need it, and what is drawn in addition.
+OPTIONS = ((850, "int16", INT16, "int16"), (870, "mac_sums", SUMMING, "sum"))
 MAC = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL")
 COMPUTE = tuple(kind for kind in KINDS if not kind.startswith("OP_DMA"))
 
@@ -343,12 +345,13 @@ def test_softmax_on_few_ports():
     assert read_again > 1, "the test must see rows that cross again"
 
 
+@pytest.mark.parametrize(("first", "parameter", "kinds", "more"), OPTIONS)
 @pytest.mark.parametrize("seed", range(2))
-def test_int16_is_equal_to_the_cycle(seed):
-    rng = random.Random(850 + seed)
+def test_optional_kinds_are_equal_to_the_cycle(seed, first, parameter, kinds, more):
+    rng = random.Random(first + seed)
     for _ in range(STREAMS):
-        config = random_config(rng, int16=1)
-        words = random_stream(rng, rng.randint(1, 6), kinds=(*INT16, "OP_DMA_READ", "OP_FILL"), more="int16")
+        config = random_config(rng, **{parameter: 1})
+        words = random_stream(rng, rng.randint(1, 6), kinds=(*kinds, "OP_DMA_READ", "OP_FILL"), more=more)
         assert_equal(plan(config, words), SteppedMachine(config, words).run())
 
 
@@ -367,15 +370,6 @@ def test_int16_within_limits(limits):
         assert is_within(ours.timeline.total, stepped.total, WIDER), (config, words)
         stalled += sum(unit.sram + unit.output > 0 for unit in ours.account.units)
     assert stalled > 20, "the test must see stalls"
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_sums_with_a_tensor_are_equal_to_the_cycle(seed):
-    rng = random.Random(870 + seed)
-    for _ in range(STREAMS):
-        config = random_config(rng, mac_sums=1)
-        words = random_stream(rng, rng.randint(1, 6), kinds=(*SUMMING, "OP_DMA_READ", "OP_FILL"), more="sum")
-        assert_equal(plan(config, words), SteppedMachine(config, words).run())
 
 
 def test_sums_with_a_tensor_on_few_ports():
