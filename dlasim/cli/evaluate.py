@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
-from dlasim.cli.option_types import Choice, Number
+from dlasim.cli.host_options import ENGINE
+from dlasim.cli.option_types import Number
 from dlasim.cli.terminal import say
 from dlasim.system.status_line import StatusLine
 
@@ -39,8 +40,7 @@ Examples:
         "FILE", name="float_model"),
     option("--out", "Write a .csv row for each input; rows in it are not evaluated again.", "FILE"),
     option("--jobs", "Processes; by default one per CPU.", "N", kind=Number(int, 1, 1024)),
-    option("--engine", "Kernels: compiled (fast) or the readable reference.",
-        kind=Choice(["auto", "fast", "reference"]), default="auto"),
+    ENGINE,
     option("--json", "Print the result as JSON.", kind=bool, name="as_json"),
 )  # fmt: skip
 def command(

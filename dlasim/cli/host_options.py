@@ -10,6 +10,8 @@ from dlasim.cli.help_sections import Function, SharedOption, add_options, option
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
 
+ENGINE = option("--engine", "Kernels: compiled (fast) or the readable reference.",
+    kind=Choice(["auto", "fast", "reference"]), default="auto")  # fmt: skip
 FIRMWARE = (
     option("--cpu", "CPU core (cycles per instruction): ideal, two_stage, five_stage, or a FILE.toml.  "
         "[default: ideal]", "CORE"),

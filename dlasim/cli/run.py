@@ -15,9 +15,9 @@ from dlasim.cli.config_options import (
     take_machine,
 )
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
-from dlasim.cli.host_options import debug_options, host_options, take_host
+from dlasim.cli.host_options import ENGINE, debug_options, host_options, take_host
 from dlasim.cli.input_files import input_files
-from dlasim.cli.option_types import Choice, Number
+from dlasim.cli.option_types import Number
 from dlasim.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ Examples:
         "DIR"),
     option("--trace", "Write a timeline for Perfetto (ui.perfetto.dev).", "T.json"),
     option("--repeat", "Number of inferences to run.", "N", kind=Number(int, 1, 1_000_000), default=1),
-    option("--engine", "Kernels: compiled (fast) or the readable reference.",
-        kind=Choice(["auto", "fast", "reference"]), default="auto"),
+    ENGINE,
     option("--races/--no-races", "Check the program for data races first.", kind=bool, default=True),
 )  # fmt: skip
 @debug_options

@@ -8,8 +8,8 @@ import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
-from dlasim.cli.host_options import host_options, take_host
-from dlasim.cli.option_types import Choice, Number
+from dlasim.cli.host_options import ENGINE, host_options, take_host
+from dlasim.cli.option_types import Number
 from dlasim.cli.terminal import say
 
 _EPILOG = """\b
@@ -29,8 +29,7 @@ Examples:
     option("--runs", "Number of random inputs, in addition to the edge cases.", "N",
         kind=Number(int, 0, 100_000), default=1),
     option("--seed", "Seed of the first random input.", "N", kind=Number(int, 0), default=0),
-    option("--engine", "Kernels: compiled (fast) or the readable reference.",
-        kind=Choice(["auto", "fast", "reference"]), default="auto"),
+    ENGINE,
     option("--json", "Print the result, including a mismatch, as JSON.", kind=bool, name="as_json"),
 )  # fmt: skip
 def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **given: Any) -> None:
