@@ -352,10 +352,14 @@ def slot_bits(config: DlaConfig) -> int:
 
 def _kept_bits(unit: Unit, config: DlaConfig) -> int:
     """Bits of an operation in its unit's queue, where an address in SRAM may go beyond it by a bit."""
-    address_bits = (config.sram_bytes - 1).bit_length() + 1
+    return _bits_of_unit(unit, (config.sram_bytes - 1).bit_length() + 1, bool(config.mac_sums))
+
+
+@cache
+def _bits_of_unit(unit: Unit, address_bits: int, has_sums: bool) -> int:
     rows = [row for row in INSTRUCTIONS if row.unit is unit]
     names = {name for row in rows for name in row.registers}
-    if not config.mac_sums:
+    if not has_sums:
         names -= sum_registers(unit)
     registers = sum(kept_bits(BY_NAME[name], address_bits) for name in names)
     addresses, others = _MULTIPLIED[unit]
