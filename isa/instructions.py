@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import registers
@@ -832,6 +834,17 @@ def sum_registers(unit: Unit) -> set[str]:
     """The registers that a unit reads for sum=tensor alone."""
     rows = [row for row in INSTRUCTIONS if row.unit is unit]
     return {name for row in rows for name in row.sum_parameters if name not in row.parameters}
+
+
+def adds_tensor(fields: Mapping[str, Any]) -> Any:
+    """Whether an operation of MAC adds a tensor to its results; of many, for each."""
+    return fields.get("sum", Sum.NONE) == Sum.TENSOR
+
+
+def is_one_pass(fields: Mapping[str, Any]) -> Any:
+    """Whether an operation of MAC makes complete results by the channels' records, likewise."""
+    is_whole = (fields.get("out", Out.INT8) == Out.INT8) & (fields.get("init", Init.ZERO) != Init.PARTIAL)
+    return is_whole & (fields.get("quant", Quant.TENSOR) == Quant.CHANNEL)
 
 
 def _check_table() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.calls.views import Layout, View, composed, dense, image_layout
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
-from dlasim.isa.instructions import BY_MNEMONIC, INT32_BYTES, Elements, Sum
+from dlasim.isa.instructions import BY_MNEMONIC, INT32_BYTES, Elements, adds_tensor
 from dlasim.isa.program import HostCall
 
 Shape = tuple[int, int, int]  # height, width, channels
@@ -84,7 +84,7 @@ class DlaNode:
     @property
     def adds_tensor(self) -> bool:
         """Whether MAC adds its second input to the results."""
-        return self.fields.get("sum") == Sum.TENSOR
+        return bool(adds_tensor(self.fields))
 
     @property
     def is_int16(self) -> bool:

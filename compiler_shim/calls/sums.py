@@ -13,7 +13,7 @@ from math import prod
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, with_layouts
 from dlasim.compiler_shim.lowering.addresses.memory import reads, resolve_alias, variables, writes
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, SUM_LEFT_SHIFT, Init, Out, Quant, Sum
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, SUM_LEFT_SHIFT, Out, Sum, is_one_pass
 
 # By the instruction of an operation, the one that also adds.
 _SUMMING = {row.mnemonic: row.mnemonic for row in INSTRUCTIONS if row.sum_parameters} | {
@@ -116,15 +116,12 @@ def _is_sum(node: DlaNode) -> bool:
 
 def _may_add(node: DlaNode) -> bool:
     """Whether it is a MAC operation that could add a tensor to its results."""
-    fields = node.fields
     return (
         node.mnemonic in _SUMMING
         and node.matrix is None
         and not node.is_channel_by_channel
         and not node.is_int16
-        and fields.get("out", Out.INT8) == Out.INT8
-        and fields.get("init", Init.ZERO) != Init.PARTIAL
-        and fields.get("quant") == Quant.CHANNEL
+        and is_one_pass(node.fields)
         and not node.adds_tensor
     )
 

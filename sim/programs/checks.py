@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import INT8_BYTES, Channels, Elements, Extent, Init, Out, Quant, Sum, Unit
+from dlasim.isa.instructions import INT8_BYTES, Channels, Elements, Extent, Unit, adds_tensor, is_one_pass
 from dlasim.isa.registers import Region
 from dlasim.isa.weight_code import STEP_WEIGHTS
 from dlasim.sim.programs import fault_text
@@ -205,18 +205,18 @@ def _check_int16(report: FaultReport, batch: Batch, has_int16: bool) -> None:
         report.note(Fault.BAD_OPERANDS, is_int16, 0, lambda _: "this machine has no elements of int16")
     if batch.instruction.unit is Unit.MAC:
         why = f"elements of int16 need {_ONE_PASS}"
-        report.note(Fault.BAD_OPERANDS, is_int16 & ~_is_one_pass(batch), 0, lambda _: why)
+        report.note(Fault.BAD_OPERANDS, is_int16 & ~is_one_pass(batch.fields), 0, lambda _: why)
 
 
 def _check_sum(report: FaultReport, batch: Batch, has_sums: bool) -> None:
     """A machine may lack sums in the output stage, which take results of int8 that are complete."""
-    adds = batch.fields["sum"] == Sum.TENSOR
+    adds = adds_tensor(batch.fields)
     if not has_sums:
         why = "this machine's MAC unit adds no tensor to its results"
         report.note(Fault.BAD_OPERANDS, adds, 0, lambda _: why)
     is_int8 = batch.fields["elements"] == Elements.INT8
     why_not = f"sum=tensor needs elements=int8, {_ONE_PASS}"
-    report.note(Fault.BAD_OPERANDS, adds & ~(is_int8 & _is_one_pass(batch)), 0, lambda _: why_not)
+    report.note(Fault.BAD_OPERANDS, adds & ~(is_int8 & is_one_pass(batch.fields)), 0, lambda _: why_not)
     low, high = batch.value("SUM_MIN"), batch.value("SUM_MAX")
     report.note(
         Fault.BAD_OPERANDS,
@@ -224,13 +224,6 @@ def _check_sum(report: FaultReport, batch: Batch, has_sums: bool) -> None:
         0,
         lambda i: f"SUM_MIN = {low[i]} is above SUM_MAX = {high[i]}",
     )
-
-
-def _is_one_pass(batch: Batch) -> NDArray[np.bool_]:
-    """Whether operations of MAC make complete results by the channels' records."""
-    fields = batch.fields
-    is_whole = (fields["out"] == Out.INT8) & (fields["init"] != Init.PARTIAL)
-    return np.asarray(is_whole & (fields["quant"] == Quant.CHANNEL))
 
 
 def _is_unpackable(batch: Batch) -> NDArray[np.bool_]:

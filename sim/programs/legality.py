@@ -18,13 +18,11 @@ from dlasim.isa.instructions import (
     RECORD_BYTES,
     Channels,
     Extent,
-    Init,
     Instruction,
     Operand,
-    Out,
-    Quant,
-    Sum,
     Unit,
+    adds_tensor,
+    is_one_pass,
 )
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN, Region
 from dlasim.native.record import Record, Records, array, member, pointer, record
@@ -288,9 +286,8 @@ def word_rules(word: int, has_sums: bool = True) -> WordRules:
     assert instruction is not None, "only legal words are operations"
     rules = WordRules()
     rules.is_unknown = fields.get("packed", 0) or fields.get("elements", 0) or "copied" in fields
-    if fields.get("sum", Sum.NONE) == Sum.TENSOR:
-        is_whole = fields["out"] == Out.INT8 and fields["init"] != Init.PARTIAL
-        is_known = has_sums and is_whole and fields["quant"] == Quant.CHANNEL
+    if adds_tensor(fields):
+        is_known = has_sums and is_one_pass(fields)
         rules.is_unknown, rules.clamps_sums = rules.is_unknown or not is_known, 1
     rules.is_transfer, rules.is_mac = instruction.is_transfer, instruction.unit is Unit.MAC
     rules.writes_system, rules.clamps = instruction.unit is Unit.DMA_OUT, instruction.clamps

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import registers
-from dlasim.isa.instructions import Instruction, Sum
+from dlasim.isa.instructions import Instruction
 from dlasim.isa.registers import OPERAND_COLUMN
 
 _RESET = tuple(register.reset for register in registers.OPERANDS)
@@ -25,11 +25,6 @@ class Operation:
     instruction: Instruction
     fields: Mapping[str, int]
     file: Sequence[int]
-
-    @property
-    def adds_tensor(self) -> bool:
-        """Whether the MAC unit adds a tensor to its results."""
-        return self.fields.get("sum", Sum.NONE) == Sum.TENSOR
 
     def pattern(self, register: str) -> int:
         """The raw 32 bits of an operand register."""

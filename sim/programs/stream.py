@@ -190,8 +190,7 @@ def decode_stream(
     absent: Collection[int] = (),
 ) -> DecodedStream:
     """The stream that starts at the first of `words` with these register patterns; `is_legal` for words that
-    need no check, since a compiler has just written them; `absent` opcodes are not the
-    machine's."""
+    need no check, since a compiler has just written them; `absent` opcodes are not the machine's."""
     halts = np.flatnonzero(words == _HALT_WORD)
     words = words[: halts[0] + 1] if len(halts) else words
     opcodes = codec.read_opcodes(words) if is_legal else codec.decode_opcodes(words)

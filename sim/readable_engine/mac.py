@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.instructions import SUM_LEFT_SHIFT, Init, Out, Quant
+from dlasim.isa.instructions import SUM_LEFT_SHIFT, Init, Out, Quant, adds_tensor
 from dlasim.sim.arithmetic.numerics import requant, rescale48, wrap32, wrap48
 from dlasim.sim.readable_engine.operands import Context, Integers
 from dlasim.sim.readable_engine.taps import taps
@@ -76,7 +76,7 @@ def _finish(context: Context, total: Integers, out: int, lowest: int) -> Integer
     if out == Out.INT32:
         return accumulator
     result = rescaled(context, accumulator, lowest)
-    return _summed(context, result) if context.operation.adds_tensor else result
+    return _summed(context, result) if adds_tensor(context.operation.fields) else result
 
 
 def _summed(context: Context, result: Integers) -> Integers:

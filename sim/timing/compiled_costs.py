@@ -74,9 +74,8 @@ class WordCosts(Record):
 class StreamCosts(Record):
     """The operations of a stream, the writes to operand registers between them, and what is found.
 
-    `words` has the different command words, and
-    `word_of` which of them each operation is. `memory_of` is by region, `buses` by memory. The other columns
-    have a number for each operation.
+    `words` has the different command words, and `word_of` which of them each operation is. `memory_of` is by
+    region, `buses` by memory. The other columns have a number for each operation.
     """
 
     writes: RegisterWrites = member(RegisterWrites)

@@ -19,6 +19,7 @@ from dlasim.isa.instructions import (
     UNITS,
     Sum,
     Unit,
+    adds_tensor,
 )
 from dlasim.isa.registers import Region
 from dlasim.isa.weight_code import CODE_BYTES, STEP_WEIGHTS
@@ -87,9 +88,9 @@ def dma_shares_ports(config: DlaConfig) -> bool:
     return not config.sram_dma_ports
 
 
-def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0, adds_tensor: bool = False) -> UnitCosts:
-    """The parameters of a compute instruction's unit; `mode` is that of a pool; `adds_tensor`: whether MAC
-    adds a tensor to its results."""
+def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0, adds: bool = False) -> UnitCosts:
+    """The parameters of a compute instruction's unit; `mode` is that of a pool; `adds`: whether MAC adds a
+    tensor to its results."""
     instruction = BY_MNEMONIC[mnemonic]
     line_buffer = config.line_buffer_bytes or ENOUGH
     if instruction.unit is Unit.VECTOR:
@@ -104,7 +105,7 @@ def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0, adds_tensor: boo
     lanes = (1, config.depthwise_lanes) if instruction.is_depthwise else config.lanes
     return UnitCosts(
         *lanes, *config.pixel_tile, config.mac_step_group, load_cycles(config), port_latency(config),
-        config.mac_fill, config.mac_drain + SUM_CYCLES * adds_tensor, port_rate(config), line_buffer,
+        config.mac_fill, config.mac_drain + SUM_CYCLES * adds, port_rate(config), line_buffer,
         config.weight_buffer_bytes or ENOUGH, config.accumulators or ENOUGH, mac_result_cycles(config),
         in_blocks=int(config.mac_handover == "blocks"),
     )  # fmt: skip
@@ -257,15 +258,18 @@ def stream_costs(config: DlaConfig, stream: DecodedStream, operations: int, batc
     latency, fill, drain = fixed_cycles(config)[:, units]
     if config.timing == "full":
         latency = np.where(is_transfer, np.array([bus.latency for bus in memories])[found["memory"]], latency)
-        drain = drain + SUM_CYCLES * _adds_tensor(stream, operations)
+        if config.mac_sums:
+            drain = drain + SUM_CYCLES * _adds_tensor(stream, operations)
     else:
         busy = -(-found["macs"] // config.pes) if config.timing == "macs" else 0
         nothing = np.zeros(operations, np.int64)
         found |= {"work": nothing + busy, "output_stall": nothing, "sram_stall": nothing}
+    read = found["moved_bytes"]
+    if config.dma_unpacking or config.dma_decoding:
+        read = _read_bytes(stream, operations, read)
     return Costs(
         units, found["work"], latency, fill, drain, found["output_stall"], found["sram_stall"], found["macs"],
-        np.where(is_transfer, _read_bytes(stream, operations, found["moved_bytes"]), 0),
-        found["moved_bytes"], found["memory"],
+        np.where(is_transfer, read, 0), found["moved_bytes"], found["memory"],
     )  # fmt: skip
 
 
@@ -320,8 +324,8 @@ def word_costs(config: DlaConfig, word: int) -> WordCosts:
         decodes, steps = int(instruction is _DECODE), decoded.values.get("steps", 0)
         return WordCosts(number, region_register(instruction.unit), packed, decodes, coded, steps, copied)
     cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
-    adds_tensor = decoded.values.get("sum", Sum.NONE) == Sum.TENSOR
-    costs = WordCosts(number, unit=unit_costs(config, instruction.mnemonic, adds_tensor=adds_tensor))
+    adds = bool(adds_tensor(decoded.values))
+    costs = WordCosts(number, unit=unit_costs(config, instruction.mnemonic, adds=adds))
     costs.kind.assign(describe_kind(instruction, decoded.values, cycles))
     return costs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.instructions import Instruction, Out, PoolMode, Sum, Unit
+from dlasim.isa.instructions import Instruction, Out, PoolMode, Unit, adds_tensor
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import Count
 from dlasim.sim.programs.operation import Batch
@@ -26,7 +26,7 @@ def multiplications(batch: Batch) -> Count:
     instruction = batch.instruction
     if instruction.unit is Unit.MAC:
         own = batch.fields.get("out", Out.INT8) == Out.INT8
-        return own + SUM_MULTIPLICATIONS * (batch.fields.get("sum", Sum.NONE) == Sum.TENSOR)
+        return own + SUM_MULTIPLICATIONS * adds_tensor(batch.fields)
     if instruction.pools:
         return batch.fields["mode"] != PoolMode.MAX  # a mean is rescaled, an average divided
     return vector_requantizations(instruction)

@@ -10,6 +10,7 @@ from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, part_
 from dlasim.compiler_shim.lowering.addresses.memory import once
 from dlasim.compiler_shim.lowering.addresses.weight_encoder import encode_weights
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, network_nodes
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instructions import BY_MNEMONIC, COPIED_BYTES
 from dlasim.isa.weight_code import CODE_BYTES
@@ -39,13 +40,11 @@ class PieceCodes:
         self.steps = [step for step, found in self._nodes.items() if found.node.code_parts]
         self._known = dict[tuple[int, int, int], Sequence[CodeSize]]()
 
-    def sizes(self, step: int, channels: int, depth: int) -> Sequence[CodeSize]:
-        """Of all pieces of a node with so many channels each."""
-        key = step, channels, depth
+    def sizes(self, step: int, shape: TileShape) -> Sequence[CodeSize]:
+        """Of all pieces of a node that is cut into tiles of this shape."""
+        key, found = (step, shape.channels, shape.depth), self._nodes[step]
         if key not in self._known:
-            found, sizes = self._nodes[step], self._nodes[step].facts.sizes
-            pieces = -(-sizes.channels // channels) * -(-sizes.depth // depth)
-            parts = [cut_weights(found, channels, depth, piece) for piece in range(pieces)]
+            parts = [cut_weights(found, shape, piece) for piece in range(found.pieces(shape))]
             self._known[key] = [self._size(found, part) for part in parts]
         return self._known[key]
 
@@ -63,10 +62,10 @@ def piece_codes(network: PlacedNetwork) -> PieceCodes:
     return PieceCodes(network)
 
 
-def cut_weights(found: NetworkNode, channels: int, depth: int, piece: int) -> WeightsPart:
-    """The weights of a piece of a node's constants, which are cut after so many channels."""
+def cut_weights(found: NetworkNode, shape: TileShape, piece: int) -> WeightsPart:
+    """The weights of a piece of a node's constants, for tiles of this shape."""
     sizes = found.facts.sizes
-    group, number = divmod(piece, -(-sizes.depth // depth))
-    first, start = group * channels, number * depth
-    channels, depth = min(channels, sizes.channels - first), min(depth, sizes.depth - start)
+    group, number = divmod(piece, -(-sizes.depth // shape.depth))
+    first, start = group * shape.channels, number * shape.depth
+    channels, depth = min(shape.channels, sizes.channels - first), min(shape.depth, sizes.depth - start)
     return WeightsPart(first, channels, start, depth, align(channels * sizes.weight_bytes * depth))

@@ -81,7 +81,7 @@ class PlannedNodes:
         """Makes a piece of a node's constants from the network's values, for a machine that `unpacks` or
         not."""
         shape, found = self._plan.tilings[step].tile_shape, self._nodes[step]
-        part, values = cut_weights(found, shape.channels, shape.depth, piece), self._network.values
+        part, values = cut_weights(found, shape, piece), self._network.values
         is_coded = self.coded_steps.take(self.first[step] + piece, self.first[step] + piece + 1)[0]
         form = StoredForm.CODED if is_coded else StoredForm.PLAIN
         if unpacks and found.node.packs_weights:
@@ -93,7 +93,7 @@ class PlannedNodes:
         codes = piece_codes(self._network)
         for step in codes.steps:
             shape, node = self._plan.tilings[step].tile_shape, self._nodes[step].node
-            sizes = codes.sizes(step, shape.channels, shape.depth)
+            sizes = codes.sizes(step, shape)
             self.coded_words.write(self.first[step], [each.words for each in sizes])
             self.coded_steps.write(self.first[step], [each.steps for each in sizes])
             spared = sum([each.spared for each in sizes])
