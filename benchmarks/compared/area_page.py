@@ -86,6 +86,8 @@ def figures() -> Iterator[tuple[str, str]]:
     yield "front_area", f"{grid['queues'] + grid['control']:.0f}"
     yield "ports_area", f"{grid['ports']:.0f}"
     yield "flip_flops_area", f"{storage:,.0f}"
+    for name, machine in (("memory", "64 O"), ("flip_flops", "64 O, accumulators as flip-flops")):
+        yield f"{name}_mm2", f"{areas_mm2(MACHINES[machine], technology(PROCESSES[0]))['accumulators']:.2f}"
     yield "shallow_area", f"{shallow:.0f}"
     yield "pes_area", f"{64 * block_area('pe').kge:.0f}"
     yield "checks_area", f"{block_area('checks').kge:.1f}"

@@ -53,6 +53,12 @@ def signed(share: float) -> str:
     return f"{100 * share:+.1f}".replace("-", "−")
 
 
+def span(values: Iterable[float], digits: int = 1) -> str:
+    """The least and the greatest value."""
+    known = list(values)
+    return f"{min(known):.{digits}f} to {max(known):.{digits}f}"
+
+
 def millions(cycles: float, digits: int = 2) -> str:
     """Cycles in millions."""
     return f"{cycles / 1e6:.{digits}f}"

@@ -109,7 +109,11 @@ def render(networks: Networks) -> dict[str, str]:
             [_kind_row(title, reports[title, 128]["cycles"]) for title in NETWORKS],
         ),
         "ethos_memory": table(("network", *_HEAD), _npu_rows(totals)),
-        "ethos_flash": _flash(networks),
+        **_flash(networks),
+        "ethos_blocks": f"{_ratio_of('VWW', 256, 'pointwise_3', reports):.1f}",
+        "ethos_bursts": f"{ratios['VWW', 256][0]:.2f}",
+        "ethos_first_waits": _first_waits("VWW", 256),
+        "ethos_handover": _without_handover(networks, totals),
     }
 
 
@@ -180,10 +184,41 @@ def _npu_rows(totals: dict[tuple[str, int], int]) -> Iterator[list[str]]:
         yield row
 
 
-def _flash(networks: Networks) -> str:
+def _flash(networks: Networks) -> dict[str, str]:
     """The autoencoder with its constants in Vela's off-chip flash: 0.125 of the core's 8 bytes per cycle."""
     report = cycles_of(network_file(networks, "autoencoder"), preset("ethos-u55-128-flash"))
-    return _against(VELA_FLASH, int(report["cycles"]["dla"]))
+    constants = report["memories"]["flash"]["read"]
+    return {
+        "ethos_flash": _against(VELA_FLASH, int(report["cycles"]["dla"])),
+        "vela_flash": f"{VELA_FLASH:,}",
+        "ethos_flash_bytes": f"{constants:,}",
+        "ethos_flash_more": f"{100 * (constants / VELA_FLASH - 1):.1f}",
+    }
+
+
+def _ratio_of(title: str, macs: int, layer: str, reports: dict[tuple[str, int], Report]) -> float:
+    """Our cycles of a layer over Vela's."""
+    (vela,) = (
+        int(row[f"cycles_{macs}"]) for row in recorded() if (row["network"], row["layer"]) == (title, layer)
+    )
+    (ours,) = (row["cycles"] for row in reports[title, macs]["layers"] if row["name"] == layer)
+    return float(ours / vela)
+
+
+def _first_waits(title: str, macs: int) -> str:
+    """Vela's cycles in which a network's first layer waits for the SRAM."""
+    row = next(row for row in recorded() if row["network"] == title)
+    return f"{int(row[f'cycles_{macs}']) - int(row[f'npu_{macs}']):,}"
+
+
+def _without_handover(networks: Networks, totals: dict[tuple[str, int], int]) -> str:
+    """By how many per cent fewer cycles three networks take with 256 MACs if results pass one by one."""
+    machine = preset("ethos-u55-256").replace(mac_handover="results")
+    lower = []
+    for title in ("ResNet8", "DS-CNN", "VWW"):
+        cycles = cycles_of(network_file(networks, title), machine)["cycles"]["dla"]
+        lower.append(f"{100 * (1 - cycles / totals[title, 256]):.1f}")
+    return f"{', '.join(lower[:-1])} and {lower[-1]}"
 
 
 def _kind_row(title: str, cycles: dict[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from compared.common import Networks, Report, cycles_of, percent, table
+from compared.common import Networks, Report, cycles_of, percent, span, table
 from compared.ethos_u55 import network_file
 from dlasim.sim.configuration.machine_files import preset
 
@@ -49,15 +49,27 @@ def render(networks: Networks) -> dict[str, str]:
         reports = (cycles_of(network_file(networks, title), preset(name)) for name in MACHINES)
         rows.append([title, f"{cycles:,}", *(f"{report['cycles']['total']:,}" for report in reports)])
     head = ("network", "GAP9 + NE16", *(f"preset `{name}`" for name in MACHINES))
-    ratios, uncertainties = [], []
-    for title, microjoules in POINTS[0].microjoules.items():
-        energy = report_at(networks, POINTS[0], title)["energy_nj"]
-        ratios.append(energy["total"] / 1000 / microjoules)
-        uncertainties.append(energy["uncertainty"] / energy["total"])
+    fast = {title: report_at(networks, POINTS[0], title) for title in PUBLISHED}
+    energies = {title: report["energy_nj"] for title, report in fast.items()}
+    ratios = [energies[title]["total"] / 1000 / most for title, most in POINTS[0].microjoules.items()]
+    uncertainties = [each["uncertainty"] / each["total"] for each in energies.values()]
     return {
         "gap9": table(head, rows),
-        "gap9_range": f"{min(ratios):.2f} to {max(ratios):.2f}",
+        "gap9_range": span(ratios, 2),
         "gap9_uncertainty": f"{100 * max(uncertainties):.0f} %",
+        "gap9_macs": ", ".join(
+            f"{report['macs'] / PUBLISHED[title]:.0f} in {title}" for title, report in fast.items()
+        ),
+        "gap9_cycles": span(PUBLISHED[title] / report["cycles"]["total"] for title, report in fast.items()),
+        "gap9_each": span(_each_cycle(networks, point, title) for point in POINTS for title in PUBLISHED),
+        "gap9_idle": span(
+            (
+                100 * (each["clock"] + each["logic_leakage"] + each["sram_leakage"]) / each["total"]
+                for each in energies.values()
+            ),
+            0,
+        ),
+        "gap9_logic": f"{fast['ResNet8']['area_kge']['total'] / 1000:.2f}",
         "gap9_energy": _energies(networks),
         "gap9_supplies": _supplies(networks),
     }
@@ -90,6 +102,13 @@ def report_at(networks: Networks, point: Point, title: str) -> Report:
     file.write_text(TECHNOLOGY, encoding="utf-8")
     machine = preset(NEAREST).replace(technology=str(file), clock_mhz=point.clock_mhz)
     return cycles_of(network_file(networks, title), machine)
+
+
+def _each_cycle(networks: Networks, point: Point, title: str) -> float:
+    """How many times the energy of a cycle GAP9's is."""
+    report = report_at(networks, point, title)
+    ours = report["energy_nj"]["total"] / 1000 / report["cycles"]["total"]
+    return point.microjoules[title] / PUBLISHED[title] / ours
 
 
 def _energy_row(networks: Networks, point: Point, title: str) -> list[str]:

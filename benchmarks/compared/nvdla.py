@@ -131,7 +131,11 @@ def render(networks: Networks) -> dict[str, str]:
         sheet.append((label, *list(published.values())[1:], f"{fps:.3g}", f"{moved:.0f}"))
         rates = [CLOCK_HZ / each["cycles"]["dla"] for each in reports]
         freed.append((label, *(f"{rate / point.published_fps:.2f}" for rate in rates)))
+        if point is POINTS[0]:
+            first, whole = report["layers"][0]["busy_cycles"], report["cycles"]["dla"]
     return {
+        "nvdla_first": millions(first, 1),
+        "nvdla_whole": millions(whole, 1),
         "nvdla_verdict": f"{min(ratios):.2f} to {max(ratios):.2f} of the published rates",
         "nvdla_least": f"{min(ratios):.2f}",
         "nvdla_most": f"{max(ratios):.2f}",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from compared import area_page
+from compared import area_page, areas
 from compared.queue_depths import NETWORKS
 
 HERE = Path(__file__).parent
@@ -60,6 +60,7 @@ STATEMENTS = (
         "| int8 convolution 3x3x32 | {mips_convolution_hook} | {mips_convolution_board} | "
         "| registers only (xorshift) | {mips_xorshift_hook} | {mips_xorshift_board} |",
     ),
+    ("docs/how-to/get-an-int8-network.md", "`make exports` does this with {export_networks} networks"),
     ("docs/timing-model.md", "five networks take [{default_least} to {default_most} % more cycles]"),
     (
         "docs/rtl.md",
@@ -97,7 +98,12 @@ STATEMENTS = (
     ("docs/area.md", "16 VECTOR lanes are {stage_area} kGE of the {unlimited_area} of an unlimited stage"),
     ("docs/area.md", "takes {array_mm2} mm² more, as much as {array_kib} KiB of SRAM"),
     ("docs/area.md", "the 64 PEs have {pes_area} of {grid_area} kGE. Queues and control have {front_area}:"),
-    ("docs/area.md", "as flip-flops of each lane they would have {flip_flops_area} kGE"),
+    (
+        "docs/area.md",
+        "takes {memory_mm2} mm²; as flip-flops of each lane they would have {flip_flops_area} kGE, more than "
+        "all else, and {flip_flops_mm2} mm²",
+    ),
+    ("docs/area.md", "published areas at 28 nm: {areas_least} to {areas_most} of them"),
     ("docs/area.md", "**Queues, {queues_area} kGE.**"),
     ("docs/area.md", "**Ports, {ports_area} kGE.**"),
     ("docs/area.md", "**Operand checks, {checks_area} kGE.**"),
@@ -125,6 +131,8 @@ def figures() -> dict[str, str]:
             *_of_depths(),
             *area_page.figures(),
             *_of_zoo(),
+            *_of_exports(),
+            *zip(("areas_least", "areas_most"), areas.render()["areas_range"].split(" to "), strict=True),
             *_kept(COMPARED),
             *_kept(TIMES),
         )
@@ -200,6 +208,10 @@ def _of_zoo() -> Iterator[tuple[str, str]]:
     assert counts, "docs/zoo.md lacks the row **all**"
     yield "zoo_tried", counts[1]
     yield "zoo_exact", counts[2]
+
+
+def _of_exports() -> Iterator[tuple[str, str]]:
+    yield "export_networks", str(len({row["network"] for row in rows_of("exports.csv")}))
 
 
 def _per_cent(value: float) -> str:

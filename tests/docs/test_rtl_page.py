@@ -35,3 +35,13 @@ def test_the_page_says_what_is_compared() -> None:
         f"{100 * test_limits.SMALL_WORDS:.0f} % in the sum",
     )
     assert [sentence for sentence in sentences if sentence not in text] == []
+
+
+def test_the_page_names_the_networks_beyond_two_per_cent() -> None:
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert (
+        "Two of these twelve runs take more than 2 % more cycles than the simulator says: mnist and ds_cnn "
+        "with one port of 8 bytes. So do MLPerf Tiny's vww on that machine, and aww"
+    ) in text
+    named = {(name, "default, one port of 8") for name in ("mnist", "ds_cnn", "vww", "aww")}
+    assert set(test_limits.EXCEPTIONS) == named

@@ -9,6 +9,8 @@ from dlasim.isa.registers import Region
 from dlasim.sim.races import Race, RaceReport, check_races
 from tests.races.streams import SRAM_BYTES, Writer
 
+OPERATIONS, SECONDS = 8000, 5  # at most, as docs/races.md says
+
 
 def check(writer: Writer) -> RaceReport:
     return check_races(writer.stream(), SRAM_BYTES)
@@ -321,7 +323,7 @@ def test_an_illegal_word_ends_the_check_too() -> None:
 @pytest.mark.parametrize("slices", [False, True])
 def test_thousands_of_operations_without_a_wait_take_seconds(slices: bool) -> None:
     writer = Writer()
-    for i in range(4000):
+    for i in range(OPERATIONS // 2):
         if slices:
             writer.read(16 * (i % 7), 8, 16 + i % 31, 16)
             writer.cfg(OUT_SIZE=(1, 16 + i % 29), OUT_CHANNELS=8)
@@ -333,4 +335,4 @@ def test_thousands_of_operations_without_a_wait_take_seconds(slices: bool) -> No
     stream = writer.stream()
     start = time.perf_counter()
     assert check_races(stream, SRAM_BYTES).is_clean
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < SECONDS
