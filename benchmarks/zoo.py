@@ -26,6 +26,7 @@ from dlasim.errors import InputError, RunError
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "zoo.md"
+BUILT_IN = "Built-in networks"
 MACHINES: tuple[tuple[str, dict[str, str | int]], ...] = (
     ("default machine", {}),
     ("64 KiB, 8x8", {"sram_bytes": 64 << 10, "parallel": "8x8", "fusion": "requant"}),
@@ -60,10 +61,10 @@ class ModelOutcome:
 def main(arguments: list[str]) -> int:
     """Try everything; print or write the page."""
     folders = [Path(argument) for argument in arguments if argument != "--write"]
-    outcomes: dict[str, dict[str, ModelOutcome]] = {"Built-in networks": {}}
+    outcomes: dict[str, dict[str, ModelOutcome]] = {BUILT_IN: {}}
     with TemporaryDirectory() as temporary:
         for name, path in _built_in(Networks(Path(temporary))):
-            outcomes["Built-in networks"][name] = attempt(name, path)
+            outcomes[BUILT_IN][name] = attempt(name, path)
     for folder in folders:
         for path in sorted(folder.rglob("*.tflite")):
             name = path.relative_to(folder).with_suffix("")
@@ -131,7 +132,9 @@ def render(outcomes: dict[str, dict[str, ModelOutcome]]) -> str:
         [*rows, ("**all**", "", str(tried), *whole)],
     )
     counts = "\n".join((counts, *_refusals(everything)))
-    head = Template((HERE / "compared" / "zoo.md.in").read_text(encoding="utf-8")).substitute(counts=counts)
+    files = tried - len(outcomes[BUILT_IN])
+    template = Template((HERE / "compared" / "zoo.md.in").read_text(encoding="utf-8"))
+    head = template.substitute(counts=counts, files=files)
     chapters = [f"## {title}\n\n{_chapter(group)}" for title, group in outcomes.items()]
     return "\n".join([head.rstrip("\n") + "\n", *chapters, exports.chapter()])
 

@@ -16,11 +16,13 @@ from dlasim.cli.points import SHOWN_POINTS
 from dlasim.compiler_shim.onnx import onnx_real
 from dlasim.compiler_shim.operators import reduction
 from dlasim.compiler_shim.planning import passes, worse_machines
+from dlasim.compiler_shim.topologies import build_topology
 from dlasim.compiler_shim.tosa import tosa_pairs
 from dlasim.isa.assembly import assembler, macros, program_builder, source
+from dlasim.sim.arithmetic import float_steps
 from dlasim.sim.arithmetic.interpolation import SIGMOID_TABLE
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.configuration.sizes import MIB
+from dlasim.sim.configuration.sizes import KIB, MIB
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.races import checker
 from dlasim.sim.timing.cost import SUM_CYCLES
@@ -32,15 +34,27 @@ from dlasim.sweeps.search.machine_search import BATCH, SearchOrder
 from dlasim.vp.devices import dla_device, exit_device
 from dlasim.vp.riscv import block_records
 from dlasim.vp.system import board, liveness
-from tests.compiler import test_constants_bound
+from tests.compiler import test_assumed_int8, test_constants_bound
 from tests.docs.test_stated_figures import page
 from tests.races import test_streams
+from tests.tosa import test_conformance
 from tests.vp.test_encodings import is_legal_narrow
 
 ROOT = Path(__file__).parents[2]
 DEFAULT, NANGATE = DlaConfig(), technology("45nm")
 LEAST_WIDTH, MOST_WIDTH = style._WIDTHS
 NARROW = [half for half in range(1 << 16) if half & 3 != 3]
+
+
+def weights_of(name: str) -> list[int]:
+    """How many weights each convolution and fully connected layer of a built-in network has."""
+    graph = build_topology(name)
+    return [
+        graph.tensors[operator.inputs[1]].elements
+        for operator in graph.operators
+        if operator.kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+    ]
+
 
 STATED = {
     "sweeps.md": (
@@ -63,6 +77,7 @@ STATED = {
         f"a size takes {100 * (passes.LESS_SRAM_RATIO - 1):.0f} % more than the fastest",
         f"Plans of more than {passes.MAX_TASKS:,} tiles are not tried",
         f"all orders of loads of {test_constants_bound.CASES} small networks",
+        f"MobileNetV2 ends with {weights_of('mobilenet_v2')[-1] / MIB:.1f} MiB of weights of `logits`",
     ),
     "races.md": (
         f"stops after {checker.LIMIT} findings of each kind",
@@ -76,9 +91,15 @@ STATED = {
         f"up to 2^{math.log2(assembler.MAX_TEXT_CHARACTERS):.0f} characters, constants up to "
         f"{program_builder.MAX_CONSTANT_BYTES // MIB} MiB",
     ),
+    "how-to/get-an-int8-network.md": (
+        "For a ResNet, a ShuffleNet and a vision transformer the cycles are within "
+        f"{100 * test_assumed_int8.NEAR:.0f} % of those",
+    ),
+    "how-to/weights-in-flash.md": (f"Each of the {sum(weights_of('autoencoder')):,} weights is used once",),
     "numerics.md": (
         f"more than {tosa_pairs._MOST_WRONG} of the 65,536 pairs of bytes differ",
         f"groups of up to {reduction._LONGEST_ROW:,} elements",
+        f"tosa-tools generates for {len(test_conformance.OPERATORS.split('|'))} operators",
     ),
     "timing-model.md": (
         f"pass {SUM_CYCLES} cycles more of the pipeline",
@@ -100,6 +121,7 @@ STATED = {
         f"repeats at most {liveness._MAX_INSTRUCTIONS} instructions",
         f"the first {exit_device.MAX_MARKS:,} marks and the first {dla_device.MAX_RUNS:,} streams",
     ),
+    "firmware.md": (f"a table of up to {float_steps.MAX_CELLS // KIB} KiB with the results",),
     "area.md": (
         f"`gate_um2` ({NANGATE.value('gate_um2')} µm² at 45 nm), divided by `utilization`: cells fill "
         f"{100 * NANGATE.value('utilization'):.0f} % of the",
@@ -157,6 +179,14 @@ def test_entries_of_the_sigmoid_that_are_a_step_above() -> None:
     above = entries - np.rint(65536 / (1 + np.exp(-np.arange(len(entries)) / 24)))
     assert set(above.tolist()) == {0, 1}
     assert f"{int(above.sum())} of TensorFlow's entries are one step above" in page("numerics.md")
+
+
+def test_vela_reads_the_constants_of_the_autoencoder_in_as_many_cycles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    cycles = importlib.import_module("compared.ethos_u55").VELA_FLASH
+    assert f"Vela computes {cycles:,} cycles" in page("how-to/weights-in-flash.md")
 
 
 def test_factors_between_technologies() -> None:
