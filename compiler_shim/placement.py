@@ -286,6 +286,7 @@ class _Placer:
                 net.model_outputs,
                 net.model_inputs,
                 net.left_out,
+                net.codes,
             )
         )
 

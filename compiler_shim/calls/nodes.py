@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import BY_MNEMONIC, INT32_BYTES, Elements, adds_tensor
 from dlasim.isa.program import HostCall
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.lowering.addresses.weight_codes import WeightCodes
 
 Shape = tuple[int, int, int]  # height, width, channels
 Pair = tuple[int, int]
@@ -175,6 +178,7 @@ class PlacedNetwork:
     ] = ()  # the model's own outputs; one that shares bytes has a copy in outputs
     model_inputs: tuple[int, ...] = ()  # the file's own inputs, where conversions are left out
     left_out: tuple[str, ...] = ()  # those conversions
+    codes: WeightCodes | None = None  # of compressed weights
 
     def computed_order(self) -> list[int]:
         """The values that nodes write, in the order in which they are complete; those whose parts they write

@@ -18,6 +18,7 @@ from dlasim.compiler_shim.files.half_bytes import is_int4
 from dlasim.compiler_shim.files.layer_names import Namer, layer_names
 from dlasim.compiler_shim.forms.dla_forms import dla_form, layer_kind
 from dlasim.compiler_shim.forms.in_place import find_updates
+from dlasim.compiler_shim.lowering.addresses.weight_codes import WeightCodes
 from dlasim.compiler_shim.network.float_tables import find_float_tables
 from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.operators.bound import KernelCall
@@ -63,6 +64,7 @@ class UnplacedNetwork:
     model_outputs: tuple[int, ...]
     model_inputs: tuple[int, ...]
     left_out: tuple[str, ...] = ()  # conversions at the edges, by operator and name
+    codes: WeightCodes | None = None  # of compressed weights
 
 
 def partition(graph: Graph) -> UnplacedNetwork:

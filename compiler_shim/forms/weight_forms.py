@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dlasim.compiler_shim.calls.nodes import DlaNode, Value
+from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
-from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, part_of_weights
-from dlasim.compiler_shim.lowering.addresses.weight_encoder import encode_weights
+from dlasim.compiler_shim.lowering.addresses.weight_codes import WeightCodes, whole_weights
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import CODE_PARTS
 from dlasim.isa.registers import Region
 from dlasim.isa.weight_code import CODE_BYTES
@@ -27,13 +22,14 @@ def compress_weights(network: UnplacedNetwork, config: DlaConfig) -> UnplacedNet
 
 class _Compression:
     def __init__(self, network: UnplacedNetwork, config: DlaConfig) -> None:
-        self._network, self._packs = network, packs_weights(config)
+        self._network, self._packs, self._codes = network, packs_weights(config), WeightCodes(network.values)
         self._bus = bus_costs(fully_timed(config), Region.CONSTANTS)
         self._known = dict[tuple[object, ...], int]()  # of weights that several nodes may have
 
     def run(self) -> UnplacedNetwork:
         """Each node by itself."""
-        return replace(self._network, items=tuple([self._item(item) for item in self._network.items]))
+        items = tuple([self._item(item) for item in self._network.items])
+        return replace(self._network, items=items, codes=self._codes)
 
     def _item(self, item: Item) -> Item:
         return replace(item, dla=tuple([self._node(node) for node in item.dla]))
@@ -49,17 +45,10 @@ class _Compression:
 
     def _code_parts(self, node: DlaNode) -> int:
         """Of CODE_PARTS of the time that bytes take; 0 where another form is faster."""
-        weights = whole_weights(node, self._network.values)
-        code, size = encode_weights(weights), weights.size
+        part = whole_weights(node)
+        (words, steps), size = self._codes.measure(node, part), part.size_bytes
         plain = other = transfer_beats(self._bus, size, 1)
-        cycles = decode_beats(self._bus, code.words * CODE_BYTES, code.steps, 0)
+        cycles = decode_beats(self._bus, words * CODE_BYTES, steps, 0)
         if node.packs_weights and self._packs:
             other = unpack_beats(self._bus, size // 2, size // 2)
         return ceil_div(CODE_PARTS * cycles, plain) if cycles < other else 0
-
-
-def whole_weights(node: DlaNode, values: Sequence[Value]) -> NDArray[np.int8]:
-    """All weights of a node, in the order in which they are loaded."""
-    channels, depth = node.out_shape[2], node.in_shape[2] if node.is_dense else 1
-    size = node.weight_bytes_per_channel * channels
-    return part_of_weights(node, values, WeightsPart(0, channels, 0, depth, size))

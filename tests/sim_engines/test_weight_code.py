@@ -7,7 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.lowering.addresses.weight_encoder import ENCODE, encode_weights
+from dlasim.compiler_shim.lowering.addresses.weight_encoder import (
+    ENCODE,
+    CodedWeights,
+    WeightCode,
+    encode_weights,
+)
 from dlasim.isa import codec
 from dlasim.sim.fast_engine.engine import Engine
 from dlasim.sim.programs.operation import reset_file
@@ -136,6 +141,26 @@ def test_machine_code_encodes_as_python_does() -> None:
             slow = encode_weights(weights)
         fast = encode_weights(weights)
         assert (slow.to_bytes(), slow.steps) == (fast.to_bytes(), fast.steps)
+
+
+def words_of(code: WeightCode) -> set[bytes]:
+    data = code.to_bytes()
+    return {data[place : place + 16] for place in range(0, len(data), 16)}
+
+
+def test_a_piece_is_encoded_as_if_it_were_alone() -> None:
+    """Though it takes words of the whole; it may have zeros at its end."""
+    rng, shared = np.random.default_rng(15), 0
+    for _ in range(300):
+        weights = np.concatenate([random_weights(rng) for _ in range(5)])
+        whole, (first, end) = CodedWeights(weights), sorted(rng.choice(weights.size + 1, 2, replace=False))
+        zeros = int(rng.choice([0, 1, 7, 100]))
+        alone = encode_weights(np.pad(weights[first:end], (0, zeros)))
+        piece = whole.piece(first, end, end - first + zeros)
+        assert (piece.to_bytes(), piece.steps) == (alone.to_bytes(), alone.steps)
+        assert whole.measure(first, end, end - first + zeros) == (alone.words, alone.steps)
+        shared += len(words_of(piece) & words_of(whole.code)) > 9
+    assert shared > 30
 
 
 @pytest.mark.parametrize(

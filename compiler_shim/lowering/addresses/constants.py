@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
-from dlasim.compiler_shim.files.half_bytes import pack_int4
-from dlasim.compiler_shim.lowering.addresses.weight_encoder import encode_weights
 from dlasim.dataclass import dataclass
 from dlasim.native.routine import routine
 
@@ -58,14 +54,6 @@ class ConstantPool:
         return image
 
 
-class StoredForm(Enum):
-    """How weights are in memory."""
-
-    PLAIN = enum.auto()
-    PACKED = enum.auto()  # two in a byte
-    CODED = enum.auto()
-
-
 class WeightsPart(NamedTuple):
     """The weights of some output channels over some input channels: the first and how many of both, and their
     bytes, which are aligned."""
@@ -77,17 +65,9 @@ class WeightsPart(NamedTuple):
     size_bytes: int
 
 
-def pack(node: DlaNode, values: Sequence[Value], part: WeightsPart, form: StoredForm) -> bytes:
-    """A table, or a part of the weights in some form, then their records."""
-    parts = []
-    if node.table is not None:
-        parts.append(_table(node, values, node.table).tobytes())
-    if node.weights is not None:
-        weights = part_of_weights(node, values, part)
-        if form is StoredForm.CODED:
-            parts.append(encode_weights(weights).to_bytes())
-        else:
-            parts.append((pack_int4(weights) if form is StoredForm.PACKED else weights).tobytes())
+def pack(node: DlaNode, values: Sequence[Value], part: WeightsPart, weights: bytes) -> bytes:
+    """A table, or a part of the weights as they are stored, then their records."""
+    parts = [weights] if node.table is None else [_table(node, values, node.table).tobytes(), weights]
     if node.records is not None:
         records = _data(values, node.records)[part.first : part.first + part.channels]
         parts.append(records.astype("<i4").tobytes())

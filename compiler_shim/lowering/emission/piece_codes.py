@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, part_of_weights
+from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart
 from dlasim.compiler_shim.lowering.addresses.memory import once
-from dlasim.compiler_shim.lowering.addresses.weight_encoder import encode_weights
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, network_nodes
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
@@ -19,41 +17,40 @@ _DECODE = BY_MNEMONIC["OP_DMA_DECODE"]
 _MOST = {name: _DECODE.field(name).highest for name in ("words", "steps", "copied")}
 
 
-class CodeSize(NamedTuple):
-    """The words of a piece of compressed weights, the steps in which they are decoded, and how many bytes
-    they are fewer than the weights; 0 where a piece is not compressed."""
+class CodeSizes(NamedTuple):
+    """The words of each piece of compressed weights and the steps in which they are decoded, 0 where one is
+    not compressed; and how many bytes all are fewer than the weights."""
 
-    words: int = 0
-    steps: int = 0
-    spared: int = 0
-
-
-_PLAIN = CodeSize()
+    words: tuple[int, ...]
+    steps: tuple[int, ...]
+    spared: int
 
 
 class PieceCodes:
-    """The pieces of a network's weights, encoded once for each way to cut them. `steps` are those of nodes
+    """The pieces of a network's weights, measured once for each way to cut them. `steps` are those of nodes
     whose weights are compressed."""
 
     def __init__(self, network: PlacedNetwork) -> None:
-        self._values, self._nodes = network.values, network_nodes(network)
+        self._network, self._nodes = network, network_nodes(network)
         self.steps = [step for step, found in self._nodes.items() if found.node.code_parts]
-        self._known = dict[tuple[int, int, int], Sequence[CodeSize]]()
+        self._known = dict[tuple[int, int, int], CodeSizes]()
 
-    def sizes(self, step: int, shape: TileShape) -> Sequence[CodeSize]:
+    def sizes(self, step: int, shape: TileShape) -> CodeSizes:
         """Of all pieces of a node that is cut into tiles of this shape."""
         key, found = (step, shape.channels, shape.depth), self._nodes[step]
         if key not in self._known:
             parts = [cut_weights(found, shape, piece) for piece in range(found.pieces(shape))]
-            self._known[key] = [self._size(found, part) for part in parts]
+            words, steps, spared = zip(*[self._size(found, part) for part in parts], strict=True)
+            self._known[key] = CodeSizes(words, steps, sum(spared))
         return self._known[key]
 
-    def _size(self, found: NetworkNode, part: WeightsPart) -> CodeSize:
-        code = encode_weights(part_of_weights(found.node, self._values, part))
+    def _size(self, found: NetworkNode, part: WeightsPart) -> tuple[int, int, int]:
+        assert self._network.codes is not None, "there are nodes with codes"
+        words, steps = self._network.codes.measure(found.node, part)
         copied = part.channels * found.facts.sizes.record_bytes // COPIED_BYTES
-        fits = code.words <= _MOST["words"] and code.steps <= _MOST["steps"] and copied <= _MOST["copied"]
-        spared = part.size_bytes - code.words * CODE_BYTES
-        return CodeSize(code.words, code.steps, spared) if fits and spared > 0 else _PLAIN
+        fits = words <= _MOST["words"] and steps <= _MOST["steps"] and copied <= _MOST["copied"]
+        spared = part.size_bytes - words * CODE_BYTES
+        return (words, steps, spared) if fits and spared > 0 else (0, 0, 0)
 
 
 @once

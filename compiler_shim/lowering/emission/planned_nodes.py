@@ -8,8 +8,9 @@ from struct import Struct
 
 import numpy as np
 
-from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.constants import StoredForm, pack
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.files.half_bytes import pack_int4
+from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, pack, part_of_weights
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.network_nodes import network_nodes
 from dlasim.compiler_shim.lowering.emission.piece_codes import cut_weights, piece_codes
@@ -81,12 +82,18 @@ class PlannedNodes:
         """Makes a piece of a node's constants from the network's values, for a machine that `unpacks` or
         not."""
         shape, found = self._plan.tilings[step].tile_shape, self._nodes[step]
-        part, values = cut_weights(found, shape, piece), self._network.values
-        is_coded = self.coded_steps.take(self.first[step] + piece, self.first[step] + piece + 1)[0]
-        form = StoredForm.CODED if is_coded else StoredForm.PLAIN
-        if unpacks and found.node.packs_weights:
-            form = StoredForm.PACKED
-        return lambda: pack(found.node, values, part, form)
+        part, place = cut_weights(found, shape, piece), self.first[step] + piece
+        is_coded = self.coded_steps.take(place, place + 1)[0] > 0
+        return lambda: self._bytes(found.node, part, is_coded, unpacks)
+
+    def _bytes(self, node: DlaNode, part: WeightsPart, is_coded: bool, unpacks: bool) -> bytes:
+        stored, values, codes = b"", self._network.values, self._network.codes
+        if is_coded and codes:
+            stored = codes.code(node, part).to_bytes()
+        elif node.weights is not None:
+            weights = part_of_weights(node, values, part)
+            stored = (pack_int4(weights) if unpacks and node.packs_weights else weights).tobytes()
+        return pack(node, values, part, stored)
 
     def _describe_codes(self) -> None:
         """Note how large pieces of compressed weights are."""
@@ -94,11 +101,10 @@ class PlannedNodes:
         for step in codes.steps:
             shape, node = self._plan.tilings[step].tile_shape, self._nodes[step].node
             sizes = codes.sizes(step, shape)
-            self.coded_words.write(self.first[step], [each.words for each in sizes])
-            self.coded_steps.write(self.first[step], [each.steps for each in sizes])
-            spared = sum([each.spared for each in sizes])
+            self.coded_words.write(self.first[step], sizes.words)
+            self.coded_steps.write(self.first[step], sizes.steps)
             assert node.weights is not None, "what has a code has weights"
-            self.spared[node.weights] = max(spared, self.spared.get(node.weights, 0))
+            self.spared[node.weights] = max(sizes.spared, self.spared.get(node.weights, 0))
 
 
 @lru_cache(maxsize=1 << 14)
