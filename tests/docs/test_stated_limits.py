@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dlasim.checking import onnx_comparison
 from dlasim.cli.points import SHOWN_POINTS
 from dlasim.compiler_shim.onnx import onnx_real
 from dlasim.compiler_shim.operators import reduction
@@ -26,6 +27,7 @@ from dlasim.sim.configuration.sizes import KIB, MIB
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.races import checker
 from dlasim.sim.timing.cost import SUM_CYCLES
+from dlasim.sim.timing.formulas import PORT_LATENCY
 from dlasim.sweeps.charts import layers, stacked, style
 from dlasim.sweeps.page import buffers, spans
 from dlasim.sweeps.page import sweep as sweep_page
@@ -35,8 +37,10 @@ from dlasim.vp.devices import dla_device, exit_device
 from dlasim.vp.riscv import block_records
 from dlasim.vp.system import board, liveness
 from tests.compiler import test_assumed_int8, test_constants_bound
+from tests.docs import test_planner
 from tests.docs.test_stated_figures import page
 from tests.races import test_streams
+from tests.rtl import limits
 from tests.tosa import test_conformance
 from tests.vp.test_encodings import is_legal_narrow
 
@@ -76,6 +80,10 @@ STATED = {
         f"{worse_machines._FAR}",
         f"a size takes {100 * (passes.LESS_SRAM_RATIO - 1):.0f} % more than the fastest",
         f"Plans of more than {passes.MAX_TASKS:,} tiles are not tried",
+        f"at most {100 * (passes.LESS_SRAM_RATIO - 1):.0f} % longer than the fastest |",
+        f"of {passes.MIN_SHRUNK} kinds at least, {passes.SHRUNK_LAYERS:,} layers |",
+        f"at most {100 * (test_planner.MOST - 1):.0f} % more cycles than with "
+        f"{test_planner.ENOUGH // MIB} MiB",
         f"all orders of loads of {test_constants_bound.CASES} small networks",
         f"MobileNetV2 ends with {weights_of('mobilenet_v2')[-1] / MIB:.1f} MiB of weights of `logits`",
     ),
@@ -98,10 +106,13 @@ STATED = {
     "how-to/weights-in-flash.md": (f"Each of the {sum(weights_of('autoencoder')):,} weights is used once",),
     "numerics.md": (
         f"more than {tosa_pairs._MOST_WRONG} of the 65,536 pairs of bytes differ",
+        f"at most {100 * onnx_comparison.MAX_SHARE:.1f} % of elements differ, averages and SOFTMAX aside, "
+        "and the",
         f"groups of up to {reduction._LONGEST_ROW:,} elements",
         f"tosa-tools generates for {len(test_conformance.OPERATORS.split('|'))} operators",
     ),
     "timing-model.md": (
+        f"a **port latency** of {PORT_LATENCY} cycles",
         f"pass {SUM_CYCLES} cycles more of the pipeline",
         f"for `issue_cycles` each ({DEFAULT.issue_cycles}; 0:",
         f"takes `check_cycles` ({DEFAULT.check_cycles}) more",
@@ -128,6 +139,8 @@ STATED = {
         f"takes {DEFAULT.check_cycles} cycles (`check_cycles`) to issue",
     ),
     "rtl.md": (
+        f"are within {100 * limits.NEAR:.0f} % or {limits.FEW} cycles of the",
+        f"this costs: {PORT_LATENCY} cycles before the first step",
         f"are 16 bytes for each of {DEFAULT.lanes[1]} lanes, where all ports together carry "
         f"{DEFAULT.sram_ports * int(DEFAULT.sram_bandwidth)} bytes",
     ),
