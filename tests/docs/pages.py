@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 _BLOCK = re.compile(
-    r"(?:<!-- (file|needs|exits): ([\w./-]+) -->\n+)?^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL
+    r"(?:<!-- (file|needs|exits|takes): ([\w./-]+) -->\n+)?^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL
 )
 _PRINTED = re.compile(r"^print\(.*\) +# (.+)$", re.MULTILINE)
 
@@ -22,6 +22,7 @@ class Step:
     name: str = ""
     output: tuple[str, ...] = ()
     exit_code: int = 0
+    is_slow: bool = False
 
 
 def steps(page: Path) -> Iterator[Step]:
@@ -31,7 +32,7 @@ def steps(page: Path) -> Iterator[Step]:
     anything. Blocks without a language may hold dlasim commands as they are. `python` blocks are scripts,
     unless they are sessions, which are tested elsewhere; what stands as a comment behind a `print(…)` is what
     it prints. A comment before a block names the file that it is, or says how its last
-    command exits: `<!-- exits: 1 -->`.
+    command exits: `<!-- exits: 1 -->`. Blocks below `<!-- takes: minutes -->` run in a slow test only.
     """
     for mark, name, language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
         if mark == "needs":
@@ -39,7 +40,7 @@ def steps(page: Path) -> Iterator[Step]:
         if mark == "file":
             yield Step("file", text, name)
         elif language == "console":
-            *before, last = _commands(text)
+            *before, last = (replace(step, is_slow=mark == "takes") for step in _commands(text))
             yield from before
             yield replace(last, exit_code=int(name)) if mark == "exits" else last
         elif language in ("", "sh", "bash"):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,7 @@ PAGES = [
     ROOT / "docs" / "virtual-prototype.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
 ]
-SECONDS = 600
+SECONDS, SLOW_SECONDS = 600, 3600
 SLOW = {
     "find-the-least-energy.md",  # MobileNetV2 on 256 machines
     "reproduce-the-paper.md",  # dozens of whole MobileNets
@@ -40,17 +42,33 @@ SLOW = {
     ids=[str(page.relative_to(ROOT)) for page in PAGES],
 )
 def test_a_page_works(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    follow(page, [step for step in steps(page) if not step.is_slow], tmp_path, request)
+
+
+@pytest.mark.slow
+def test_what_takes_minutes_on_a_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Commands with a mark, on pages whose others are quick."""
+    for page in PAGES:
+        if chosen := [step for step in steps(page) if step.is_slow]:
+            if shutil.which("verilator") is None:
+                pytest.skip("verilator is not installed: `dlasim confirm` needs it")
+            follow(page, chosen, tmp_path / page.stem, request)
+
+
+def follow(page: Path, chosen: Iterable[Step], folder: Path, request: pytest.FixtureRequest) -> None:
+    """Do what a page says, in a folder of its own."""
     page_to_refresh = page if request.config.getoption("--update-golden") else None
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    folder.mkdir(exist_ok=True)
+    (folder / "examples").symlink_to(ROOT / "examples")
     done = 0
-    for step in steps(page):
+    for step in chosen:
         if step.kind == "needs":
             if importlib.util.find_spec(step.name) is None:
                 pytest.skip(f"{step.name} is not installed")
         elif step.kind == "file":
-            (tmp_path / step.name).write_text(step.text, encoding="utf-8")
+            (folder / step.name).write_text(step.text, encoding="utf-8")
         else:
-            perform(step, tmp_path, page_to_refresh)
+            perform(step, folder, page_to_refresh)
             done += 1
     assert done, "nothing of this page is tested"
 
@@ -62,9 +80,10 @@ def perform(step: Step, folder: Path, page_to_refresh: Path | None = None) -> No
         command = [sys.executable, "-c", step.text]
     binaries = str(Path(sys.executable).parent)
     environment = os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "200"}
+    seconds = SLOW_SECONDS if step.is_slow else SECONDS
     process = subprocess.run(
         command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds, check=False,
     )  # fmt: skip
     assert process.returncode == step.exit_code, f"{step.text}\n{process.stdout}"
     if page_to_refresh is not None:
@@ -121,6 +140,7 @@ def test_the_steps_of_a_page(tmp_path: Path) -> None:
         "```console\n$ a \\\n  b\nout\n$ c\n```\n<!-- file: x.toml -->\n```toml\npes = 1\n```\n"
         "```\ndlasim isa\nother\n```\n```python\nimport dlasim\n```\n```python\n>>> 1\n```\n"
         "<!-- exits: 2 -->\n```console\n$ d\n$ e\n```\n"
+        "<!-- takes: minutes -->\n```console\n$ f\nout\n```\n"
     )
     assert list(steps(page)) == [
         Step("command", "a b", output=("out",)),
@@ -130,6 +150,7 @@ def test_the_steps_of_a_page(tmp_path: Path) -> None:
         Step("script", "import dlasim\n"),
         Step("command", "d"),
         Step("command", "e", exit_code=2),
+        Step("command", "f", output=("out",), is_slow=True),
     ]
 
 
