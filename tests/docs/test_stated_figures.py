@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling, nearest_factors
+from dlasim.isa.host_ops import BinaryFunction, UnaryFunction
+from dlasim.sim.host_time import unquantized_rates
+from dlasim.sim.host_time.host_estimate import RATES
 from dlasim.sim.physical.supply import supply_for
 from dlasim.sim.physical.technology import technology
 from tests.compiler import test_estimates
@@ -58,6 +61,25 @@ def test_a_page_states_what_tests_hold(name: str) -> None:
 def test_the_networks_of_tosa_are_ten() -> None:
     assert "and ten networks, each with DOUBLE_ROUND" in page("numerics.md")
     assert len(tosa_networks.NETWORKS) == 10
+
+
+def test_the_page_has_the_rates_of_every_host_operator() -> None:
+    pattern = r"^\| ([A-Z0-9_, ]+) \|" + 4 * r" ?([\d.]*) \|" + "( .*)? ?\\|$"
+    rows = {
+        name: (*map(float, (cell or "0" for cell in cells)), more)
+        for names, *cells, more in numbers_of("timing-model.md", pattern)
+        for name in names.split(", ")
+    }
+    for name, rates in RATES.items():
+        call, *others, _ = rows[name]
+        assert call == rates.call
+        expected = (rates.mac, rates.read, rates.written)
+        assert all(value in (0, shown) for shown, value in zip(others, expected, strict=True)), name
+    text = page("timing-model.md")
+    for function, rate in unquantized_rates._FLOAT_UNARY_RATES.items():
+        assert f"{UnaryFunction(function).name} {rate:g}" in text.partition("| UNARY of float32 |")[2]
+    for function, rate in unquantized_rates._FLOAT_RATES.items():
+        assert f"{BinaryFunction(function).name} {rate:g}" in text.partition("| BINARY of float32 |")[2]
 
 
 def test_estimates_on_the_cpu_are_within_four_percent() -> None:
