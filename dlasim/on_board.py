@@ -87,6 +87,23 @@ def run_loaded(
     return done, figures
 
 
+def run_steps(
+    loaded: Loaded,
+    executor: Executor | None,
+    rows: Sequence[Sequence[NDArray[Any]]],
+    carried: Sequence[tuple[int, str]],
+    options: HostOptions,
+) -> tuple[Prototyped, dict[str, Any]]:
+    """Run an inference for each row of inputs, all with one start of the board; `carried` are numbers of
+    outputs with the names of the inputs that they become. The report is that of the last one."""
+    board = Prototype(
+        loaded.program, loaded.config, executor, options, loaded.firmware, slots=len(rows), carried=carried
+    )
+    done = board.run(*rows)
+    seconds = {**loaded.seconds, "simulate": done.inference.wall_seconds}
+    return done, report(loaded.program, loaded.config, done, options, seconds)
+
+
 def run_steady(
     loaded: Loaded, executor: Executor | None, arrays: Sequence[NDArray[Any]], options: HostOptions
 ) -> tuple[Prototyped, dict[str, Any]]:

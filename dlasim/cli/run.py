@@ -54,7 +54,8 @@ Examples:
         "means and deviations; auto: the range of the input's type.  [default: auto]", "LOW,HIGH"),
     option("--steps",
         "Run step by step with what FILE holds along its first dimension: .npz, an array for each input by "
-        "name, or .npy for a model with one input. The model's variables last from step to step.", "FILE"),
+        "name, or .npy for a model with one input. The model's variables last from step to step. With "
+        "--host the firmware makes all steps with one start.", "FILE"),
     option("--carry",
         "With --steps: let an output be this input of the next step, such as a cache. Repeatable.",
         "OUTPUT=INPUT", is_repeatable=True),
@@ -118,7 +119,7 @@ def command(file: str, **given: Any) -> None:
     if given["steps"]:
         from dlasim.cli import run_steps
 
-        return run_steps.run(opened, base, machine, sources, given, host)
+        return run_steps.run(opened, base, machine, sources, given, host, chosen)
     result = api.run(
         opened,
         base,

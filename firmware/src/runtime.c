@@ -63,6 +63,13 @@ enum status runtime_start(const struct program *program, enum dla_completion com
     return check_calls(program);
 }
 
+void runtime_move(struct program *program, void *inputs, void *outputs)
+{
+    program->regions[DLA_REGION_INPUTS].base = inputs;
+    program->regions[DLA_REGION_OUTPUTS].base = outputs;
+    dla_attach(program);
+}
+
 enum status runtime_infer(const struct program *program, enum runtime_submission submission)
 {
     mark_begin(MARK_INFERENCE);

@@ -14,6 +14,9 @@ enum runtime_submission {
 /* Checks the host calls of a program that is open and placed, and makes the accelerator ready for it. */
 enum status runtime_start(const struct program *program, enum dla_completion completion);
 
+/* Lets the next inference read and write other buffers than those it was placed on; variables stay. */
+void runtime_move(struct program *program, void *inputs, void *outputs);
+
 /* One inference, from what lies in region INPUTS to what then lies in region OUTPUTS. */
 enum status runtime_infer(const struct program *program, enum runtime_submission submission);
 

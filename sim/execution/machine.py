@@ -7,7 +7,7 @@ this differs from executing while the host runs.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -123,13 +123,15 @@ class Dla:
                 self._complete()
         self._now = now
 
-    def repeat(self, runs: Sequence[Run], cycles: int) -> None:
-        """Run streams of the queue that took so many cycles, from the state that the machine is in again."""
-        for run in runs:
-            if self._executor is not None:
-                self._executor.run(run.plan, self.sram, self._windows(), None, run.first_word)
-            self.registers.count(run.plan.counters)
-        self.registers["STREAMS_DONE"] += len(runs)
+    def repeat(self, run: Run) -> None:
+        """Run a stream of the queue once more; the machine's time stands still."""
+        if self._executor is not None:
+            self._executor.run(run.plan, self.sram, self._windows(), None, run.first_word)
+        self.registers.count(run.plan.counters)
+        self.registers["STREAMS_DONE"] += 1
+
+    def skip(self, cycles: int) -> None:
+        """Let time pass in which nothing happens."""
         self._now += cycles
 
     def next_event(self) -> int | None:

@@ -1,14 +1,19 @@
 """An inference that is done again: what its first run found out is kept, and its kernels are called at once.
 
-An inference of streams alone depends on the registers, on the words of its streams and on nothing else but
-data. Where all of these are as they were when it ran, it has the same plans, runs and cycles.
+An inference depends on the registers, on the words of its streams and on nothing else but data. Where all of
+these are as they were when it ran, it has the same plans, runs, host calls and cycles.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dlasim.dataclass import dataclass
 from dlasim.isa.registers import Region
-from dlasim.sim.execution.machine import Dla, Run
+from dlasim.sim.execution.machine import Dla
+
+if TYPE_CHECKING:
+    from dlasim.sim.execution.runner import Inference
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +35,13 @@ class MachineState:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """An inference that has run: from which state, and what came of it."""
+    """An inference that has run: from which state, and what came of it; `done` are the streams that had run
+    before it."""
 
     state: MachineState
     writes: int
-    runs: tuple[Run, ...]
-    cycles: int
+    inference: Inference
+    done: int
 
     def applies(self, dla: Dla) -> bool:
         """Whether the machine would do the same again, with nobody watching."""

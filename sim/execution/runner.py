@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import field, replace
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, counted, printable
 from dlasim.isa.file_records import Role
 from dlasim.isa.instructions import BY_MNEMONIC, OPTIONAL
-from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
+from dlasim.isa.program import Program, Step, TensorDescriptor
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_table import PARAMETERS
@@ -25,9 +25,6 @@ from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.programs.fault_text import mnemonic_of
 from dlasim.sim.programs.stream import FaultAt
 from dlasim.sim.programs.system_memory import SystemMemory, zeroed_bytes
-
-if TYPE_CHECKING:
-    from dlasim.sim.host import HostOperation
 
 # Instructions that not every machine has, the form that weights have for them, and what they do with it
 _STORED_FORMS = {"OP_DMA_UNPACK": ("packed", "unpack"), "OP_DMA_DECODE": ("compressed", "decode")}
@@ -158,7 +155,7 @@ class Simulation:
         self._layout, size = self._place_regions()
         self.memory: NDArray[np.uint8] = zeroed_bytes(size) if self._computes else np.empty(size, np.uint8)
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
-        self._host_operations: dict[int, HostOperation] = {}
+        self._host_operations: dict[int, Callable[[], None]] = {}
         self._runs: list[Run] = []
         self._is_preloaded = False
         self._repetition: Repetition | None = None
@@ -210,8 +207,15 @@ class Simulation:
         kept = self._repetition
         if kept is None or not kept.applies(self.dla):
             return None
-        self.dla.repeat(kept.runs, kept.cycles)
-        return Inference(runs=list(kept.runs), total_cycles=kept.cycles)
+        known = kept.inference
+        runs = iter(known.runs)
+        for step in self.program.steps[kept.done :]:
+            if step.is_stream:
+                self.dla.repeat(next(runs))
+            elif self._computes:
+                self._host(step.index)
+        self.dla.skip(known.total_cycles)
+        return replace(known, runs=list(known.runs))
 
     def _infer(self) -> Inference:
         """The inference step by step."""
@@ -230,9 +234,8 @@ class Simulation:
         result.total_cycles = now - start
         self.dla.tick(now)
         preloads, self._is_preloaded = self.program.preloads and not done, self.program.preloads
-        if not self._has_host and not preloads:
-            runs = tuple(result.runs)
-            self._repetition = Repetition(state, self.dla.writes, runs, result.total_cycles)
+        if not preloads:
+            self._repetition = Repetition(state, self.dla.writes, replace(result), done)
         return result
 
     def tensor(self, described: TensorDescriptor) -> NDArray[Any]:
@@ -308,25 +311,22 @@ class Simulation:
         raise fault_error(self.program, self.dla.fault)
 
     def _host(self, index: int) -> None:
-        call = self.program.host_calls[index]
-        operation = self._host_operations.get(index) or self._prepare_host(index, call)
-        results = operation.run([self._views[number] for number in call.inputs])
-        for number, array in zip(call.outputs, results, strict=True):
-            self._views[number][...] = array
-            if self.host_observer is not None:
-                self.host_observer(number, array)
+        compute = self._host_operations.get(index) or self._prepare_host(index)
+        compute()
+        if self.host_observer is not None:
+            for number in self.program.host_calls[index].outputs:
+                self.host_observer(number, self._views[number])
 
-    def _prepare_host(self, index: int, call: HostCall) -> HostOperation:
+    def _prepare_host(self, index: int) -> Callable[[], None]:
         from dlasim.sim.host import HostOperation, TensorSpec
 
+        call = self.program.host_calls[index]
         inputs, outputs = (
-            [
-                TensorSpec(tensor.shape, tensor.type.name)
-                for tensor in map(self.program.tensors.__getitem__, numbers)
-            ]
-            for numbers in (call.inputs, call.outputs)
+            [self._views[number] for number in numbers] for numbers in (call.inputs, call.outputs)
         )
-        self._host_operations[index] = HostOperation(call.code, call.attributes, inputs, outputs)
+        described = [[TensorSpec(v.shape, v.dtype.name) for v in views] for views in (inputs, outputs)]
+        operation = HostOperation(call.code, call.attributes, *described)
+        self._host_operations[index] = operation.bind(inputs, outputs)
         return self._host_operations[index]
 
 

@@ -32,6 +32,9 @@ _MODULES = (
     convolution, detection, elementwise, exponentials, int16, movement, pooling, recurrent, resize, rows,
 )  # fmt: skip
 
+# What NumPy says where shapes and attributes contradict each other; the program is to blame.
+_CONTRADICTIONS = (ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
+
 
 class HostOperation:
     """A host operator with its attributes and its tensors' shapes and types, ready to run many times."""
@@ -60,18 +63,46 @@ class HostOperation:
             return [np.zeros(output.shape, output.dtype) for output in self._outputs]
         call = Call(self._attributes, tuple(inputs), self._outputs)
         try:
-            # Overflow and division by zero have their IEEE meaning in float operators.
-            with np.errstate(all="ignore"):
-                results = self._kernel(call)
-            described = zip(results, self._outputs, self._types, strict=True)
-            return [_fitted(*result) for result in described]
-        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
-            # What NumPy says where shapes and attributes contradict each other; the program is to blame.
-            raise RunError(
-                f"host operator {self._name}: tensors {[array.shape for array in inputs]} to "
-                f"{[output.shape for output in self._outputs]} do not fit attributes "
-                f"{vars(self._attributes)}: {error}"
-            ) from None
+            return self._results(call)
+        except _CONTRADICTIONS as error:
+            raise self._refusal(call, error) from None
+
+    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[[], None]:
+        """A function that computes the outputs from what the inputs then hold, as often as it is called. The
+        first output may be the first input, where an operator changes a part of that."""
+        if 0 in self._outputs[0].shape:
+            return lambda: None
+        call, bound = Call(self._attributes, tuple(inputs), self._outputs), movement.BOUND.get(self._name)
+
+        def copy_results() -> None:
+            for array, result in zip(outputs, self._results(call), strict=True):
+                array[...] = result
+
+        def compute() -> None:
+            try:
+                write()
+            except _CONTRADICTIONS as error:
+                raise self._refusal(call, error) from None
+
+        try:
+            write = copy_results if bound is None else bound(call, outputs[0])
+        except _CONTRADICTIONS as error:
+            raise self._refusal(call, error) from None
+        return compute
+
+    def _results(self, call: Call) -> list[Array]:
+        # Overflow and division by zero have their IEEE meaning in float operators.
+        with np.errstate(all="ignore"):
+            results = self._kernel(call)
+        described = zip(results, self._outputs, self._types, strict=True)
+        return [_fitted(*result) for result in described]
+
+    def _refusal(self, call: Call, error: Exception) -> RunError:
+        return RunError(
+            f"host operator {self._name}: tensors {[array.shape for array in call.inputs]} to "
+            f"{[output.shape for output in self._outputs]} do not fit attributes "
+            f"{vars(self._attributes)}: {error}"
+        )
 
 
 def run_host_op(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from dlasim.isa.host_attributes import word_float
 from dlasim.sim.host.call import Array, Call
+
+Bound = Callable[[Call, Array], Callable[[], None]]
 
 
 def pad(call: Call) -> list[Array]:
@@ -41,17 +44,23 @@ def strided_copy(call: Call) -> list[Array]:
     return [np.lib.stride_tricks.as_strided(values[attributes.offset :], attributes.size, strides)]
 
 
-def gather(call: Call) -> list[Array]:
+def gather(call: Call, target: Array) -> Callable[[], None]:
     """GATHER."""
     values, indices = call.inputs
     axis, batch_dims = call.attributes.axis, call.attributes.batch_dims
     batches, size = math.prod(values.shape[:batch_dims]), values.shape[axis]
     between, behind = math.prod(values.shape[batch_dims:axis]), math.prod(values.shape[axis + 1 :])
-    blocks = values.reshape(batches, between, size, behind)
     chosen = indices.reshape(batches, -1)
-    inside: Array = (chosen >= 0) & (chosen < size)
-    picked = blocks[np.arange(batches)[:, None], :, np.where(inside, chosen, 0)]
-    return [np.where(inside[:, :, None, None], picked, 0).transpose(0, 2, 1, 3).astype(call.dtype)]
+    results = target.reshape(batches, between, -1, behind)
+    blocks = list(zip(values.reshape(batches, between, size, behind), chosen, results, strict=True))
+
+    def compute() -> None:
+        for block, places, picked in blocks:
+            block.take(places, axis=1, out=picked, mode="clip")
+        if indices.min() < 0 or indices.max() >= size:
+            results.swapaxes(1, 2)[(chosen < 0) | (chosen >= size)] = 0
+
+    return compute
 
 
 def gather_nd(call: Call) -> list[Array]:
@@ -65,21 +74,40 @@ def gather_nd(call: Call) -> list[Array]:
     return [np.where(inside[:, None], picked, 0).astype(call.dtype)]
 
 
-def update_slice(call: Call) -> list[Array]:
-    """UPDATE_SLICE."""
+def update_slice(call: Call, target: Array) -> Callable[[], None]:
+    """UPDATE_SLICE, which may change its first input."""
     values, update, start = call.inputs
-    room = np.array(values.shape) - update.shape
-    first = np.clip(start.reshape(-1), 0, room)
-    result = values.copy()
-    result[tuple(slice(at, at + size) for at, size in zip(first, update.shape, strict=True))] = update
-    return [result]
+    starts, is_copy = start.reshape(-1), not np.may_share_memory(values, target)
+    sizes = [(whole - part, part) for whole, part in zip(values.shape, update.shape, strict=True)]
+
+    def compute() -> None:
+        if is_copy:
+            target[...] = values
+        first = [max(0, min(at, room)) for at, (room, _) in zip(starts.tolist(), sizes, strict=True)]
+        part = tuple(slice(at, at + size) for at, (_, size) in zip(first, sizes, strict=True))
+        target[part] = update
+
+    return compute
 
 
+def _alone(bind: Bound) -> Callable[[Call], list[Array]]:
+    """A kernel that makes the result of one that writes into an array."""
+
+    def run(call: Call) -> list[Array]:
+        result = np.empty(call.shape, call.dtype)
+        bind(call, result)()
+        return [result]
+
+    return run
+
+
+# Operators that are prepared for their arrays, and then take little more time than what they move
+BOUND: Mapping[str, Bound] = {"GATHER": gather, "UPDATE_SLICE": update_slice}
 KERNELS = {
     "pad": pad,
     "concatenation": concatenation,
     "strided_copy": strided_copy,
-    "gather": gather,
+    "gather": _alone(gather),
     "gather_nd": gather_nd,
-    "update_slice": update_slice,
+    "update_slice": _alone(update_slice),
 }

@@ -1,4 +1,4 @@
-"""Sessions: state that lasts from step to step, beside TFLite Micro that is handed its caches."""
+"""Sessions: state that lasts from step to step, compared with TFLite Micro that is handed its caches."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import dlasim
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from dlasim.isa.host_ops import BY_NAME
+from dlasim.loading import load
+from dlasim.on_board import host_options, run_steps
+from dlasim.sim.execution.executor import make_executor
 from tests.oracle import output_indices, run_tflite_micro
 
 STEPS, WIDTH, LENGTH = 5, 16, 8
@@ -69,9 +72,10 @@ def expected():
     return np.stack(found), cache
 
 
+@pytest.mark.parametrize("host", ["none", "riscv"])
 @pytest.mark.parametrize("sram", ["2KiB", "16KiB", "512KiB"])
-def test_caches_are_carried_from_step_to_step(models, sram) -> None:
-    session = dlasim.Session(models[False], carry={"new_cache": "cache"}, sram=sram)
+def test_caches_are_carried_from_step_to_step(models, sram, host) -> None:
+    session = dlasim.Session(models[False], carry={"new_cache": "cache"}, sram=sram, host=host)
     results, caches = session.run(prompt())
     theirs, last = expected()
     np.testing.assert_array_equal(results, theirs)
@@ -79,9 +83,9 @@ def test_caches_are_carried_from_step_to_step(models, sram) -> None:
     np.testing.assert_array_equal(session.variables["cache"], last)
 
 
-@pytest.mark.parametrize("engine", ["fast", "reference"])
-def test_variables_last_until_the_session_is_reset(models, engine) -> None:
-    session = dlasim.Session(models[True], sram="16KiB", engine=engine)
+@pytest.mark.parametrize(("engine", "host"), [("fast", "none"), ("reference", "none"), ("fast", "riscv")])
+def test_variables_last_until_the_session_is_reset(models, engine, host) -> None:
+    session = dlasim.Session(models[True], sram="16KiB", engine=engine, host=host)
     theirs, last = expected()
     for _ in range(2):
         (results,) = session.run(prompt())
@@ -89,7 +93,39 @@ def test_variables_last_until_the_session_is_reset(models, engine) -> None:
         np.testing.assert_array_equal(session.variables["cache"], last)
         session.reset()
     assert session.steps == session.cycles == 0
-    assert not session.variables["cache"].any()
+    if host == "none":  # on the board, the firmware does it after reset
+        assert not session.variables["cache"].any()
+
+
+@pytest.mark.parametrize("submission", ["queue", "registers"])
+def test_a_step_on_the_board_takes_what_its_firmware_takes_for_each_of_many(models, submission) -> None:
+    options = {"submission": submission}
+    session = dlasim.Session(models[True], host="riscv", host_options=options)
+    results = session.run(prompt())
+    rows = [[array[number] for array in prompt().values()] for number in range(STEPS)]
+    loaded = load(models[True], None, {})
+    board = host_options(inferences=STEPS, **options)
+    done, report = run_steps(loaded, make_executor("auto"), rows, [], board)
+    np.testing.assert_array_equal(np.stack([step.outputs[0] for step in done.steps]), results[0])
+    cycles = {step.total_cycles for step in done.steps}
+    assert cycles == {session.result.cycles}
+    assert session.cycles == sum(step.total_cycles for step in done.steps)
+    for name in ("cycles", "layers", "units", "energy_nj"):
+        assert session.result.report[name] == report[name]
+
+
+def test_a_session_on_the_board_has_its_dla_cycles(models) -> None:
+    sessions = [dlasim.Session(models[True], host=host) for host in ("none", "riscv")]
+    for session in sessions:
+        session.run(prompt())
+    ours, boards = (session.result.report["cycles"] for session in sessions)
+    assert ours["dla"] == boards["dla"]
+    assert sessions[1].result.report["cpu"]["estimated"] is False
+
+
+def test_gdb_needs_a_run_to_the_end(models) -> None:
+    with pytest.raises(InputError, match="gdb_port needs a run from reset to exit"):
+        dlasim.Session(models[True], host="riscv", host_options={"gdb_port": 0})
 
 
 def test_time_adds_up_over_steps(models) -> None:

@@ -43,6 +43,32 @@ def test_json_has_the_pace(adder, tmp_path) -> None:
     assert steps["energy_nj"] == pytest.approx(2 * once["energy_nj"]["total"])
 
 
+def test_the_firmware_makes_all_steps_with_one_start(adder, tmp_path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(20).reshape(5, 1, 4).astype(np.int8))
+    options = ["--steps", tmp_path / "x.npy", "--carry", "total=state", "--json"]
+    found = {}
+    for host in ("none", "riscv"):
+        done = call("run", adder, *options, "--host", host, "-o", tmp_path / host)
+        assert done.exit_code == 0, done.output
+        found[host] = np.load(tmp_path / host / "output_0.npy")
+    np.testing.assert_array_equal(found["riscv"], found["none"])
+    assert found["riscv"][-1].tolist() == [[40, 45, 50, 55]]
+    report = json.loads(done.stdout)
+    session = dlasim.Session(adder, carry={"total": "state"}, host="riscv")
+    session.run({"x": np.load(tmp_path / "x.npy")})
+    assert report["steps"] == session.pace.as_dict()
+    assert report["functions"][0]["name"]  # of the whole run, up to the exit
+
+
+def test_a_carried_input_may_be_given_in_each_step_on_the_board(adder, tmp_path) -> None:
+    given = {"x": np.ones((3, 1, 4), np.int8), "state": np.arange(12).reshape(3, 1, 4).astype(np.int8)}
+    np.savez(tmp_path / "x.npz", **given)
+    options = ["--steps", tmp_path / "x.npz", "--carry", "total=state", "--host", "riscv"]
+    done = call("run", adder, *options, "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "output_0.npy"), given["state"] + 1)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -51,8 +77,7 @@ def test_json_has_the_pace(adder, tmp_path) -> None:
         (["--steps", "x.npy", "--timing-only"], "--steps cannot be combined with --timing-only"),
         (["--steps", "x.npy", "--top", "3"], "--steps cannot be combined with --top"),
         (["--steps", "x.npy", "--input", "x.npy"], "--steps cannot be combined with --input"),
-        (["--steps", "x.npy", "--host", "riscv"], "--steps cannot be combined with --host or --repeat"),
-        (["--steps", "x.npy", "--repeat", "3"], "--steps cannot be combined with --host or --repeat"),
+        (["--steps", "x.npy", "--repeat", "3"], "--steps cannot be combined with --repeat"),
         (["--steps", "x.npy"], "takes 2 inputs in each step: name them, as arrays of a .npz file (x, state)"),
         (["--steps", "adder.dlag", "--carry", "total=state"], "adder.dlag is not a .npz or .npy file"),
         (["--steps", "none.npz"], "none.npz"),

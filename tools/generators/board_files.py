@@ -71,7 +71,10 @@ def linker_script(board: MemoryMap | None = None) -> str:
 
 def launch_header() -> str:
     """The header `dlasim_launch.h`."""
-    members = [f"    uint32_t {name}; /* {doc} */" for name, doc in launch.MEMBERS]
+    members, carried = (
+        [f"    uint32_t {name}; /* {doc} */" for name, doc in each]
+        for each in (launch.MEMBERS, launch.CARRIED_MEMBERS)
+    )
     return "\n".join(
         [
             "/* What the loader tells the firmware. Generated from vp/programs/launch.py; edit that. */",
@@ -82,6 +85,11 @@ def launch_header() -> str:
             "",
             "struct dlasim_launch {",
             *members,
+            "};",
+            "",
+            "/* An output that becomes an input of the next inference. */",
+            "struct dlasim_carried {",
+            *carried,
             "};",
             "",
             "#endif",

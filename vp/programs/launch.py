@@ -32,12 +32,23 @@ class Submission(IntEnum):
 MEMBERS = (
     ("completion", "0: interrupts, 1: polling"),
     ("submission", "0: command queue, 1: register by register"),
-    ("inferences", "how many to run, on the same inputs"),
+    ("inferences", "how many to run"),
+    ("slots", "places of inputs and outputs: inference n has number n % slots"),
     ("arena", "address of region ARENA"),
-    ("inputs", "address of region INPUTS"),
-    ("outputs", "address of region OUTPUTS"),
+    ("inputs", "address of region INPUTS, in the first place"),
+    ("outputs", "address of region OUTPUTS, in the first place"),
+    ("inputs_stride", "bytes from one place of INPUTS to the next"),
+    ("outputs_stride", "bytes from one place of OUTPUTS to the next"),
+    ("carried", "address of struct dlasim_carried[carried_count]"),
+    ("carried_count", "how many outputs become inputs of the next inference"),
+)
+CARRIED_MEMBERS = (
+    ("output", "offset in region OUTPUTS"),
+    ("input", "offset in region INPUTS of the next inference"),
+    ("size_bytes", "of both"),
 )
 SIZE_BYTES = 4 * len(MEMBERS)
+CARRIED_BYTES = 4 * len(CARRIED_MEMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +58,15 @@ class Launch:
     arena: int
     inputs: int
     outputs: int
+    inputs_stride: int = 0
+    outputs_stride: int = 0
+    carried: int = 0
+    carried_count: int = 0
     completion: Completion = Completion.INTERRUPT
     submission: Submission = Submission.QUEUE
     inferences: int = 1
+    slots: int = 1
 
     def to_bytes(self) -> bytes:
         """The block as it lies in flash."""
         return struct.pack(f"<{len(MEMBERS)}I", *(int(getattr(self, name)) for name, _ in MEMBERS))
-
-
-def parse(data: bytes) -> Launch:
-    """The block from flash."""
-    values = dict(zip((name for name, _ in MEMBERS), struct.unpack(f"<{len(MEMBERS)}I", data), strict=True))
-    completion, submission = Completion(values.pop("completion")), Submission(values.pop("submission"))
-    return Launch(completion=completion, submission=submission, **values)

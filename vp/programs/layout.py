@@ -23,23 +23,32 @@ class BoardLayout:
     launch: Launch
 
 
-def plan_memory(program: Program, firmware: Firmware, image_bytes: int) -> BoardLayout:
-    """Regions one after another on the heap; memories as large as they must be, or the board's usual."""
+def plan_memory(
+    program: Program, firmware: Firmware, image_bytes: int, slots: int = 1, carried: int = 0
+) -> BoardLayout:
+    """Regions one after another on the heap, inputs and outputs in so many places, and behind them a table of
+    what is carried; memories as large as they must be, or the board's usual."""
     missing = [name for name in ("__heap_start", launch.SYMBOL) if name not in firmware.symbols]
     if missing:
         raise InputError(f"{firmware.origin}: no symbol {missing[0]}; this firmware cannot run programs")
-    need, addresses = program.requirement, []
-    position = firmware.symbols["__heap_start"]
-    for size in (need.inputs_bytes, need.outputs_bytes, need.arena_bytes):
-        position += -position % REGION_ALIGNMENT
-        addresses.append(position)
-        position += size
+    need = program.requirement
+    inputs_stride, outputs_stride = map(_aligned, (need.inputs_bytes, need.outputs_bytes))
+    inputs = _aligned(firmware.symbols["__heap_start"])
+    outputs = inputs + slots * inputs_stride
+    arena = outputs + slots * outputs_stride
+    table = _aligned(arena + need.arena_bytes)
     usual = MemoryMap()
-    ram = _memory_bytes(position - usual.ram.base)
+    ram = _memory_bytes(table + carried * launch.CARRIED_BYTES - usual.ram.base)
     flash = _memory_bytes(usual.program.base - usual.flash.base + image_bytes)
-    return BoardLayout(
-        MemoryMap(ram, flash), Launch(inputs=addresses[0], outputs=addresses[1], arena=addresses[2])
-    )
+    place = Launch(
+        inputs=inputs, outputs=outputs, arena=arena, slots=slots, inputs_stride=inputs_stride,
+        outputs_stride=outputs_stride, carried=table, carried_count=carried,
+    )  # fmt: skip
+    return BoardLayout(MemoryMap(ram, flash), place)
+
+
+def _aligned(position: int) -> int:
+    return position + -position % REGION_ALIGNMENT
 
 
 def _memory_bytes(needed: int) -> int:

@@ -195,17 +195,26 @@ class Board:
             self.bus.trace = lambda text: trace_mmio(f"{self._ready.counts.cycles} {text}")
         if trace_instructions is not None:
             self.cpu.trace_instructions(self._instruction_tracer(trace_instructions))
+        reason, hint = self.run_until(lambda: False, stuck_after_seconds, on_progress)
+        assert reason is not None
+        return self.result(reason, hint)
+
+    def run_until(
+        self, is_over: Callable[[], bool], stuck_after_seconds: float, on_progress: Progress | None = None
+    ) -> tuple[Reason | None, str]:
+        """Runs until the condition holds, which is looked at where the board pauses, or until the reason that
+        is returned, with a hint."""
         reason: Reason | None = None
         watch = StuckWatch(self, stuck_after_seconds)
         with deferred_interrupts() as raise_interrupt, regular_pauses(self.pause):
-            while reason is None:
+            while reason is None and not is_over():
                 reason = self.advance()
                 raise_interrupt()
                 if reason is None and self._must_pause:
                     reason = watch.look()
                     if on_progress is not None:
                         on_progress(self.counts.instructions, self.firmware.describe(self.cpu.pc))
-        return self.result(reason, watch.hint)
+        return reason, watch.hint
 
     def pause(self) -> None:
         """Makes `advance` return soon; from any thread. What the guest sees does not change."""

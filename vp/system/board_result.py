@@ -61,6 +61,7 @@ class Reason(Enum):
     UNHANDLED_EXCEPTION = "an exception without a trap handler (mtvec is 0)"
     KILLED = "the debugger ended the run"
     LOCKUP = "the same exception repeats at one instruction"
+    PAUSED = "it stands still between two inferences"
     STUCK = "the program waits for something that will not happen"
 
 

@@ -70,13 +70,14 @@ class Prototyped:
 
     inference: Inference
     cpu: CpuFigures
+    start_cycle: int  # of the inference, since reset
     setup_instructions: int
     board: BoardResult
     firmware: Firmware
-    start_cycle: int  # of the inference, since reset
     launch: Launch
     wall_seconds: tuple[float, ...]  # of each inference
     rtl: RtlFigures | None = None  # where the RTL was the accelerator
+    steps: tuple[Inference, ...] = ()  # all inferences, where each has inputs of its own
 
     @property
     def outputs(self) -> list[NDArray[Any]]:
@@ -85,7 +86,11 @@ class Prototyped:
 
 
 class Prototype:
-    """A program made ready for the board; each `run` is a new board, from reset to exit."""
+    """A program made ready for the board; each `run` is a new board, from reset to exit.
+
+    With `slots`, as many inferences have inputs and outputs of their own, and `carried` are numbers of
+    outputs with the names of the inputs that they become in the next one.
+    """
 
     def __init__(
         self,
@@ -94,6 +99,8 @@ class Prototype:
         executor: Executor | None,
         options: HostOptions | None = None,
         firmware: Firmware | None = None,
+        slots: int = 1,
+        carried: Sequence[tuple[int, str]] = (),
     ) -> None:
         """Without an executor the DLA computes nothing: its time only, and nonsense in the tensors."""
         check_config(program, config)
@@ -104,23 +111,25 @@ class Prototype:
         self._executor = executor
         self._moments: list[float] = []
         self._inside = 0  # instructions of the inferences before
+        self._begun = 0  # inferences
+        self._steps: list[Inference] = []
+        self._carried = carried
         self._image = container.write(program)
         self._firmware = firmware or _firmware(self.options.firmware)
-        self.layout = plan_memory(program, self._firmware, len(self._image))
+        self.layout = plan_memory(program, self._firmware, len(self._image), slots, len(carried))
 
-    def run(self, inputs: Sequence[NDArray[Any]] = ()) -> Prototyped:
-        """From reset to exit, with `inputs` in place (none where only time is asked for)."""
+    def run(self, *inputs: Sequence[NDArray[Any]]) -> Prototyped:
+        """From reset to exit, with the inputs of each slot in place (none where only time is asked for)."""
         began = time.perf_counter()
-        board, device = self._board()
-        if self._executor is not None:
-            for described, array in checked_inputs(self.program, inputs):
-                board.memories.write(self._address(described), array.tobytes())
+        board, device = self.make_board()
+        for slot, arrays in enumerate(inputs if self._executor is not None else ()):
+            self.give(board, arrays, slot)
         try:
             result = self.options.run_control.run(board)
         finally:
             device.close()
-        self._check(board, device, result)
-        done = self._figures(board, device, result)
+        self.check(board, device, result)
+        done = self.figures(board, device, result)
         if not self.options.run_control.devices:  # which may know the board's memories
             board.retire()
         done.inference.wall_seconds = time.perf_counter() - began - sum(done.wall_seconds[1:])
@@ -129,7 +138,13 @@ class Prototype:
     def reset_variables(self) -> None:
         """Nothing to do: every run starts from reset."""
 
-    def _board(self) -> tuple[Board, DlaDevice]:
+    def give(self, board: Board, inputs: Sequence[NDArray[Any]], slot: int = 0) -> None:
+        """Put inputs into the board's memory."""
+        for described, array in checked_inputs(self.program, inputs):
+            board.memories.write(self._address(described, slot), array.tobytes())
+
+    def make_board(self) -> tuple[Board, DlaDevice]:
+        """A board before reset, with everything in place but the inputs."""
         options = self.options
         wait = fetch_wait_cycles(self.config)
         board = Board(
@@ -137,18 +152,20 @@ class Prototype:
         )
         device = attach_accelerator(board, self.config, self._executor, options.run_control)
         attach_devices(board, options.run_control.devices)
-        device.dla.observer = self._observer()
+        device.dla.observer = self.current_observer()
         board.load(self._firmware)
         board.memories.write(self.layout.memory_map.program.base, self._image)
         board.memories.write(self._firmware.symbols[launch.SYMBOL], self._launch.to_bytes())
+        board.memories.write(self.layout.launch.carried, self._carried_table())
         self._moments.clear()
-        self._inside = 0
+        self._steps.clear()
+        self._inside = self._begun = 0
         device.most_runs = max(device.most_runs, len(self.program.commands))
         board.exit.most_marks = max(board.exit.most_marks, 4 + 2 * len(self.program.host_calls))
         board.exit.on_mark = lambda mark: self._marked(board, device, mark)
         return board, device
 
-    def _observer(self) -> Observer | None:
+    def current_observer(self) -> Observer | None:
         """The observer, which is called for single commands with their words in the program."""
         observer = self.observer
         if observer is None or self.options.submission is Submission.QUEUE:
@@ -166,16 +183,28 @@ class Prototype:
             inferences=options.inferences,
         )
 
-    def _address(self, described: TensorDescriptor) -> int:
+    def _carried_table(self) -> bytes:
+        inputs = {tensor.name: tensor for tensor in self.program.inputs}
+        pairs = [(self.program.outputs[number], inputs[name]) for number, name in self._carried]
+        rows = [(output.offset, target.offset, target.size_bytes) for output, target in pairs]
+        return np.array(rows, "<u4").tobytes()
+
+    def _address(self, described: TensorDescriptor, slot: int) -> int:
         place = self.layout.launch
-        bases = {Region.ARENA: place.arena, Region.INPUTS: place.inputs, Region.OUTPUTS: place.outputs}
+        bases = {
+            Region.ARENA: place.arena,
+            Region.INPUTS: place.inputs + slot * place.inputs_stride,
+            Region.OUTPUTS: place.outputs + slot * place.outputs_stride,
+        }
         return bases[described.region] + described.offset
 
-    def _tensor(self, board: Board, described: TensorDescriptor) -> NDArray[Any]:
+    def tensor(self, board: Board, described: TensorDescriptor) -> NDArray[Any]:
+        """A tensor in the board's memory, of the inference that began last."""
         if described.region is Region.CONSTANTS:  # an output that the compiler knew
             raw = self.program.constants[described.offset : described.offset + described.size_bytes]
         else:
-            data = board.memories.read(self._address(described), described.size_bytes)
+            slot = (self._begun - 1) % self.layout.launch.slots
+            data = board.memories.read(self._address(described, slot), described.size_bytes)
             raw = np.frombuffer(data, np.uint8)
         return raw.view(np.dtype(described.type.name)).reshape(described.shape)
 
@@ -184,11 +213,14 @@ class Prototype:
         if mark.region_id == MARK_INFERENCE:
             self._moments.append(time.perf_counter())
             if mark.is_begin:
+                self._begun += 1
                 self._forget_inferences(board, device)
+            elif self.layout.launch.slots > 1:
+                self._steps.append(self.inference(board, device)[0])
         if mark.is_begin or mark.region_id < MARK_FIRST_HOST_CALL or self.host_observer is None:
             return
         for number in self.program.host_calls[mark.region_id - MARK_FIRST_HOST_CALL].outputs:
-            self.host_observer(number, self._tensor(board, self.program.tensors[number]))
+            self.host_observer(number, self.tensor(board, self.program.tensors[number]))
 
     def _forget_inferences(self, board: Board, device: DlaDevice) -> None:
         """At the begin of an inference: of those before, however many, only the sum of instructions stays."""
@@ -197,7 +229,8 @@ class Prototype:
         board.exit.marks[:] = [begin]
         device.runs.clear()
 
-    def _check(self, board: Board, device: DlaDevice, result: BoardResult) -> None:
+    def check(self, board: Board, device: DlaDevice, result: BoardResult) -> None:
+        """Raise an error that says how the board ended, unless all went well."""
         if result.reason is Reason.EXIT and result.exit_code == 0:
             return
         console = result.uart.decode("ascii", "replace").strip().splitlines()
@@ -215,15 +248,16 @@ class Prototype:
         words = self._submitted()
         return words[(runs - 1) % len(words)]
 
-    def _figures(self, board: Board, device: DlaDevice, result: BoardResult) -> Prototyped:
-        begin, end = _spans(result.marks, MARK_INFERENCE)[-1]
+    def inference(self, board: Board, device: DlaDevice) -> tuple[Inference, CpuFigures, int]:
+        """The last inference, what the CPU did in it, and when it began."""
+        begin, end = _spans(board.exit.marks, MARK_INFERENCE)[-1]
         calls = [
-            _spans(result.marks, MARK_FIRST_HOST_CALL + number)[-1]
+            _spans(board.exit.marks, MARK_FIRST_HOST_CALL + number)[-1]
             for number in range(len(self.program.host_calls))
         ]
         runs = [run for run in device.runs if run.start >= begin.cycles]
         inference = Inference(
-            outputs=[self._tensor(board, tensor) for tensor in self.program.outputs],
+            outputs=[self.tensor(board, tensor) for tensor in self.program.outputs],
             runs=[_since(begin.cycles, run) for run in self._numbered(runs)],
             host=[
                 HostSpan(number, first.cycles - begin.cycles, last.cycles - begin.cycles)
@@ -238,17 +272,20 @@ class Prototype:
             idle_cycles=idle,
             call_instructions=tuple(last.instructions - first.instructions for first, last in calls),
         )
+        return inference, cpu, begin.cycles
+
+    def figures(self, board: Board, device: DlaDevice, result: BoardResult) -> Prototyped:
+        """What a board has done up to the end of an inference."""
         inside = self._inside + _instructions(result.marks)
         return Prototyped(
-            inference,
-            cpu,
+            *self.inference(board, device),
             result.instructions - inside,
             result,
             board.firmware,
-            begin.cycles,
             self.layout.launch,
             tuple(end - start for start, end in zip(*2 * [iter(self._moments)], strict=True)),
             device.rtl,
+            tuple(self._steps),
         )
 
     def _submitted(self, operations_only: bool = False) -> list[int]:
@@ -261,7 +298,7 @@ class Prototype:
         """Single commands of the last inference by the words they are in the program's streams."""
         if self.options.submission is Submission.QUEUE:
             return runs
-        words = self._submitted()[-len(runs) :]
+        words = submitted_words(self.program)[-len(runs) :]
         return [replace(run, first_word=word) for run, word in zip(runs, words, strict=True)]
 
 
