@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from dlasim.isa.program import Program
     from dlasim.sim.configuration.config import DlaConfig
     from dlasim.vp.system.host import Prototype
+    from dlasim.vp.system.stepped_board import SteppedBoard
+
+    Simulated = Simulation | Prototype | SteppedBoard
 
 PATTERNS = ("all lowest", "all highest", "zero point", "noise")
 
@@ -225,36 +228,55 @@ def verify(
 
 
 def _verify(
-    lowered: Lowered, simulation: Simulation | Prototype, reference: AnyReference, runs: int, seed: int
+    lowered: Lowered, simulation: Simulated, reference: AnyReference, runs: int, seed: int
 ) -> Verification:
-    program, network = lowered.program, lowered.network
-    shadow = Shadow(lowered)
-    simulation.observer = shadow.observe
-    from_cpu: dict[int, NDArray[Any]] = {}
-    simulation.host_observer = lambda number, array: from_cpu.__setitem__(number, array.copy())
-    result = Verification()
-    known: set[int] = set()
-    for pattern, inputs in input_patterns(program.inputs, runs, seed):
-        shadow.clear()
-        from_cpu.clear()
+    comparison = Comparison(lowered, simulation, reference)
+    for pattern, inputs in input_patterns(lowered.program.inputs, runs, seed):
         simulation.reset_variables()
-        outputs = simulation.run(inputs).outputs
-        computed = dict(_host_values(lowered, from_cpu))
+        if not comparison.infer(pattern, inputs):
+            break
+    return comparison.finish()
+
+
+class Comparison:
+    """Inferences of a program, each compared with a reference, tensor by tensor."""
+
+    def __init__(self, lowered: Lowered, simulation: Simulated, reference: AnyReference) -> None:
+        """What observes the simulation is replaced."""
+        self._lowered, self._simulation, self._reference = lowered, simulation, reference
+        self._shadow = Shadow(lowered)
+        self._from_cpu: dict[int, NDArray[Any]] = {}
+        self._known: set[int] = set()
+        self._result = Verification()
+        simulation.observer = self._shadow.observe
+        simulation.host_observer = lambda number, array: self._from_cpu.__setitem__(number, array.copy())
+
+    def infer(self, pattern: str, inputs: Sequence[NDArray[Any]]) -> bool:
+        """The next inference, from the state that the one before has left; whether all is equal."""
+        network, reference, result = self._lowered.network, self._reference, self._result
+        self._shadow.clear()
+        self._from_cpu.clear()
+        outputs = self._simulation.run(inputs).outputs
+        computed = dict(_host_values(self._lowered, self._from_cpu))
         computed |= dict(zip(network.model_outputs, outputs, strict=True))
         inexact = reference.tolerances
         # What is computed from numbers that may be apart is compared for the same numbers.
         read = [_as_model_reads(network, *each) for each in enumerate(inputs)]
         expected = reference.run(read, {number: computed[number] for number in inexact.keys() & computed})
-        known |= expected.tensors.keys()
+        self._known |= expected.tensors.keys()
         result.reference, result.runs = expected.name, result.runs + 1
         result.disagreements = result.disagreements or list(expected.disagreements)
-        result.mismatch = _compare(lowered, shadow, computed, expected.tensors, inexact, pattern, result)
-        if result.mismatch is not None:
-            result.mismatch = _with_opinion(result.mismatch, reference, expected)
-            break
-    checked = (value for value in _checked(lowered) if value < reference.tensor_count)
-    result.uncompared = [network.values[value].name for value in checked if value not in known]
-    return result
+        mismatch = _compare(self._lowered, self._shadow, computed, expected.tensors, inexact, pattern, result)
+        if mismatch is not None:
+            result.mismatch = _with_opinion(mismatch, reference, expected)
+        return mismatch is None
+
+    def finish(self) -> Verification:
+        """What was compared, and with what result."""
+        values = self._lowered.network.values
+        checked = (value for value in _checked(self._lowered) if value < self._reference.tensor_count)
+        self._result.uncompared = [values[value].name for value in checked if value not in self._known]
+        return self._result
 
 
 def _as_model_reads(network: PlacedNetwork, position: int, values: NDArray[Any]) -> NDArray[Any]:
@@ -291,7 +313,7 @@ def _checked(lowered: Lowered) -> list[int]:
 
 def _simulation(
     program: Program, config: DlaConfig, engine: str, host: str, host_options: dict[str, Any]
-) -> Simulation | Prototype:
+) -> Simulated:
     """The standalone simulator or the board."""
 
     if host == "none":

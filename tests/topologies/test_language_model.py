@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 import dlasim
+from dlasim.checking.tensorflow_reference import Reference
+from dlasim.checking.verification import Comparison, Verification
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
-from tests.oracle import run_litert_reference
+from dlasim.loading import load
+from dlasim.on_board import host_options
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.execution.runner import Simulation
+from dlasim.vp.system.host import Prototype
+from dlasim.vp.system.stepped_board import SteppedBoard
+from tests.oracle import run_litert_reference, tensor_count
 from tests.topologies.test_topologies import multiplications
 
 # Of Hugging Face's SmolLM2-135M: all parameters; the factors of 61 normalizations are part of no matrix.
 PARAMETERS, FACTORS, VOCABULARY = 134_515_008, 61 * 576, 49_152
 TOKENS, CONTEXT = 64, 64
+SIZES = 64 << 10, 512 << 10, 4 << 20  # of the SRAM
 LARGE = "gate", "up", "down"
 
 
@@ -36,30 +49,97 @@ def steps(tokens: int):
         yield [np.array([[number]], np.int32) for number in (rng.integers(1000), position)]
 
 
-def test_every_token_is_that_of_tflite_micro(small, tmp_path) -> None:
-    from tflite_micro.python.tflite_micro import runtime
+class StatefulMicro:
+    """TFLite Micro, whose variables last from inference to inference, as a reference for every tensor."""
 
-    model = write_tflite(small)
-    (tmp_path / "model.tflite").write_bytes(model)
-    interpreter = runtime.Interpreter.from_bytes(model, arena_size=64 << 20)
-    sizes = "64KiB", "512KiB", "4MiB"
-    sessions = [dlasim.Session(tmp_path / "model.tflite", sram=size) for size in sizes]
-    for inputs in steps(TOKENS):
+    tolerances: ClassVar[dict[int, int]] = {}
+
+    def __init__(self, model: bytes) -> None:
+        from tflite_micro.python.tflite_micro import runtime
+
+        keep = runtime.InterpreterConfig.kPreserveAllTensors
+        self._interpreter = runtime.Interpreter.from_bytes(
+            model, arena_size=64 << 20, intrepreter_config=keep
+        )
+        self.tensor_count = tensor_count(model)
+
+    def run(self, inputs, given=None) -> Reference:
         for number, array in enumerate(inputs):
-            interpreter.set_input(array, number)
-        interpreter.invoke()
-        expected = interpreter.get_output(0)
-        for session in sessions:
-            np.testing.assert_array_equal(session.step(inputs).outputs[0], expected)
-    assert len(np.unique(expected)) > 64
+            self._interpreter.set_input(array, number)
+        self._interpreter.invoke()
+        get = self._interpreter.GetTensor
+        return Reference(
+            "TFLite Micro",
+            {index: np.array(get(index, 0)["tensor_data"]) for index in range(self.tensor_count)},
+        )
+
+    def compute_with_other(self, tensor, reference) -> None:
+        return None
 
 
-def test_the_board_makes_the_same_token(small, tmp_path) -> None:
+def compare_steps(model: Path, host: str, sram: int, tokens: int) -> Verification:
+    """So many steps, each tensor of each with that of TFLite Micro."""
+    config, executor = DlaConfig(sram_bytes=sram), make_executor("fast")
+    lowered = dlasim.compile(model, config)
+    make = Simulation if host == "none" else SteppedBoard
+    comparison = Comparison(
+        lowered, make(lowered.program, config, executor), StatefulMicro(model.read_bytes())
+    )
+    for number, inputs in enumerate(steps(tokens)):
+        if not comparison.infer(f"token {number}", inputs):
+            break
+    return comparison.finish()
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+@pytest.mark.parametrize("sram", SIZES)
+def test_every_tensor_of_every_step_is_that_of_tflite_micro(small, tmp_path, sram, host) -> None:
     path = tmp_path / "model.tflite"
     path.write_bytes(write_tflite(small))
-    inputs = next(steps(1))
-    found = dlasim.run(path, inputs=inputs, host="riscv").outputs[0]
-    np.testing.assert_array_equal(found, dlasim.Session(path).step(inputs).outputs[0])
+    found = compare_steps(path, host, sram, 8)
+    assert found.passed, found.mismatch or found.uncompared
+    assert found.runs == 8
+    views = "RESHAPE", "SLICE", "DYNAMIC_UPDATE_SLICE"  # of other tensors' bytes, where they are compared
+    assert found.tensors >= sum(operator.kind not in views for operator in small.operators)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", ["none", "riscv"])
+@pytest.mark.parametrize("sram", SIZES)
+def test_64_tokens_of_two_layers(tmp_path, sram, host) -> None:
+    path = dlasim.model("smollm2", tmp_path / "m.tflite", layers=2, context=CONTEXT, classes=1000)
+    found = compare_steps(path, host, sram, TOKENS)
+    assert found.passed, found.mismatch or found.uncompared
+    assert found.runs == TOKENS
+    caches = 2 * 2 * 3 * CONTEXT * 64  # keys and values of three groups in two layers
+    assert found.elements > TOKENS * caches
+
+
+def test_a_wrong_token_is_found(small, tmp_path) -> None:
+    """The comparison sees a step whose inputs the reference did not get."""
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_tflite(small))
+    lowered = dlasim.compile(path)
+    simulation = Simulation(lowered.program, DlaConfig(), make_executor("fast"))
+    comparison = Comparison(lowered, simulation, StatefulMicro(path.read_bytes()))
+    first, second, third = steps(3)
+    assert comparison.infer("both", first)
+    simulation.run(third)  # a token more in its caches
+    assert not comparison.infer("differs", second)
+    assert "attention/keys" in str(comparison.finish().mismatch)
+
+
+def test_the_firmware_makes_the_same_tokens_with_one_start(small, tmp_path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_tflite(small))
+    session = dlasim.Session(path, host="riscv")
+    found = [session.step(inputs) for inputs in steps(TOKENS)]
+    loaded, options = load(path, None, {}), host_options(inferences=TOKENS)
+    board = Prototype(loaded.program, loaded.config, make_executor("fast"), options, slots=TOKENS)
+    done = board.run(*steps(TOKENS))
+    for step, expected in zip(done.steps, found, strict=True):
+        np.testing.assert_array_equal(step.outputs[0], expected.outputs[0])
+        assert step.total_cycles == expected.cycles
 
 
 def test_its_tensors_use_their_bits(small) -> None:

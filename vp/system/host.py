@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import cache
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,9 @@ class Prototype:
     def make_board(self) -> tuple[Board, DlaDevice]:
         """A board before reset, with everything in place but the inputs."""
         options = self.options
+        self._moments.clear()
+        self._steps.clear()
+        self._inside = self._begun = 0
         wait = fetch_wait_cycles(self.config)
         board = Board(
             BoardConfig(self.layout.memory_map, options.cpu, options.run_control.log_functions, wait)
@@ -157,9 +161,6 @@ class Prototype:
         board.memories.write(self.layout.memory_map.program.base, self._image)
         board.memories.write(self._firmware.symbols[launch.SYMBOL], self._launch.to_bytes())
         board.memories.write(self.layout.launch.carried, self._carried_table())
-        self._moments.clear()
-        self._steps.clear()
-        self._inside = self._begun = 0
         device.most_runs = max(device.most_runs, len(self.program.commands))
         board.exit.most_marks = max(board.exit.most_marks, 4 + 2 * len(self.program.host_calls))
         board.exit.on_mark = lambda mark: self._marked(board, device, mark)
@@ -170,7 +171,8 @@ class Prototype:
         observer = self.observer
         if observer is None or self.options.submission is Submission.QUEUE:
             return observer
-        words = iter(self._submitted(operations_only=True))
+        later = cycle(self._submitted(operations_only=True, is_first=False))
+        words = chain(self._submitted(operations_only=True), later) if not self._begun else later
         return lambda _, tell, sram: observer(next(words), tell, sram)
 
     @property
@@ -245,8 +247,7 @@ class Prototype:
         """The word of the program that faulted; of single commands, the last of so many that ran."""
         if self.options.submission is Submission.QUEUE:
             return fault.position
-        words = self._submitted()
-        return words[(runs - 1) % len(words)]
+        return self._submitted(is_first=self._begun <= 1)[runs - 1]
 
     def inference(self, board: Board, device: DlaDevice) -> tuple[Inference, CpuFigures, int]:
         """The last inference, what the CPU did in it, and when it began."""
@@ -288,11 +289,11 @@ class Prototype:
             tuple(self._steps),
         )
 
-    def _submitted(self, operations_only: bool = False) -> list[int]:
-        """The words of all inferences; those after the first leave out a preload."""
+    def _submitted(self, *, operations_only: bool = False, is_first: bool = True) -> list[int]:
+        """The words of an inference; those after the first leave out a preload."""
         words = submitted_words(self.program, operations_only=operations_only)
-        preload = self.program.streams[0].words if self.program.preloads else 0
-        return words + (self.options.inferences - 1) * [word for word in words if word >= preload]
+        preload = self.program.streams[0].words if self.program.preloads and not is_first else 0
+        return [word for word in words if word >= preload]
 
     def _numbered(self, runs: list[Run]) -> list[Run]:
         """Single commands of the last inference by the words they are in the program's streams."""

@@ -78,11 +78,23 @@ class SteppedBoard:
         """A tensor in the board's memory; the firmware gives variables their first values after reset."""
         return self._prototype.tensor(self._board, described)
 
-    def observe(
-        self, observer: Observer | None, host_observer: Callable[[int, NDArray[Any]], None] | None
-    ) -> None:
-        """Call these after each operation of the DLA, and with each result of the CPU."""
-        self._prototype.observer, self._prototype.host_observer = observer, host_observer
+    @property
+    def observer(self) -> Observer | None:
+        """Called after each operation of the DLA, if set."""
+        return self._prototype.observer
+
+    @observer.setter
+    def observer(self, observer: Observer | None) -> None:
+        self._prototype.observer = observer
+
+    @property
+    def host_observer(self) -> Callable[[int, NDArray[Any]], None] | None:
+        """Called with each result of the CPU, if set."""
+        return self._prototype.host_observer
+
+    @host_observer.setter
+    def host_observer(self, observer: Callable[[int, NDArray[Any]], None] | None) -> None:
+        self._prototype.host_observer = observer
 
     def _marked(self, mark: RegionMark) -> None:
         assert self._note is not None
