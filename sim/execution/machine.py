@@ -7,7 +7,7 @@ this differs from executing while the host runs.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -123,15 +123,16 @@ class Dla:
                 self._complete()
         self._now = now
 
-    def repeat(self, run: Run) -> None:
-        """Run a stream of the queue once more; the machine's time stands still."""
-        if self._executor is not None:
-            self._executor.run(run.plan, self.sram, self._windows(), None, run.first_word)
-        self.registers.count(run.plan.counters)
-        self.registers["STREAMS_DONE"] += 1
+    def execute(self, run: Run) -> None:
+        """Compute once more what a stream of the queue computes; nothing else changes."""
+        assert self._executor is not None
+        self._executor.run(run.plan, self.sram, self._windows(), None, run.first_word)
 
-    def skip(self, cycles: int) -> None:
-        """Let time pass in which nothing happens."""
+    def skip(self, cycles: int, streams: int, counters: Sequence[int]) -> None:
+        """Let time pass in which so many streams of the queue have completed."""
+        if streams:
+            self.registers.count(counters)
+            self.registers["STREAMS_DONE"] += streams
         self._now += cycles
 
     def next_event(self) -> int | None:

@@ -6,11 +6,12 @@ these are as they were when it ran, it has the same plans, runs, host calls and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.registers import Region
-from dlasim.sim.execution.machine import Dla
+from dlasim.sim.execution.machine import Dla, Run
 
 if TYPE_CHECKING:
     from dlasim.sim.execution.runner import Inference
@@ -35,13 +36,14 @@ class MachineState:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """An inference that has run: from which state, and what came of it; `done` are the streams that had run
-    before it."""
+    """An inference that has run: from which state, what came of it, its streams and the numbers of its host
+    calls in order, and what it adds to the performance counters."""
 
     state: MachineState
     writes: int
     inference: Inference
-    done: int
+    work: Sequence[Run | int]
+    counters: Sequence[int]
 
     def applies(self, dla: Dla) -> bool:
         """Whether the machine would do the same again, with nobody watching."""

@@ -207,14 +207,13 @@ class Simulation:
         kept = self._repetition
         if kept is None or not kept.applies(self.dla):
             return None
+        for part in kept.work if self._computes else ():
+            if isinstance(part, Run):
+                self.dla.execute(part)
+            else:
+                self._host(part)
         known = kept.inference
-        runs = iter(known.runs)
-        for step in self.program.steps[kept.done :]:
-            if step.is_stream:
-                self.dla.repeat(next(runs))
-            elif self._computes:
-                self._host(step.index)
-        self.dla.skip(known.total_cycles)
+        self.dla.skip(known.total_cycles, len(known.runs), kept.counters)
         return replace(known, runs=list(known.runs))
 
     def _infer(self) -> Inference:
@@ -235,7 +234,10 @@ class Simulation:
         self.dla.tick(now)
         preloads, self._is_preloaded = self.program.preloads and not done, self.program.preloads
         if not preloads:
-            self._repetition = Repetition(state, self.dla.writes, replace(result), done)
+            runs = iter(result.runs)
+            work = [next(runs) if step.is_stream else step.index for step in self.program.steps[done:]]
+            counters = [sum(each) for each in zip(*(run.plan.counters for run in result.runs), strict=True)]
+            self._repetition = Repetition(state, self.dla.writes, replace(result), work, counters)
         return result
 
     def tensor(self, described: TensorDescriptor) -> NDArray[Any]:

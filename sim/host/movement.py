@@ -78,14 +78,14 @@ def update_slice(call: Call, target: Array) -> Callable[[], None]:
     """UPDATE_SLICE, which may change its first input."""
     values, update, start = call.inputs
     starts, is_copy = start.reshape(-1), not np.may_share_memory(values, target)
-    sizes = [(whole - part, part) for whole, part in zip(values.shape, update.shape, strict=True)]
+    rooms = [whole - part for whole, part in zip(values.shape, update.shape, strict=True)]
+    places = np.lib.stride_tricks.sliding_window_view(target, update.shape, writeable=True)
 
     def compute() -> None:
         if is_copy:
             target[...] = values
-        first = [max(0, min(at, room)) for at, (room, _) in zip(starts.tolist(), sizes, strict=True)]
-        part = tuple(slice(at, at + size) for at, (_, size) in zip(first, sizes, strict=True))
-        target[part] = update
+        first = [min(max(at, 0), room) for at, room in zip(starts.tolist(), rooms, strict=True)]
+        places[tuple(first)] = update
 
     return compute
 

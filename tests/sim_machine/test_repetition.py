@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import dlasim
+from dlasim.inputs import noise
 from dlasim.isa import codec
 from dlasim.isa.assembly import assemble
 from dlasim.isa.registers import BY_NAME, COUNTERS, Region
@@ -111,3 +113,39 @@ def test_time_alone_is_repeated_too(plans):
     cycles = {simulation.run().total_cycles for _ in range(4)}
     assert len(cycles) == 1
     assert len(plans) == 2
+
+
+@pytest.mark.parametrize("choices", [{}, {"weights": "keep"}, {"timing": "zero"}])
+def test_calls_of_the_cpu_are_repeated_in_between(plans, choices):
+    lowered = dlasim.compile("mnist", dla_ops="FULLY_CONNECTED,CONV_2D", **choices)
+    program = lowered.program
+    config = config_of(program).replace(**{k: v for k, v in choices.items() if k == "timing"})
+    assert program.host_calls
+    assert program.streams
+    again, anew = (Simulation(program, config, make_executor("fast")) for _ in range(2))
+    plans.clear()
+    for seed in range(6):
+        anew.dla.writes += 1
+        inputs = noise(program.inputs, seed)
+        first, second = again.run(inputs), anew.run(inputs)
+        np.testing.assert_array_equal(first.outputs[0], second.outputs[0])
+        assert first.total_cycles == second.total_cycles
+        assert first.host == second.host
+        assert first.doorbells == second.doorbells
+        assert [(run.start, run.end) for run in first.runs] == [(run.start, run.end) for run in second.runs]
+        assert counters(again) == counters(anew)
+    streams = len(program.streams)
+    assert len(plans) <= (3 + 6) * streams  # of 6 inferences, the last 3 at least are repeated
+    assert len(np.unique(first.outputs[0])) > 1
+
+
+def test_calls_of_the_cpu_alone_are_repeated():
+    program = dlasim.compile("mnist", place="cpu").program
+    simulation = Simulation(program, config_of(program), make_executor("fast"))
+    found = [simulation.run(noise(program.inputs, seed % 2)) for seed in range(4)]
+    assert not program.streams
+    assert found[0].host == found[3].host
+    assert len({inference.total_cycles for inference in found}) == 1
+    for number in range(2):
+        np.testing.assert_array_equal(found[number].outputs[0], found[number + 2].outputs[0])
+    assert found[0].outputs[0].tolist() != found[1].outputs[0].tolist()
