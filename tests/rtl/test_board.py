@@ -9,6 +9,7 @@ import pytest
 
 from dlasim import api
 from dlasim.result import RunResult
+from dlasim.session import Session
 from dlasim.vp.system import rtl_library
 from tests.rtl.machines import machine
 
@@ -61,6 +62,26 @@ def test_a_layer_of_a_decoder(tmp_path: Path) -> None:
     path = tmp_path / "decoder.tflite"
     api.model("smollm2", path, layers=1, context=16, classes=64)
     assert_equal(path, machine("8x8"))
+
+
+@pytest.mark.slow
+def test_steps_of_a_decoder(tmp_path: Path) -> None:
+    """Three tokens, from one stand-still of the board to the next; caches are equal, too."""
+    path = tmp_path / "decoder.tflite"
+    api.model("smollm2", path, layers=1, context=16, classes=64)
+    sessions = [
+        Session(path, machine("8x8"), host="riscv", host_options={"dla": dla}) for dla in ("rtl", "simulator")
+    ]
+    for number in range(3):
+        inputs = {"token": np.array([[7 * number]]), "position": np.array([[number]])}
+        rtl, simulator = (session.step(inputs) for session in sessions)
+        np.testing.assert_array_equal(rtl.outputs[0], simulator.outputs[0])
+        assert rtl.cycles == simulator.cycles
+    ours, theirs = (session.variables for session in sessions)
+    for name, cache in ours.items():
+        np.testing.assert_array_equal(cache, theirs[name])
+        assert cache.any()
+    assert sessions[0].result.report["rtl"]["different_streams"] == 0
 
 
 @pytest.mark.slow
