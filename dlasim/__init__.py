@@ -1,7 +1,7 @@
 """dlasim: instruction-set simulator and virtual prototype of an int8 deep-learning accelerator.
 
 Most commands are also functions of this package: model, quantize, inspect, compile, run, verify, evaluate,
-explain, sweep, search and confirm.
+explain, token_rates, sweep, search and confirm.
 """
 
 TYPE_CHECKING = (
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dlasim.sim.configuration.config import DlaConfig
     from dlasim.sweeps.evaluation.explorer import Explorer, MachineResult
     from dlasim.sweeps.results.sweep_result import SweepResult
+    from dlasim.token_rates import token_rates
 
 __version__ = "0.1.0"
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "run",
     "search",
     "sweep",
+    "token_rates",
     "verify",
 ]
 
@@ -62,6 +64,7 @@ _MODULES = {
     "SweepResult": "dlasim.sweeps.results.sweep_result",
     "from_torch": "dlasim.quantization.torch_export",
     "quantize": "dlasim.quantization.quantizing",
+    "token_rates": "dlasim.token_rates",
 }
 
 

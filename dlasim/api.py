@@ -63,6 +63,7 @@ def model(
     classes: int | None = None,
     layers: int | None = None,
     context: int | None = None,
+    tokens: int | None = None,
     weight_bits: int | None = None,
     seed: int = 0,
     on_operator: Callable[[str], None] | None = None,
@@ -70,9 +71,9 @@ def model(
     """Write a built-in network as an int8 .tflite file; returns its path, by default NAME.tflite.
 
     The weights are random. `alpha` and `resolution` are the width and the image size of a MobileNet, `layers`
-    and `context` the depth of a language model and the tokens that it remembers. Weights have 8 bits, or
-    `weight_bits`. Building a large network takes seconds; `on_operator` is called with the name of each
-    operator.
+    and `context` the depth of a language model and the tokens that it remembers, `tokens` how many a step
+    takes. Weights have 8 bits, or `weight_bits`. Building a large network takes seconds; `on_operator` is
+    called with the name of each operator.
 
     >>> import dlasim
     >>> dlasim.model("mnist", "digits.tflite").name
@@ -83,7 +84,7 @@ def model(
 
     given = {
         "alpha": alpha, "resolution": resolution, "classes": classes, "layers": layers, "context": context,
-        "weight_bits": weight_bits, "seed": seed or None,
+        "tokens": tokens, "weight_bits": weight_bits, "seed": seed or None,
     }  # fmt: skip
     chosen = {key: value for key, value in given.items() if value is not None}
     made = topology_file(name, chosen, on_operator)

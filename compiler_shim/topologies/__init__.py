@@ -12,6 +12,7 @@ _MIN_ALPHA, _MAX_ALPHA = 0.1, 2.0
 _MAX_CLASSES = 1 << 16
 _WEIGHT_BITS = 8
 _LAYERS, _MAX_LAYERS, _CONTEXT, _MAX_CONTEXT = 2, 30, 256, 4096
+_MAX_TOKENS = 256  # of a step
 
 
 def topology_names() -> tuple[str, ...]:
@@ -30,14 +31,16 @@ def build_topology(
     layers: int | None = None,
     context: int | None = None,
     weight_bits: int | None = None,
+    tokens: int | None = None,
     on_operator: Callable[[str], None] | None = None,
 ) -> Graph:
     """The network of this name; the same arguments give the same network on every machine.
 
     `alpha` scales the channels of the MobileNets, `resolution` is the height and width of an image; a
     language model has so many `layers` and remembers so many tokens, its `context`, of as many as there are
-    classes. Weights make use of `weight_bits`, all of a byte if it is left out. What a network does not have
-    must be left out. `on_operator` is called with the name of each operator.
+    classes; a step takes one of them, or as many as `tokens` says. Weights make use of `weight_bits`, all of
+    a byte if it is left out. What a network does not have must be left out. `on_operator` is called with the
+    name of each operator.
     """
     from dlasim.compiler_shim.topologies.builder import NetworkBuilder
     from dlasim.compiler_shim.topologies.calibration import calibration_inputs
@@ -52,17 +55,19 @@ def build_topology(
     _check("classes", classes, topology.classes > 0, 2, _MAX_CLASSES, name)
     _check("layers", layers, topology.speaks, 1, _MAX_LAYERS, name)
     _check("context", context, topology.speaks, 2, _MAX_CONTEXT, name)
+    _check("tokens", tokens, topology.speaks, 1, min(_MAX_TOKENS, context or _CONTEXT), name)
     _check("weight_bits", weight_bits, True, 2, _WEIGHT_BITS, name)
     _check("seed", seed, True, 0, (1 << 63) - 1, name)
     shape = (resolution, resolution, 3) if resolution is not None else topology.input_shape
     # Pictures have bytes centred on zero; so may spectrograms and features.
     quantization = Quantization((1 / 128,), (0,))
-    full_name = _full_name(name, alpha, resolution, classes, layers, context, weight_bits)
+    full_name = _full_name(name, alpha, resolution, classes, layers, context, weight_bits, tokens)
     bits = weight_bits or _WEIGHT_BITS
     if topology.speaks:
         model = LanguageBuilder(full_name, seed, on_operator, bits)
-        tokens = classes or topology.classes
-        return model.finish(topology.layers(model, tokens, layers or _LAYERS, context or _CONTEXT))
+        words = classes or topology.classes
+        shape = layers or _LAYERS, context or _CONTEXT, tokens or 1
+        return model.finish(topology.layers(model, words, *shape))
     build = NetworkBuilder(full_name, seed, on_operator, bits)
     samples = calibration_inputs(shape, seed)
     source: object

@@ -14,22 +14,39 @@ _TOKENS = 16  # samples to calibrate with
 class LanguageBuilder(NetworkBuilder):
     """A language model under construction; it is calibrated with random tokens at random positions."""
 
-    def index_input(self, name: str, count: int) -> int:
-        """An input that is a number below `count`, one beyond that is the nearest; its number."""
-        value = self._tensor(name, (1, 1), "int32", None)
+    def index_input(self, name: str, count: int, tokens: int) -> int:
+        """An input that is numbers below `count`, one beyond that is the nearest; its number."""
+        value = self._tensor(name, (1, tokens), "int32", None)
         self._inputs.append(value)
         for kind, bound in (("MAXIMUM", 0), ("MINIMUM", count - 1)):
             limit = self._constant(f"{name}/{kind.lower()}", np.array([[bound]], np.int32))
-            value = self._plain(kind, f"{name}/at_{kind.lower()}", (value, limit), (1, 1))
+            value = self._plain(kind, f"{name}/at_{kind.lower()}", (value, limit), (1, tokens))
         return value
 
-    def draw(self, count: int) -> NDArray[np.int64]:
-        """Numbers below `count`, a sample each."""
-        return self._rng.integers(0, count, _TOKENS)
+    def first_index(self, name: str, index: int, tokens: int) -> int:
+        """The first of so many numbers."""
+        if tokens == 1:
+            return index
+        begin, size = (
+            self._constant(f"{name}/{what}", np.array(numbers, np.int32))
+            for what, numbers in (("begin", [0, 0]), ("size", [1, 1]))
+        )
+        return self._plain("SLICE", name, (index, begin, size), (1, 1))
+
+    def repeat_indices(self, name: str, index: int, tokens: int, times: int) -> int:
+        """The numbers several times."""
+        if times == 1:
+            return index
+        numbers, shape = (index,) * times, (1, times * tokens)
+        return self._plain("CONCATENATION", name, numbers, shape, axis=1, fused_activation_function="NONE")
+
+    def draw(self, count: int, tokens: int) -> NDArray[np.int64]:
+        """Numbers below `count`, a row of them for each sample."""
+        return self._rng.integers(0, count, (_TOKENS, tokens))
 
     def look_up(self, name: str, table: Activation, index: int, samples: NDArray[np.int64]) -> Activation:
-        """GATHER: a row of a constant table; for calibration, those of the samples."""
-        values = table.values[samples][:, None]
+        """GATHER: rows of a constant table; for calibration, those of the samples."""
+        values = table.values[samples]
         numbers = table.index, index
         return self._append("GATHER", name, numbers, values, table.quantization, axis=0, batch_dims=0)
 

@@ -16,6 +16,7 @@ COMMANDS = {
         "verify": "compare every tensor of a model with TensorFlow or onnxruntime",
         "evaluate": "count how often a model's classes are right",
         "explain": "show what the compiler did with each operator, and why",
+        "tokens": "show how fast language models read a prompt and answer",
         "sweep": "run models on many machines and write one table",
         "search": "find the best machines in a space too large to sweep",
         "confirm": "run the best machines of a sweep bit-exactly and on the RTL",

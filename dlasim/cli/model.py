@@ -35,6 +35,7 @@ Examples:
     option("--classes", "Classes of a classifier, or a vocabulary.", "N", kind=Number(int)),
     option("--layers", "Layers of a language model.  [default: 2]", "N", kind=Number(int)),
     option("--context", "Tokens that a language model remembers.  [default: 256]", "N", kind=Number(int)),
+    option("--tokens", "Tokens that a step of a language model takes.  [default: 1]", "N", kind=Number(int)),
     option("--weight-bits", "Bits that weights use, from 2 to 8.  [default: 8]", "N", kind=Number(int)),
     option("--seed", "Seed of the weights.", "N", kind=Number(int), default=0),
     option("--list", "List the built-in networks.", kind=bool, name="list_only"),
@@ -48,6 +49,7 @@ def command(
     classes: int | None,
     layers: int | None,
     context: int | None,
+    tokens: int | None,
     weight_bits: int | None,
     seed: int,
     list_only: bool,
@@ -81,6 +83,7 @@ def command(
         classes=classes,
         layers=layers,
         context=context,
+        tokens=tokens,
         weight_bits=weight_bits,
         seed=seed,
         on_operator=lambda operator: line.show(f"{name}: measuring the range of {operator}"),
@@ -122,5 +125,6 @@ def _options(topology: Topology) -> list[str]:
         ("--resolution", topology.resizable),
         ("--layers", topology.speaks),
         ("--context", topology.speaks),
+        ("--tokens", topology.speaks),
     )
     return [flag for flag, there in flags if there]

@@ -23,7 +23,7 @@ from dlasim.system.fileio import atomic_write, read_file
 OnOperator = Callable[[str], None]
 _TOPOLOGY_KEYS = {
     "alpha": float, "resolution": int, "classes": int, "layers": int, "context": int, "weight_bits": int,
-    "seed": int,
+    "tokens": int, "seed": int,
 }  # fmt: skip
 _MAX_NAME_LENGTH = 100  # in an error
 _MODEL_FORM = "a model must be a name, or a table with file or topology"

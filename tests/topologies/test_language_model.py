@@ -77,7 +77,7 @@ class StatefulMicro:
         return None
 
 
-def compare_steps(model: Path, host: str, sram: int, tokens: int) -> Verification:
+def compare_steps(model: Path, host: str, sram: int, rows) -> Verification:
     """So many steps, each tensor of each with that of TFLite Micro."""
     config, executor = DlaConfig(sram_bytes=sram), make_executor("fast")
     lowered = dlasim.compile(model, config)
@@ -85,7 +85,7 @@ def compare_steps(model: Path, host: str, sram: int, tokens: int) -> Verificatio
     comparison = Comparison(
         lowered, make(lowered.program, config, executor), StatefulMicro(model.read_bytes())
     )
-    for number, inputs in enumerate(steps(tokens)):
+    for number, inputs in enumerate(rows):
         if not comparison.infer(f"token {number}", inputs):
             break
     return comparison.finish()
@@ -96,7 +96,7 @@ def compare_steps(model: Path, host: str, sram: int, tokens: int) -> Verificatio
 def test_every_tensor_of_every_step_is_that_of_tflite_micro(small, tmp_path, sram, host) -> None:
     path = tmp_path / "model.tflite"
     path.write_bytes(write_tflite(small))
-    found = compare_steps(path, host, sram, 8)
+    found = compare_steps(path, host, sram, steps(8))
     assert found.passed, found.mismatch or found.uncompared
     assert found.runs == 8
     views = "RESHAPE", "SLICE", "DYNAMIC_UPDATE_SLICE"  # of other tensors' bytes, where they are compared
@@ -108,11 +108,46 @@ def test_every_tensor_of_every_step_is_that_of_tflite_micro(small, tmp_path, sra
 @pytest.mark.parametrize("sram", SIZES)
 def test_64_tokens_of_two_layers(tmp_path, sram, host) -> None:
     path = dlasim.model("smollm2", tmp_path / "m.tflite", layers=2, context=CONTEXT, classes=1000)
-    found = compare_steps(path, host, sram, TOKENS)
+    found = compare_steps(path, host, sram, steps(TOKENS))
     assert found.passed, found.mismatch or found.uncompared
     assert found.runs == TOKENS
     caches = 2 * 2 * 3 * CONTEXT * 64  # keys and values of three groups in two layers
     assert found.elements > TOKENS * caches
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_several_tokens_at_once_are_those_of_tflite_micro(tmp_path, host) -> None:
+    path = dlasim.model("smollm2", tmp_path / "m.tflite", layers=1, context=16, classes=64, tokens=4)
+    tokens = np.random.default_rng(2).integers(0, 64, (3, 1, 4)).astype(np.int32)
+    places = np.arange(12, dtype=np.int32).reshape(3, 1, 4)
+    found = compare_steps(path, host, SIZES[0], zip(tokens, places, strict=True))
+    assert found.passed, found.mismatch or found.uncompared
+    assert found.runs == 3
+
+
+def test_later_tokens_of_a_step_do_not_change_earlier_caches(tmp_path) -> None:
+    """The mask is causal: what is kept of the first tokens in the second layer does not depend on others."""
+    path = dlasim.model("smollm2", tmp_path / "m.tflite", layers=2, context=16, classes=64, tokens=4)
+    sessions = [dlasim.Session(path) for _ in range(2)]
+    for session, last in zip(sessions, (5, 50), strict=True):
+        session.step({"token": np.array([[1, 2, 3, last]]), "position": np.arange(4)[None]})
+    one, other = (session.variables["layer_1/attention/keys"] for session in sessions)
+    np.testing.assert_array_equal(one[:, :, :3], other[:, :, :3])
+    assert one[:, :, 3].tolist() != other[:, :, 3].tolist()
+    assert one[:, :, :3].any()
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_appending_to_caches_costs_their_own_bytes(tmp_path, host) -> None:
+    """Of keys, whose rows are contiguous, and of values, whose rows are columns."""
+    found = []
+    for context in (16, 64):
+        path = dlasim.model("smollm2", tmp_path / "m.tflite", layers=1, context=context, classes=64)
+        layers = dlasim.run(path, timing_only=True, host=host).report["layers"]
+        rows = [layer for layer in layers if layer["operator"] == "DYNAMIC_UPDATE_SLICE"]
+        assert [layer["unit"] for layer in rows] == ["cpu", "cpu"]
+        found.append([layer["cycles"] for layer in rows])
+    assert found[0] == found[1]
 
 
 def test_a_wrong_token_is_found(small, tmp_path) -> None:
