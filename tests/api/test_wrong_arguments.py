@@ -25,6 +25,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "run": {"file": "mnist"},
     "search": {"minimize": "energy"},
     "sweep": {},
+    "token_rates": {"model": "mnist"},
     "verify": {"model": "mnist"},
     "Explorer": {"workload": "mnist"},
 }
