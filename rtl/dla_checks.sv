@@ -40,8 +40,8 @@ module dla_checks
   localparam int unsigned SIZE_BITS = 34, END_BITS = 36;  // of bytes, and of sums of them
   typedef logic [END_BITS-1:0] sum_t;
 
-  // Runs of bytes at two strides. Of a window: taps, dilation, outputs and stride along an axis, the input's size as
-  // address, the padding as bytes.
+  // Runs of bytes at two strides: how many planes and runs follow the first. Of a window: taps, dilation, outputs and stride
+  // along an axis, the input's size as address, the padding as bytes.
   typedef struct packed {
     logic [3:0] number;
     logic present;
@@ -49,9 +49,9 @@ module dla_checks
     logic disjoint;  // must be
     logic output_like;
     logic [31:0] address;
-    logic [23:0] planes;
+    logic [23:0] more_planes;
     logic [31:0] plane_stride;
-    logic [23:0] runs;
+    logic [23:0] more_runs;
     logic [31:0] run_stride;
     logic [SIZE_BITS-1:0] run_bytes;
   } box_t;
@@ -75,11 +75,12 @@ module dla_checks
   assign most_region_bytes = region_bytes[dma.region[2:0]];
   assign uses = operand_uses(word);
 
-  // ------------------------------------------------------------- products of the operation: three cycles for each factor
+  // ------------------------------------------------------------- products of the operation: three cycles for each factor,
+  // two of which multiply by a half of it, after one in which the first half is chosen; the last product is there after CYCLES.
   // Channels of the input by taps are the bytes of a filter, by channels of the output those of weights; by pixels, the
   // steps. Of a transfer bytes of a run by runs and planes.
   localparam int unsigned STEP_BITS = 49;  // 2^48 are allowed
-  logic [STEP_BITS-1:0] steps, multiplied, first_factor;
+  logic [STEP_BITS-1:0] steps, first_factor;
   logic [STEP_BITS+11:0] product, low_product, high_product;
   logic [STEP_BITS+24:0] whole_product;
   logic [23:0] factor;
@@ -96,16 +97,15 @@ module dla_checks
       default: factor = 24'(file.out_size.width);
     endcase
     phase = 2'(32'(step[3:0]) % 3);
-    multiplied = step[3:0] == 0 ? first_factor : steps;
-    half_factor = phase == 0 ? factor[11:0] : factor[23:12];
-    product = (STEP_BITS + 12)'(multiplied) * (STEP_BITS + 12)'(half_factor);
+    product = (STEP_BITS + 12)'(steps) * (STEP_BITS + 12)'(half_factor);
     whole_product = {1'b0, high_product, 12'd0} + (STEP_BITS + 25)'(low_product);
   end
   always_ff @(posedge clock) begin
-    if (phase == 0) low_product <= product;
+    half_factor <= phase == 0 ? factor[11:0] : factor[23:12];
+    if (phase == 1) low_product <= product;
     high_product <= product;
     if (step == 0) steps <= first_factor;
-    else if (phase == 2 && step < CYCLES - 1)
+    else if (phase == 0 && step < CYCLES)
       steps <= whole_product[STEP_BITS+24:STEP_BITS] != 0 ? '1 : whole_product[STEP_BITS-1:0];
   end
 
@@ -140,25 +140,25 @@ module dla_checks
     size = use_.extent == EXTENT_INPUT ? file.in_size : file.out_size;
     channels = use_.extent == EXTENT_OUTPUT ? file.out_channels : file.in_channels;
     return {number, use_.present, use_.size, use_.disjoint, number != IN || use_.extent == EXTENT_OUTPUT, start,
-            24'(size.height), row, 24'(size.width), pixel, SIZE_BITS'(channels) << use_.size};
+            24'(size.height) - 24'd1, row, 24'(size.width) - 24'd1, pixel, SIZE_BITS'(channels) << use_.size};
   endfunction
 
   /* verilator lint_off UNUSEDSIGNAL */
   function automatic box_t linear(input logic [3:0] number, input operand_use_t use_, input logic [31:0] start,
                                   input logic [SIZE_BITS-1:0] bytes);
     /* verilator lint_on UNUSEDSIGNAL */
-    return {number, use_.present, use_.size, use_.disjoint, 1'b0, start, 24'd1, 32'd0, 24'd1, 32'd0, bytes};
+    return {number, use_.present, use_.size, use_.disjoint, 1'b0, start, 24'd0, 32'd0, 24'd0, 32'd0, bytes};
   endfunction
 
   function automatic box_t window(input logic [3:0] number, input logic [15:0] size, outputs, kernel, stride, dilation,
                                   pad);
-    return {number, is_pool, 4'b0, 32'(size), 24'(kernel), 32'(dilation), 24'(outputs), 32'(stride), SIZE_BITS'(pad)};
+    return {number, is_pool, 4'b0, 32'(size), 24'(kernel) - 24'd1, 32'(dilation), 24'(outputs) - 24'd1, 32'(stride), SIZE_BITS'(pad)};
   endfunction
 
   // Of an operation that computes, the places of a transfer's operands serve for products, as do further ones.
   function automatic box_t factors(input logic [3:0] number, input logic [15:0] planes, input logic [31:0] plane_stride,
                                    input logic [15:0] runs, input logic [31:0] run_stride);
-    return {number, 5'b0, 32'd0, 24'(planes) + 24'd1, plane_stride, 24'(runs) + 24'd1, run_stride, SIZE_BITS'(0)};
+    return {number, 5'b0, 32'd0, 24'(planes), plane_stride, 24'(runs), run_stride, SIZE_BITS'(0)};
   endfunction
   /* verilator lint_off UNUSEDSIGNAL */
   window_t windows;  // the output's size is the file's
@@ -179,14 +179,14 @@ module dla_checks
       SYSTEM:
       if (!is_transfer) chosen = factors(SYSTEM, windows.stride.height, file.in_row_stride, windows.stride.width, file.in_pixel_stride);
       else
-      chosen = {SYSTEM, is_transfer, 2'b0, is_out, 1'b0, dma.offset, 24'(dma.planes), dma.plane_stride,
-                24'(dma.runs), dma.run_stride, SIZE_BITS'(dma.run_bytes) - SIZE_BITS'(packed_bytes)};
+      chosen = {SYSTEM, is_transfer, 2'b0, is_out, 1'b0, dma.offset, 24'(dma.planes) - 24'd1, dma.plane_stride,
+                24'(dma.runs) - 24'd1, dma.run_stride, SIZE_BITS'(dma.run_bytes) - SIZE_BITS'(packed_bytes)};
       TRANSFER:
       if (!is_transfer)
         chosen = factors(TRANSFER, windows.dilation.height, file.in_row_stride, windows.dilation.width, file.in_pixel_stride);
       else
-      chosen = {TRANSFER, is_transfer, 2'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes), dma.plane_sram_stride,
-                24'(dma.runs), dma.run_sram_stride, SIZE_BITS'(dma.run_bytes)};
+      chosen = {TRANSFER, is_transfer, 2'b0, is_in, 1'b0, dma.sram_addr, 24'(dma.planes) - 24'd1, dma.plane_sram_stride,
+                24'(dma.runs) - 24'd1, dma.run_sram_stride, SIZE_BITS'(dma.run_bytes)};
       IN: chosen = view(IN, uses.in, file.in_addr, file.in_pixel_stride, file.in_row_stride);
       IN2: chosen = view(IN2, uses.in2, file.in2_addr, file.in2_pixel_stride, file.in2_row_stride);
       WEIGHT:
@@ -213,8 +213,8 @@ module dla_checks
   always_ff @(posedge clock) begin
     first <= chosen;
     second <= first;
-    planes_product <= (56'(first.planes) - 56'd1) * 56'(first.plane_stride);
-    runs_product <= (56'(first.runs) - 56'd1) * 56'(first.run_stride);
+    planes_product <= 56'(first.more_planes) * 56'(first.plane_stride);
+    runs_product <= 56'(first.more_runs) * 56'(first.run_stride);
   end
 
   // The bits of an address of the SRAM, and one more, as in the units.
@@ -252,14 +252,14 @@ module dla_checks
     merged.runs_touch <= dma.runs == 1 || (dma.run_bytes == dma.run_stride
         && (is_wide || dma.run_sram_stride == dma.run_bytes));
     merged.burst_runs_touch <= dma.runs == 1 || dma.run_stride == dma.run_bytes;
-    if (step == 3) begin
+    if (step == 4) begin
       merged.burst_planes_touch <= merged.burst_runs_touch && (dma.planes == 1 || 49'(dma.plane_stride) == steps);
       merged.planes_touch <= merged.runs_touch && (dma.planes == 1
           || (steps == 49'(dma.plane_stride) && (is_wide || 49'(dma.plane_sram_stride) == steps)));
       merged.run_bytes <= merged.runs_touch ? steps[31:0] : dma.run_bytes;
     end
-    if (step == 6 && merged.planes_touch) merged.run_bytes <= steps[31:0] - packed_bytes;
-    if (step == 6) products.filter_bytes <= steps[31:0] & PLACE;
+    if (step == 7 && merged.planes_touch) merged.run_bytes <= steps[31:0] - packed_bytes;
+    if (step == 7) products.filter_bytes <= steps[31:0] & PLACE;
   end
 
   // ----------------------------------------------------------------------------------------- third stage: where it ends
@@ -282,8 +282,8 @@ module dla_checks
   assign planes_span = bounded(planes_product);
   assign runs_span = bounded(runs_product);
   assign run_bytes = END_BITS'(second.run_bytes);
-  assign one_plane = second.planes == 1;
-  assign one_run = second.runs == 1;
+  assign one_plane = second.more_planes == 0;
+  assign one_run = second.more_runs == 0;
   always_ff @(posedge clock) begin
     third.box <= second;
     // One stride clears a run, and the other clears all of those.
@@ -328,9 +328,9 @@ module dla_checks
       || are_apart(target.box.address, target.row_bytes, third.box.address, third.row_bytes, third.box.plane_stride);
   // Element by element on it, or in VECTOR before it: that unit reads and writes in the order of addresses.
   assign in_order = !uses.weight.present && target.box.address < third.box.address
-      && (third.box.planes == 1 || END_BITS'(third.box.plane_stride) >= third.row_bytes);
+      && (third.box.more_planes == 0 || END_BITS'(third.box.plane_stride) >= third.row_bytes);
   assign is_in_place = third.box.output_like && third.box.size == target.box.size
-      && (third.box.planes == 1 || same_rows) && (third.box.runs == 1 || same_pixels)
+      && (third.box.more_planes == 0 || same_rows) && (third.box.more_runs == 0 || same_pixels)
       && (third.box.address == target.box.address || in_order);
   logic is_view;
   assign is_view = third.box.number == IN || third.box.number == IN2 || third.box.number == ACC;
@@ -340,9 +340,10 @@ module dla_checks
   // ------------------------------------------------------------------------------------------------------- the verdict
   // Faults from the lowest number on; an operand that overlaps itself comes before one on which the output lies.
   typedef enum logic [2:0] {BAD, MISALIGNED, OUTSIDE, TWICE, MET, BEYOND, READ_ONLY, NONE} verdict_t;
-  logic in_sram, is_bad;
+  logic in_sram, computes, is_bad, has_too_many_steps;  // the latter is known after CYCLES
   verdict_t found, worst;
   logic [3:0] worst_number;
+  logic [31:0] worst_address;
   assign in_sram = third.box.present && third.box.number >= TRANSFER && third.box.number <= OUT;
   logic [1:0] low_bits;  // of the operand's place
   assign low_bits = third.box.address[1:0] | third.box.plane_stride[1:0] | third.box.run_stride[1:0];
@@ -364,24 +365,26 @@ module dla_checks
       else if (is_out && (dma.region[2:0] == REGION_CONSTANTS || dma.region[2:0] == REGION_COMMANDS)) found = READ_ONLY;
     end
   end
-  assign is_bad = (unit_of(opcode) == UNIT_MAC || unit_of(opcode) == UNIT_VECTOR)
-      && ((is_clamped(opcode) && file.act_min > file.act_max) || (opcode == OPCODE_OP_DEPTH_CONV && remainder != 0)
+  assign computes = unit_of(opcode) == UNIT_MAC || unit_of(opcode) == UNIT_VECTOR;
+  assign is_bad = computes && ((is_clamped(opcode) && file.act_min > file.act_max) || (opcode == OPCODE_OP_DEPTH_CONV && remainder != 0)
           || (is_pool && (file.out_channels != file.in_channels || has_empty_window))
-          || (is_int16 && lacks_int16) || (is_sum && lacks_sum) || steps > STEP_BITS'(1) << 48)
+          || (is_int16 && lacks_int16) || (is_sum && lacks_sum))
       || (unpacks && (dma.runs != 1 || dma.planes != 1 || packed_bytes > dma.run_bytes >> 1));
   always_ff @(posedge clock) begin
     if (step == 0) worst <= NONE;
     else if (step == CYCLES - 1 && is_bad) begin
       worst <= BAD;
-      address <= '0;
+      worst_address <= '0;
     end else if ({found, third.box.number} < {worst, worst_number} && found != NONE && step < CYCLES - 1) begin
       worst <= found;
       worst_number <= third.box.number;
-      address <= third.box.address;
+      worst_address <= third.box.address;
     end
   end
+  assign has_too_many_steps = computes && steps > STEP_BITS'(1) << 48;
+  assign address = has_too_many_steps ? '0 : worst_address;
   always_comb begin
-    case (worst)
+    case (has_too_many_steps ? BAD : worst)
       BAD: fault = FAULT_BAD_OPERANDS;
       MISALIGNED: fault = FAULT_MISALIGNED;
       OUTSIDE: fault = FAULT_SRAM_RANGE;

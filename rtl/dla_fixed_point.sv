@@ -21,9 +21,9 @@ package dla_fixed_point;
   function automatic logic signed [31:0] rounding_shift(input logic signed [31:0] value, input logic [4:0] exponent,
                                                         input logic signed [31:0] added);
     logic signed [32:0] wide;  // with the bit below the result
-    logic [31:0] below;  // that bit
+    logic [31:0] below;  // that bit, and those under it
     wide = $signed({value, 1'b0}) >>> exponent;
-    below = (32'd1 << exponent) - 1;
+    below = ~(32'hffffffff << exponent);
     return wide[32:1] + added + 32'(wide[0] && (value >= 0 || ($unsigned(value) & (below >> 1)) != 0));
   endfunction
 

@@ -558,8 +558,20 @@ module dla_mac
       logic unused;
       assign unused = &{1'b0, in_row, in_column, lane_bytes, rows_before, takes};
     end else begin : shared
+      // Up to where the step reads: input channels, and bytes of a filter. No step runs before they stand there.
+      logic [31:0] first_inputs, more_inputs, inputs_end, filter_end;
+      logic starts_over;
+      assign first_inputs = operands.in_channels < INPUT_LANES ? operands.in_channels : INPUT_LANES;
+      assign more_inputs = ends_depth || operands.in_channels - inputs_end >= first_inputs ? first_inputs : operands.in_channels - inputs_end;
+      always_ff @(posedge clock) begin
+        starts_over <= reset || done || !valid;
+        if (starts_over) {inputs_end, filter_end} <= {2{first_inputs}};
+        else if (steps && ends_block && ends_bytes) begin
+          inputs_end <= (ends_depth ? '0 : inputs_end) + more_inputs;
+          filter_end <= (is_last ? '0 : filter_end) + more_inputs;
+        end
+      end
       dla_mac_traffic #(
-          .INPUT_LANES(INPUT_LANES),
           .LANES(LANES),
           .OUTPUT_LANES(OUTPUT_LANES),
           .BANK_BYTES(BANK_BYTES),
@@ -589,10 +601,10 @@ module dla_mac
           .step_group(group),
           .step_in_row(in_row),
           .step_tap(tap),
-          .step_filter(weight_tap),
+          .step_inputs(inputs_end),
+          .step_filter(filter_end),
           .step_tap_row(tap_row),
           .step_in_column(in_column),
-          .step_depth(depth),
           .step_index(index),
           .step_meets(meets),
           .step_first(is_first),

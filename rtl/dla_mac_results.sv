@@ -31,19 +31,28 @@ module dla_mac_results
     output logic [31:0] result
 );
   localparam logic [31:0] RATE_SCALE = 32'd65536, MOST = 32'd1 << 30;
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1), NEEDED_BITS = $clog2(64'(LANES) * RESULT_CYCLES + 1) + 1;
   logic [31:0] group, row, column, waiting, time_, index;
-  logic bank, pending, in_time, ends_column, ends_row, ends_group;
-  logic [63:0] needed;
+  logic bank, pending, in_time, ends_column, ends_row, ends_group, is_begun;
+  logic [NEEDED_BITS-1:0] needed;
 
   // ------------------------------------------------------------------------------------------- when a pixel leaves
-  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
-  assign lanes = 32'(LANE_BITS'(operands.out_channels - group < group_step ? operands.out_channels - group : group_step));
-  assign needed = 64'(lanes) * 64'(RESULT_CYCLES);
+  // The channels from this group on, its lanes and their time stand in registers, long before the first pixel is complete.
+  logic [31:0] left, next_left;
+  logic [LANE_BITS-1:0] next_lanes;
+  assign next_left = leaves && ends_column && ends_row ? left - group_step : is_begun ? left : operands.out_channels;
+  assign next_lanes = LANE_BITS'(next_left < group_step ? next_left : group_step);
+  always_ff @(posedge clock) begin
+    is_begun <= !reset && (is_begun || leaves);
+    left <= next_left;
+    lanes <= 32'(next_lanes);
+    needed <= NEEDED_BITS'(64'(next_lanes) * RESULT_CYCLES);
+  end
   assign pending = waiting != 0 || closes;
   if (RESULT_CYCLES == 0) begin : unlimited
     assign in_time = 1'b1;
   end else begin : limited
-    assign in_time = 64'(time_) + 64'(RATE_SCALE) >= needed;
+    assign in_time = 64'(time_) + 64'(RATE_SCALE) >= 64'(needed);
   end
   assign leaves = pending && room && in_time;
   always_ff @(posedge clock) begin
@@ -52,7 +61,7 @@ module dla_mac_results
       time_ <= '0;
     end else begin
       waiting <= waiting + 32'(closes) - 32'(leaves);
-      if (leaves) time_ <= waiting + 32'(closes) == 1 ? '0 : 32'(64'(time_) + 64'(RATE_SCALE) - needed);
+      if (leaves) time_ <= waiting + 32'(closes) == 1 ? '0 : 32'(64'(time_) + 64'(RATE_SCALE) - 64'(needed));
       else if (pending && time_ < MOST) time_ <= time_ + RATE_SCALE;
     end
   end
@@ -60,7 +69,7 @@ module dla_mac_results
   // -------------------------------------------------------------------------------------------------- which it is
   assign ends_column = column + 1 == 32'(operands.out_size.width);
   assign ends_row = row + 1 == 32'(operands.out_size.height);
-  assign ends_group = group + group_step >= operands.out_channels;
+  assign ends_group = left <= group_step;
   assign ends = leaves && ends_column && ends_row && ends_group;
   assign block_leaves = leaves && (index + 1 == BLOCK || (ends_column && ends_row));
   assign place = PLACE_BITS'(index + (bank ? BLOCK : 0));

@@ -5,7 +5,6 @@ module dla_mac_traffic
   import dla_isa::*;
   import dla_words::*;
 #(
-    parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned LANES = 64,
     parameter int unsigned OUTPUT_LANES = LANES,  // fewer where only a depthwise convolution has all of them
     parameter int unsigned BANK_BYTES = 16,
@@ -40,12 +39,12 @@ module dla_mac_traffic
     input logic [31:0] step_out_row,
     input logic [31:0] step_column,
     input logic [31:0] step_tap,
-    input logic [31:0] step_filter,  // bytes of a filter before the tap
+    input logic [31:0] step_inputs,  // input channels up to the step's last
+    input logic [31:0] step_filter,  // bytes of a filter up to those
     input logic [31:0] step_tap_row,
     input logic [31:0] step_group,
     input logic signed [31:0] step_in_row,
     input logic signed [31:0] step_in_column,
-    input logic [31:0] step_depth,
     input logic [31:0] step_index,  // the pixel's place in the block
     input logic step_meets,
     input logic step_first,
@@ -66,8 +65,6 @@ module dla_mac_traffic
   logic weights_ready, input_ready, partials_ready;
   logic [31:0] group_step;  // output channels of a group
   assign group_step = depthwise ? LANES : OUTPUT_LANES;
-  logic [31:0] step_inputs;  // input channels up to the step's last
-  assign step_inputs = step_depth + INPUT_LANES < operands.in_channels ? step_depth + INPUT_LANES : operands.in_channels;
   dla_weights #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
@@ -88,7 +85,7 @@ module dla_mac_traffic
       .group_step,
       .group_bytes,
       .pixels(products.pixels),
-      .step_bytes(step_filter + step_inputs),
+      .step_bytes(step_filter),
       .step_tap,
       .block_ends,
       .group_ends,
@@ -107,12 +104,13 @@ module dla_mac_traffic
   // before, and each group adds to that as many whole channels as have all of their outputs in it, and the rest.
   // They stand in registers, which a cycle without requests brings up to date.
   logic input_ends, goes_on, is_counted;
-  logic [31:0] input_group, input_left, fed_first, fed_before, fed_channels, next_before;
+  logic [31:0] input_group, input_left, fed_start, fed_first, fed_before, fed_channels, next_before;
   assign input_left = operands.out_channels - input_group;
   assign next_before = (fed_before + each_before) & PLACE;
   assign goes_on = next_before >= products.outputs_each;  // into the channel after those
   always_ff @(posedge clock) begin
     is_counted <= valid && !reset && !input_ends;
+    fed_start <= (products.walk.start + (fed_first << (INT16 != 0 && int16))) & PLACE;
     if (input_left <= LANES) fed_channels <= (operands.in_channels - fed_first) & PLACE;
     else if (next_before == 0) fed_channels <= each_channels;
     else fed_channels <= (each_channels + (next_before > products.outputs_each ? 2 : 1)) & PLACE;
@@ -132,7 +130,7 @@ module dla_mac_traffic
       .reset,
       .enable(depthwise ? valid && is_counted : valid && !sliced),
       .walk(products.walk),
-      .base(depthwise ? products.walk.start + (fed_first << (INT16 != 0 && int16)) : products.walk.start),
+      .base(depthwise ? fed_start : products.walk.start),
       .pixel_stride(operands.in_pixel_stride),
       .pixel_bytes((depthwise ? fed_channels : operands.in_channels) << (INT16 != 0 && int16)),
       .window,
@@ -186,10 +184,11 @@ module dla_mac_traffic
   // ----------------------------------------------------------- partial sums, or the tensor that is added to results
   logic [31:0] partial_group, partials_left;
   logic partials_end, partials_known;
-  logic [31:0] partials_bytes;
+  logic [31:0] partials_start, partials_bytes;
   assign partials_left = operands.out_channels - partial_group;
   always_ff @(posedge clock) begin
     partials_known <= valid && !reset && !partials_end;
+    partials_start <= (operands.acc_addr + (partial_group << uses.acc.size)) & PLACE;
     partials_bytes <= ((partials_left < group_step ? partials_left : group_step) << uses.acc.size) & PLACE;
   end
   dla_raster #(
@@ -202,7 +201,7 @@ module dla_mac_traffic
       .reset,
       .enable(valid && uses.acc.present && partials_known),
       .walk(pixel_walk(operands.acc_row_stride, operands.acc_pixel_stride, operands.out_size.width)),
-      .base(operands.acc_addr + (partial_group << uses.acc.size)),
+      .base(partials_start),
       .pixel_stride(operands.acc_pixel_stride),
       .pixel_bytes(partials_bytes),
       .window(each_pixel(operands.out_size)),

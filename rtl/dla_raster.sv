@@ -84,7 +84,9 @@ module dla_raster
   logic ends_taps, ends_columns, ends_window;
   logic fits, is_kept, waits, decides, skips_taps, may_go, is_dense;
   logic [31:0] next_offset, run_end, next_window, beyond, window_place, pixel_place, next_pixel_place, run_bytes;
-  logic [1:0] most, doublings;  // as a power of 2: the pixels of a run at most, and at hand
+  logic [1:0] most, doublings, next_doublings;  // as a power of 2: the pixels of a run at most, at hand, and of the next
+  logic [31:0] kept_bytes;  // of a run, but the first
+  logic is_first_run;
   assign column = $signed(offset) - pad_left;
   assign in_row = $signed(32'(line.row)) - pad_top;
   assign reads_row = in_row >= 0 && in_row < in_height
@@ -102,15 +104,21 @@ module dla_raster
   assign is_dense = pixel_stride == pixel_bytes && !sparse;
   assign most = !is_dense ? 2'd0 : pixel_bytes <= AT_ONCE / 4 ? 2'd2 : pixel_bytes <= AT_ONCE / 2 ? 2'd1 : 2'd0;
   assign beyond = 32'(last_column + 1 + pad_left);  // the offset of the column after the last
-  assign run_bytes = pixel_bytes << doublings;
+  assign run_bytes = is_first_run ? pixel_bytes : kept_bytes;
   // So many of the pixels at the next offset, and at a row's first. The first run is one, and begins before they are known.
   function automatic logic [1:0] pixels_at(input logic [31:0] place);
     return place >= 32'(pad_left) && place + (32'd1 << most) <= beyond ? most : 2'd0;
   endfunction
+  assign next_doublings = pixels_at(row_done ? '0 : run_end);
   always_ff @(posedge clock) begin
-    if (reset || !enable) doublings <= '0;
-    else if (row_done) doublings <= pixels_at('0);
-    else if (active && pixel_done) doublings <= pixels_at(run_end);
+    if (reset || !enable) begin
+      doublings <= '0;
+      is_first_run <= 1'b1;
+    end else if (active && (row_done || pixel_done)) begin
+      doublings <= next_doublings;
+      kept_bytes <= pixel_bytes << next_doublings;
+      is_first_run <= 1'b0;
+    end
   end
   assign ends_window = phase + 1 == kernel_width;
   assign run_end = offset + (32'd1 << doublings);
@@ -172,18 +180,30 @@ module dla_raster
   // ------------------------------------------------------------------------------------------ words of the pixel
   // `remaining`: of a run of which some words have been taken
   localparam int unsigned WORD_BITS = $clog2(BANK_BYTES);
-  logic [31:0] pixel, first_word, last_word, run_words, remaining, left;
-  logic is_begun;
+  logic [31:0] pixel, first_word, last_word, whole_words, remaining, run_words, left;
+  logic [1:0] more_words;  // besides those that its bytes fill
+  logic is_begun, ends_words, ends_others;  // words at hand that cross together; those but the one that is held
   assign pixel = (base + pixel_place) & PLACE;
   assign first_word = pixel / BANK_BYTES;
   assign last_word = ((pixel + run_bytes - 1) & PLACE) / BANK_BYTES;
   assign skips_word = holds_word && held_word == first_word;
-  assign run_words = (32'(pixel[WORD_BITS-1:0]) + run_bytes + (BANK_BYTES - 1)) / BANK_BYTES;
+  assign whole_words = run_bytes / BANK_BYTES;
+  assign more_words = 2'((32'(pixel[WORD_BITS-1:0]) + run_bytes % BANK_BYTES + (BANK_BYTES - 1)) / BANK_BYTES);
+  assign run_words = whole_words + 32'(more_words);
+  always_comb begin
+    {ends_words, ends_others} = '0;
+    for (int unsigned more = 0; more <= 2; more++)
+      if (32'(more_words) == more) begin
+        ends_words = PORTS >= more && whole_words <= PORTS - more;
+        ends_others = whole_words <= PORTS + 1 - more;
+      end
+  end
   assign left = is_begun ? remaining : skips_word ? run_words - 1 : run_words;
   assign request.stride = BANK_BYTES;
   assign request.address = (skips_word ? first_word + sent + 1 : first_word + sent) * BANK_BYTES & PLACE;
   assign request.words = !active || !reads_row || column < 0 ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
-  assign pixel_done = column < 0 || left == 0 || (takes && left <= PORTS);
+  assign pixel_done = column < 0 || (skips_word && !is_begun && run_words == 1)
+      || (takes && (is_begun ? remaining <= PORTS : skips_word ? ends_others : ends_words));
   assign crossed_bytes = active && reads_row && column >= 0 && pixel_done ? run_bytes : '0;
   assign row_done = active && (!reads_row || (pixel_done && ends_columns));
 

@@ -42,9 +42,15 @@ module dla_vector_lane
   logic signed [ELEMENT_BITS:0] centred, centred2;
   logic signed [ELEMENT_BITS+1:0] wide_centred, magnitude;
   logic signed [31:0] aligned, aligned2, entered, plain, present;
-  logic is_sum16, is_sigmoid, is_tanh, is_less, divides;
-  assign is_sum16 = opcode == OPCODE_OP_E16_ADD;
-  assign is_sigmoid = opcode == OPCODE_OP_E16_SIGMOID;
+  // What the operation is stands in registers, long before its first element comes.
+  logic is_sum16, is_sigmoid, is_square, is_tanh, is_less, divides, rounds, shifts;
+  always_ff @(posedge clock) begin
+    is_sum16 <= opcode == OPCODE_OP_E16_ADD;
+    is_sigmoid <= opcode == OPCODE_OP_E16_SIGMOID;
+    is_square <= opcode == OPCODE_OP_E_SQDIFF;
+    rounds <= opcode == OPCODE_OP_E32_SHIFT && mode == SHIFT_RIGHT_ROUND;
+    shifts <= opcode == OPCODE_OP_E16_SIGMOID || (opcode == OPCODE_OP_E32_SHIFT && (mode == SHIFT_RIGHT || mode == SHIFT_RIGHT_ROUND));
+  end
   assign is_tanh = mode[0] == SIGMOID_TANH;
   assign centred = (ELEMENT_BITS + 1)'($signed(in[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in_zp[7:0]));
   assign centred2 = (ELEMENT_BITS + 1)'($signed(in2[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in2_zp[7:0]));
@@ -99,9 +105,7 @@ module dla_vector_lane
   end
   // Shifts to the right, with half of what is lost; of OP_E16_SIGMOID the place in the table, without its sign
   logic signed [32:0] half, raised, unshifted, place;
-  logic rounds, shifts, minus;
-  assign rounds = opcode == OPCODE_OP_E32_SHIFT && mode == SHIFT_RIGHT_ROUND;
-  assign shifts = is_sigmoid || rounds || (opcode == OPCODE_OP_E32_SHIFT && mode == SHIFT_RIGHT);
+  logic minus;
   assign half = rounds || is_sigmoid ? $signed((33'd1 << operands.shift_amount[4:0]) >> 1) : '0;
   assign unshifted = is_sigmoid ? 33'($signed(raised[31:0])) : raised;
   assign place = shifts ? unshifted >>> operands.shift_amount[4:0] : unshifted;
@@ -160,7 +164,7 @@ module dla_vector_lane
       .value(is_share ? $signed(looked_up) : value),
       .left('0),
       .shift,
-      .replaces(opcode == OPCODE_OP_E_SQDIFF),
+      .replaces(is_square),
       .replacement(square),
       .multiplier,
       .added(is_share ? -32'sd128 : operands.out_zp),

@@ -6,6 +6,10 @@
 //
 // Words of different filters often lie in one bank, those that follow each other in a filter never. So after the first
 // chunks, which the array waits for, PORTS chunks cross together: as many words of each filter after the other.
+//
+// What decides whether a word is the last one stands in registers: the lanes of a group, which are found while the group
+// before is read, the bytes of a chunk, and how far the array lets the reader go. The first words of an operation are asked
+// for before its lanes are known.
 
 module dla_weights
   import dla_isa::RECORD_BYTES;
@@ -41,24 +45,45 @@ module dla_weights
     input logic takes
 );
   // ------------------------------------------------------------------------------------------------------- shape
+  localparam int unsigned CHUNK_BITS = $clog2(LANES * BANK_BYTES + 1);
   logic whole;  // a group is one chunk
-  logic [31:0] shift, chunks, lanes, chunk_bytes;
+  logic [31:0] shift, chunks, all_chunks, lanes, chunk_bytes;  // all_chunks: `chunks`, a cycle later
+  logic [CHUNK_BITS-1:0] each_bytes;  // so are these, of a chunk
   // Registers have the bits that they can need: of a picture's pixels, of channels.
   localparam logic [31:0] CHANNELS = 32'h01ffffff;
   localparam int unsigned WORD_BITS = $clog2(BANK_BYTES), LANE_BITS = $clog2(LANES + 1);
-  localparam int unsigned CHUNK_BITS = $clog2(LANES * BANK_BYTES + 1);
+  localparam logic [31:0] EARLY = (PORTS * BANK_BYTES - 1) / RECORD_BYTES + 1;  // lanes whose records have PORTS words
   assign whole = !depthwise && filter_bytes < BANK_BYTES;
   assign shift = filter_bytes % BANK_BYTES == 0 ? weight_address % BANK_BYTES : BANK_BYTES - 1;  // the most of a lane
   assign chunks = depthwise ? filter_bytes : whole ? 1 : (shift + filter_bytes + (BANK_BYTES - 1)) / BANK_BYTES;
 
   // ------------------------------------------------------------------------------------------------------ chunks
-  logic [31:0] group, pixel, chunk, remaining, sequence_, used, step_chunk, first, bytes, count, left, stride, lane, together;
-  // Where the group's filters and records, the chunk, and the next word of it lie, each from the one before
-  logic [31:0] group_place, record_place, chunk_place, lane_place, sent_place;
-  logic records_done, at_records, finished, active, is_begun, is_held, run_done, chunk_done, pass_done, group_done;
-  logic may_burst, bursts, chunk_fits, ahead_fits, burst_fits, waits;
+  logic [31:0] pixel, chunk, remaining, sequence_, used, step_chunk, first, bytes, count, left, stride, lane, together;
+  // Where the group's filters and records lie, its chunk, and the next word of that from there
+  logic [31:0] group_place, next_group_place, record_place, chunk_place, lane_place, sent_place;
+  logic records_done, at_records, is_later, finished, active, is_begun, is_held, run_done, chunk_done, pass_done, group_done;
+  logic may_burst, bursts, chunk_fits, may_read, burst_fits, waits;
   assign at_records = has_records && !records_done;
-  assign lanes = 32'(LANE_BITS'(channels - group < group_step ? channels - group : group_step));
+
+  // The lanes of the group, and of the one that begins with channel `next_group`
+  logic [31:0] next_group, next_lanes, following, following_lanes;
+  logic has_lanes, is_settled, begins, is_early;  // is_early: words were taken before the lanes were known
+  assign following = channels - next_group;
+  assign following_lanes = 32'(LANE_BITS'(following < group_step ? following : group_step));
+  assign begins = enable && !has_lanes && next_group == 0 && has_records && channels >= EARLY && group_step >= EARLY;
+  always_ff @(posedge clock) begin
+    next_lanes <= following_lanes;
+    each_bytes <= chunk_bytes[CHUNK_BITS-1:0];
+    is_settled <= !reset && has_lanes && !group_done;  // for a cycle
+    if (reset) begin
+      has_lanes <= 1'b0;
+      next_group <= '0;
+    end else if (group_done || (enable && !has_lanes)) begin
+      has_lanes <= !group_done || is_settled;
+      lanes <= group_done ? next_lanes : following_lanes;
+      if (!group_done || is_settled) next_group <= (next_group + group_step) & CHANNELS;
+    end
+  end
   assign chunk_bytes = depthwise ? lanes
       : whole ? lanes * (filter_bytes % (1 << WORD_BITS)) : lanes * BANK_BYTES;  // a filter then is shorter than a word
   always_comb begin
@@ -67,46 +92,47 @@ module dla_weights
       first = (record_address + record_place) & PLACE;
       bytes = RECORD_BYTES * lanes;
     end else begin
-      first = (weight_address + group_place + chunk_place) & PLACE;
-      bytes = chunk_bytes;
+      first = (weight_address + chunk_place) & PLACE;
+      bytes = whole ? 32'(each_bytes) : chunk_bytes;
       if (!depthwise && !whole && !bursts) stride = filter_bytes & PLACE;
     end
     count = at_records || depthwise || whole
         ? (32'(first[WORD_BITS-1:0]) + bytes + (BANK_BYTES - 1)) / BANK_BYTES : lanes;
   end
   assign is_held = !at_records && pixel != 0 && chunk_fits;
-  assign active = enable && !finished && (sequence_ <= used + step_chunk + 1 || ahead_fits)
-      && !(waits && !at_records && pixel != 0);
+  assign active = enable && has_lanes && !finished && may_read
+      && (at_records || !(whole && !is_settled) && !(waits && pixel != 0));
   assign bursts = lane != 0 || (may_burst && !is_begun && !at_records && !is_held && burst_fits);
   assign together = bursts ? PORTS : 1;
-  assign left = is_held ? '0 : bursts ? PORTS : is_begun ? remaining : count;  // `remaining`: when some have been taken
+  assign left = is_held ? '0 : bursts ? PORTS : is_begun ? remaining
+      : is_early ? count - PORTS : count;  // `remaining`: when some have been taken
   assign request.address = (first + sent_place) & PLACE;
   assign request.stride = stride;
-  assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
+  assign request.words = begins ? 8'(PORTS) : !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign run_done = active && (left == 0 || (takes && left <= PORTS));
   assign chunk_done = run_done && (!bursts || lane + 1 == lanes);
-  assign pass_done = chunk_done && !at_records && (bursts ? chunk + PORTS == chunks : chunk + 1 == chunks);
+  assign pass_done = chunk_done && !at_records && (bursts ? chunk + PORTS == all_chunks : chunk + 1 == all_chunks);
   assign group_done = pass_done && pixel + BLOCK >= pixels;
+  assign next_group_place = (group_place + (depthwise ? group_step : group_bytes)) & PLACE;
 
   // How many of the group's chunks the buffer holds is counted, one in each cycle; until then none of those beyond is read
   // ahead. Against the array's place a cycle ago, which is never beyond today's.
   if (BUFFER_BYTES == 0) begin : all_fit
-    assign {chunk_fits, ahead_fits, burst_fits} = '1;
+    assign {chunk_fits, may_read, burst_fits} = '1;
     assign waits = 1'b0;
   end else begin : some_fit
     localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 1);
     logic [ENOUGH_BITS-1:0] fitting, fitting_bytes;
-    logic [CHUNK_BITS-1:0] each_bytes;
-    logic [31:0] next_bytes, ahead, used_before;
+    logic [31:0] next_bytes, due, fit;  // chunks up to the next one that the array needs; up to the last that fits
     logic counts, is_known;  // the bytes of a chunk
     assign next_bytes = 32'(fitting_bytes) + 32'(each_bytes);
     always_ff @(posedge clock) begin
-      each_bytes <= chunk_bytes[CHUNK_BITS-1:0];
-      used_before <= reset ? '0 : used + step_chunk;
+      due <= reset ? '0 : used + step_chunk + 1;
+      fit <= reset ? '0 : used + step_chunk + 32'(fitting);
       if (reset || !enable || (is_known && 32'(each_bytes) != chunk_bytes)) begin
         {fitting, fitting_bytes, is_known} <= '0;
         counts <= 1'b1;
-      end else if (!is_known) is_known <= 1'b1;
+      end else if (!is_known) is_known <= is_settled;
       else if (counts && next_bytes <= BUFFER_BYTES) begin
         fitting <= fitting + 1'b1;
         fitting_bytes <= next_bytes[ENOUGH_BITS-1:0];
@@ -114,9 +140,8 @@ module dla_weights
     end
     assign chunk_fits = chunk < 32'(fitting);
     assign waits = counts && !chunk_fits;
-    assign ahead = sequence_ - used_before;
-    assign ahead_fits = ahead <= 32'(fitting);
-    assign burst_fits = ahead + PORTS - 1 <= 32'(fitting);
+    assign may_read = sequence_ <= due || sequence_ <= fit;
+    assign burst_fits = sequence_ + PORTS - 1 <= fit;
   end
 
   // Of the words of each lane's filter count the bytes that the filter still has there.
@@ -129,37 +154,37 @@ module dla_weights
 
   always_ff @(posedge clock) begin
     if (reset) begin
-      {group, pixel, chunk, lane, remaining, sequence_} <= '0;
+      {pixel, chunk, lane, remaining, sequence_} <= '0;
       {group_place, record_place, chunk_place, lane_place, sent_place} <= '0;
-      {finished, records_done, is_begun, may_burst} <= '0;
+      {finished, records_done, is_begun, is_early, is_later, may_burst} <= '0;
     end else if (chunk_done) begin
-      {is_begun, lane, lane_place, sent_place} <= '0;
+      {is_begun, is_early, lane, lane_place, sent_place} <= '0;
       sequence_ <= sequence_ + together;
       if (at_records) records_done <= 1'b1;
       else if (pass_done) begin
         chunk <= '0;
-        chunk_place <= '0;
-        may_burst <= PORTS > 1 && !depthwise && !whole && chunks >= PORTS;
+        chunk_place <= group_done ? next_group_place : group_place;
+        may_burst <= PORTS > 1 && !depthwise && !whole && all_chunks >= PORTS;
         pixel <= group_done ? '0 : pixel + BLOCK;
         if (group_done) begin
-          group <= (group + group_step) & CHANNELS;
-          group_place <= (group_place + (depthwise ? group_step : group_bytes)) & PLACE;
+          group_place <= next_group_place;
+          is_later <= 1'b1;
           record_place <= (record_place + RECORD_BYTES * group_step) & PLACE;
           records_done <= 1'b0;
-          finished <= group + group_step >= channels;
+          finished <= next_group >= channels;
         end
       end else begin
         chunk <= (bursts ? chunk + PORTS : chunk + 1) & PLACE;
         chunk_place <= (chunk_place + (depthwise ? channels : bursts ? PORTS * BANK_BYTES : BANK_BYTES)) & PLACE;
         // The array waits for the operation's first chunks.
-        may_burst <= PORTS > 1 && !depthwise && !whole && (bursts ? chunk + 2 * PORTS <= chunks : chunk + 1 + PORTS <= chunks)
-            && (bursts || group != 0 || pixel != 0 || chunk + 1 >= PORTS || LANES < PORTS);
+        may_burst <= PORTS > 1 && !depthwise && !whole && (bursts ? chunk + 2 * PORTS <= all_chunks : chunk + 1 + PORTS <= all_chunks)
+            && (bursts || is_later || pixel != 0 || chunk + 1 >= PORTS || LANES < PORTS);
       end
     end else if (run_done) begin
       lane <= 32'(LANE_BITS'(lane + 1));
       {lane_place, sent_place} <= {2{next_lane_place}};
-    end else if (active && takes) begin
-      is_begun <= 1'b1;
+    end else if ((active || begins) && takes) begin
+      {is_begun, is_early} <= {!begins, begins};
       remaining <= (left - PORTS) & PLACE;
       sent_place <= (sent_place + PORTS * stride) & PLACE;
     end
@@ -168,7 +193,7 @@ module dla_weights
   // ------------------------------------------------------------------------------------------- what the array uses
   // `used`: chunks before those of the array's block
   logic has_finished;
-  logic [31:0] crossed, block_chunks;
+  logic [31:0] crossed;
   assign step_chunk = 32'(has_records)
       + (depthwise ? step_tap : whole ? 0 : (shift + step_bytes - 1) / BANK_BYTES);
   assign ready = has_finished || crossed > used + step_chunk;
@@ -177,8 +202,8 @@ module dla_weights
     else if (takes) {has_finished, crossed} <= {finished, sequence_};  // taken before the words that cross now
   end
   always_ff @(posedge clock) begin
-    block_chunks <= chunks;
+    all_chunks <= chunks;
     if (reset) used <= '0;
-    else if (block_ends) used <= used + block_chunks + 32'(group_ends && has_records);
+    else if (block_ends) used <= used + all_chunks + 32'(group_ends && has_records);
   end
 endmodule

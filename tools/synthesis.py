@@ -63,7 +63,7 @@ def _port_sizes(*sizes: tuple[int, int, int]) -> list[Parameters]:
 
 _PORTS = {"BANK_BYTES": 16}  # with a limit, as on the default machine
 _WORDS = {"BANK_BYTES": 16, "PORTS": 4, "LINE_BUFFER_BYTES": 16384}
-_MAC_WORDS = {"INPUT_LANES": 1, **_WORDS, "WEIGHT_BUFFER_BYTES": 8192, "BLOCK": 32}
+_MAC_WORDS = {**_WORDS, "WEIGHT_BUFFER_BYTES": 8192, "BLOCK": 32}
 
 
 def _carriers(*sizes: tuple[int, int, int]) -> list[Parameters]:

@@ -149,7 +149,7 @@ LIMIT_MUTATIONS = (
     Mutation("lines ahead", "dla_fitting.sv", "rows <= rows + 1;", "rows <= rows + 2;"),
     Mutation("lines of the next group", "dla_raster.sv", ": 32'(rows_again)", ": 32'(rows)"),
     Mutation("address of a filter", "dla_weights.sv",
-             "weight_address + group_place", "weight_address"),
+             "group_done ? next_group_place : group_place", "group_place"),
     Mutation("address of a record", "dla_weights.sv",
              "record_address + record_place", "record_address"),
     Mutation("address of results", "dla_writer.sv", "next * BANK_BYTES", "(next + 1) * BANK_BYTES"),

@@ -25,7 +25,7 @@ HELD_OUT = [
     pytest.param("vector_words", {"BANK_BYTES": 32, "PORTS": 2, "LINE_BUFFER_BYTES": 8192}, marks=slow),
     pytest.param(
         "mac_words",
-        {"INPUT_LANES": 8, "BANK_BYTES": 32, "PORTS": 2, "LINE_BUFFER_BYTES": 16384}
+        {"BANK_BYTES": 32, "PORTS": 2, "LINE_BUFFER_BYTES": 16384}
         | {"WEIGHT_BUFFER_BYTES": 4096, "BLOCK": 16},
         marks=slow,
     ),

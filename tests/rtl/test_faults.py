@@ -140,3 +140,22 @@ def test_an_output_upon_what_its_operation_reads_is_a_fault(
     assert not found.differences
     assert found.plan.fault is not None
     assert found.plan.fault.code is Fault.OVERLAP
+
+
+@pytest.mark.parametrize(
+    ("width", "fault"), [(1 << 15, Fault.SRAM_RANGE), ((1 << 15) + 1, Fault.BAD_OPERANDS)]
+)
+@pytest.mark.parametrize("name", ["small"])
+def test_more_steps_than_an_operation_may_have(rtl: RtlMachine, name: str, width: int, fault: Fault) -> None:
+    """2^48 are allowed; what they write does not fit into the SRAM."""
+    text = (
+        f".program most\n.stream\nCFG OUT_CHANNELS, {1 << 18}\nCFG OUT_SIZE, height={1 << 15}, width={width}"
+    )
+    config = machine(name)
+    rtl.memory[:] = 0
+    sram = np.zeros(config.sram_bytes, np.uint8)
+    commands = assemble(f"{text}\nOP_FILL\nHALT\n").commands
+    found = compare_stream(rtl, config, commands, reset_file(), sram, places())
+    assert not found.differences
+    assert found.plan.fault is not None
+    assert found.plan.fault.code is fault

@@ -17,6 +17,14 @@ def test_the_slowest_block_of_the_machine_counts() -> None:
     assert max_clock_hz(DlaConfig(sram_bandwidth=0)) == round(1e9 / max(free))
 
 
+def test_elements_of_int16_have_longer_blocks() -> None:
+    """A machine that has them is no faster, and each of their points is slower than the block without."""
+    delays, longer = block_delays(), block_delays(has_int16=True)
+    assert set(longer) <= set(delays)
+    slowest = max((delays | longer).values())
+    assert max_clock_hz(DlaConfig(int16=1)) == round(1e9 / slowest)
+
+
 def test_another_technology_is_as_much_faster_as_its_logic() -> None:
     """28 nm: 570 MHz where 45 nm reach 500."""
     ratio = max_clock_hz(DlaConfig(technology="28nm")) / max_clock_hz(DlaConfig())
