@@ -84,8 +84,9 @@ module dla_raster
   logic ends_taps, ends_columns, ends_window;
   logic fits, is_kept, waits, decides, skips_taps, may_go, is_dense;
   logic [31:0] next_offset, run_end, next_window, beyond, window_place, pixel_place, next_pixel_place, run_bytes;
-  logic [1:0] most, doublings, next_doublings;  // as a power of 2: the pixels of a run at most, at hand, and of the next
+  logic [1:0] most, doublings, next_doublings;  // as a power of 2: the pixels of a run at most, at hand, of the next
   logic [31:0] kept_bytes;  // of a run, but the first
+  logic [1:0] row_doublings, run_doublings;  // of the next, where it is a row's first and where it is not
   logic is_first_run;
   assign column = $signed(offset) - pad_left;
   assign in_row = $signed(32'(line.row)) - pad_top;
@@ -109,14 +110,16 @@ module dla_raster
   function automatic logic [1:0] pixels_at(input logic [31:0] place);
     return place >= 32'(pad_left) && place + (32'd1 << most) <= beyond ? most : 2'd0;
   endfunction
-  assign next_doublings = pixels_at(row_done ? '0 : run_end);
+  assign next_doublings = row_done ? row_doublings : run_doublings;
+  assign row_doublings = pixels_at('0);
+  assign run_doublings = pixels_at(run_end);
   always_ff @(posedge clock) begin
     if (reset || !enable) begin
       doublings <= '0;
       is_first_run <= 1'b1;
     end else if (active && (row_done || pixel_done)) begin
       doublings <= next_doublings;
-      kept_bytes <= pixel_bytes << next_doublings;
+      kept_bytes <= row_done ? pixel_bytes << row_doublings : pixel_bytes << run_doublings;
       is_first_run <= 1'b0;
     end
   end

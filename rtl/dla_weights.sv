@@ -123,12 +123,11 @@ module dla_weights
   end else begin : some_fit
     localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 1);
     logic [ENOUGH_BITS-1:0] fitting, fitting_bytes;
-    logic [31:0] next_bytes, due, fit;  // chunks up to the next one that the array needs; up to the last that fits
+    logic [31:0] next_bytes, reach;  // reach: chunks up to the last that fits, or to the next that the array needs
     logic counts, is_known;  // the bytes of a chunk
     assign next_bytes = 32'(fitting_bytes) + 32'(each_bytes);
     always_ff @(posedge clock) begin
-      due <= reset ? '0 : used + step_chunk + 1;
-      fit <= reset ? '0 : used + step_chunk + 32'(fitting);
+      reach <= reset ? '0 : used + step_chunk + (fitting == 0 ? 1 : 32'(fitting));
       if (reset || !enable || (is_known && 32'(each_bytes) != chunk_bytes)) begin
         {fitting, fitting_bytes, is_known} <= '0;
         counts <= 1'b1;
@@ -140,8 +139,8 @@ module dla_weights
     end
     assign chunk_fits = chunk < 32'(fitting);
     assign waits = counts && !chunk_fits;
-    assign may_read = sequence_ <= due || sequence_ <= fit;
-    assign burst_fits = sequence_ + PORTS - 1 <= fit;
+    assign may_read = sequence_ <= reach;
+    assign burst_fits = sequence_ + PORTS - 1 <= reach;
   end
 
   // Of the words of each lane's filter count the bytes that the filter still has there.
