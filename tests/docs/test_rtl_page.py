@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.rtl import test_faults, test_limits
@@ -9,7 +10,8 @@ from tests.rtl.machines import MACHINES
 from tests.rtl.mutations import LIMIT_MUTATIONS, MUTATIONS, ONE_PORT_MUTATIONS
 from tests.rtl.test_streams import STREAMS
 
-PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
+ROOT = Path(__file__).parents[2]
+PAGE, MAKEFILE = ROOT / "docs" / "rtl.md", ROOT / "Makefile"
 NUMBERS = {8: "eight", 9: "nine", 10: "ten", 11: "eleven"}
 
 
@@ -35,6 +37,11 @@ def test_the_page_says_what_is_compared() -> None:
         f"{100 * test_limits.SMALL_WORDS:.0f} % in the sum",
     )
     assert [sentence for sentence in sentences if sentence not in text] == []
+
+
+def test_the_page_says_how_many_streams_a_target_runs() -> None:
+    (recipe,) = re.findall(r"random_streams\.py --count \$\(or \$\(COUNT\),(\d+)\)", MAKEFILE.read_text())
+    assert f"`make rtl-streams` runs {int(recipe):,} random streams" in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_page_names_the_networks_beyond_two_per_cent() -> None:

@@ -41,12 +41,14 @@ from tests.docs import test_planner
 from tests.docs.test_stated_figures import page
 from tests.races import test_streams
 from tests.rtl import limits
+from tests.sim_timing import test_formulas
 from tests.tosa import test_conformance
 from tests.vp.test_encodings import is_legal_narrow
 
 ROOT = Path(__file__).parents[2]
 DEFAULT, NANGATE = DlaConfig(), technology("45nm")
 LEAST_WIDTH, MOST_WIDTH = style._WIDTHS
+FEW_PES, MANY_PES = test_formulas.PUBLISHED[64], test_formulas.PUBLISHED[128]
 NARROW = [half for half in range(1 << 16) if half & 3 != 3]
 
 
@@ -112,6 +114,8 @@ STATED = {
         f"tosa-tools generates for {len(test_conformance.OPERATORS.split('|'))} operators",
     ),
     "timing-model.md": (
+        f"take {FEW_PES[1]} million cycles output parallel and {FEW_PES[0]} input parallel with 64 PEs, "
+        f"{MANY_PES[1]} and {MANY_PES[0]} with 128",
         f"a **port latency** of {PORT_LATENCY} cycles",
         f"pass {SUM_CYCLES} cycles more of the pipeline",
         f"for `issue_cycles` each ({DEFAULT.issue_cycles}; 0:",
