@@ -26,6 +26,7 @@ module dla
     parameter int unsigned DMA_BURST_BYTES = 64,
     parameter int unsigned DMA_BURST_OVERHEAD = 0,
     parameter int unsigned DMA_UNPACKING = 0,  // packed bytes of a beat; 0: no OP_DMA_UNPACK
+    parameter int unsigned DMA_DECODING = 0,  // bytes of code that are decoded in a cycle; 0: no OP_DMA_DECODE
     parameter int unsigned VECTOR_LANES = 16,
     parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
     parameter int unsigned MAC_SUMS = 0,  // whether MAC can add a tensor to its results
@@ -86,6 +87,17 @@ module dla
   localparam int unsigned MOST_PACKED = PORT_BYTES != 0 && PORT_BYTES < 2 * BEAT_BYTES ? PORT_BYTES / 2 : BEAT_BYTES;
   localparam int unsigned PACKED_BYTES = DMA_UNPACKING < MOST_PACKED ? DMA_UNPACKING : MOST_PACKED;
   localparam int unsigned SPREAD_BYTES = 2 * PACKED_BYTES < BEAT_BYTES ? BEAT_BYTES : 2 * PACKED_BYTES;
+  // A step that decodes takes a word of code, and writes four times as many bytes at most.
+  localparam int unsigned CODE_BYTES = 16, STEP_WEIGHTS = 64;
+  function automatic int unsigned step_beats(input int unsigned bytes, input int unsigned rate, input int unsigned least);
+    int unsigned beats;
+    beats = (bytes + rate - 1) / rate;
+    return beats < least ? least : beats;
+  endfunction
+  localparam int unsigned WORD_BEATS = step_beats(CODE_BYTES, BEAT_BYTES, 1);
+  localparam int unsigned PORT_BEATS = PORT_BYTES == 0 ? WORD_BEATS : step_beats(STEP_WEIGHTS, PORT_BYTES, WORD_BEATS);
+  localparam int unsigned STEP_BEATS = DMA_DECODING == 0 ? 0 : step_beats(CODE_BYTES, DMA_DECODING, PORT_BEATS);
+  localparam int unsigned WRITTEN_BYTES = DMA_DECODING != 0 && SPREAD_BYTES < STEP_WEIGHTS ? STEP_WEIGHTS : SPREAD_BYTES;
   localparam int unsigned DMA_IN = 32'(UNIT_DMA_IN), DMA_OUT = 32'(UNIT_DMA_OUT);
   localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
 
@@ -158,6 +170,7 @@ module dla
       .QUEUE_DEPTH(QUEUE_DEPTH),
       .COMPUTE_OVERLAP(COMPUTE_OVERLAP),
       .UNPACKS(DMA_UNPACKING != 0),
+      .DECODES(DMA_DECODING != 0),
       .FINGERPRINT(FINGERPRINT)
   ) issue (
       .clock,
@@ -221,17 +234,23 @@ module dla
     dma_slot_t slot;
     merged_t merged;
     logic unpacks;  // then it is one run, and the stride of runs holds its packed bytes
+    logic decodes;  // likewise, and it holds the words; that of planes the steps
   } dma_operation_t;
   dma_operation_t dma_issued[2], dma_head[2];
   mac_operation_t mac_issued, mac_head;
   vector_operation_t vector_issued, vector_head;
 
   always_comb begin
-    dma_issued[DMA_IN] = {dma_in_slot(file, PLACE), merged, 1'b0};
-    dma_issued[DMA_OUT] = {dma_out_slot(file, PLACE), merged, 1'b0};
+    dma_issued[DMA_IN] = {dma_in_slot(file, PLACE), merged, 2'b0};
+    dma_issued[DMA_OUT] = {dma_out_slot(file, PLACE), merged, 2'b0};
     if (DMA_UNPACKING != 0 && word[OPCODE_LOW+:OPCODE_BITS] == OPCODE_OP_DMA_UNPACK) begin
       dma_issued[DMA_IN].unpacks = 1'b1;
       dma_issued[DMA_IN].slot.run_stride = 31'(word[PACKED_LOW+:PACKED_BITS]) << 1;
+    end
+    if (DMA_DECODING != 0 && word[OPCODE_LOW+:OPCODE_BITS] == OPCODE_OP_DMA_DECODE) begin
+      dma_issued[DMA_IN].decodes = 1'b1;
+      dma_issued[DMA_IN].slot.run_stride = 31'(word[WORDS_LOW+:WORDS_BITS]);
+      dma_issued[DMA_IN].slot.plane_stride = 31'(word[STEPS_LOW+:STEPS_BITS]);
     end
   end
   assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:MAC_FIELD_BITS], mac_slot(file, PLACE, MAC_SUMS != 0), products};
@@ -287,7 +306,11 @@ module dla
   // less than a beat each.
   localparam bit SHARED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < 2 * BEAT_BYTES;
   logic [1:0] wants_bus, delivers, beat, bus_room, crossed, flush;
-  logic [1:0] is_packed;
+  logic [1:0] is_packed, is_code, step_ends, dma_starts;
+  logic [4:0] step_beat[2];
+  logic [1:0] code_crosses;
+  logic [6:0] code_bytes;  // that a step writes, the cycle after its last beat
+  logic [31:0] code_place;
   logic [31:0] system_address[2], beat_bytes[2], dma_sram_bytes[2], dma_sram_address[2][SPREAD_BYTES];
   dla_dma_bus #(
       .ALONE(SHARED ? 2 * BEAT_BYTES : 1),
@@ -311,6 +334,7 @@ module dla
         .BURST_OVERHEAD(DMA_BURST_OVERHEAD),
         .PACKED_BYTES(d == DMA_IN ? PACKED_BYTES : 0),
         .SPREAD_BYTES(SPREAD),
+        .STEP_BEATS(d == DMA_IN ? STEP_BEATS : 0),
         .PLACE(PLACE)
     ) engine (
         .clock,
@@ -319,9 +343,13 @@ module dla
         .operands(dma_kept(dma_head[d].slot)),
         .merged(dma_head[d].merged),
         .packed_bytes(dma_head[d].unpacks ? 32'(dma_head[d].slot.run_stride) : '0),
+        .decodes(dma_head[d].decodes),
+        .code_words(dma_head[d].slot.run_stride[19:0]),
+        .code_steps(dma_head[d].slot.plane_stride[19:0]),
         .region_base(region_base[dma_head[d].slot.region]),
-        .room(bus_room[d]),
+        .room(bus_room[d] && !code_crosses[d]),
         .crossed(crossed[d]),
+        .starts(dma_starts[d]),
         .wants_bus(wants_bus[d]),
         .delivers(delivers[d]),
         .done(done[d]),
@@ -330,6 +358,9 @@ module dla
         .system_address(system_address[d]),
         .beat_bytes(beat_bytes[d]),
         .is_packed(is_packed[d]),
+        .is_code(is_code[d]),
+        .step_beat(step_beat[d]),
+        .step_ends(step_ends[d]),
         .sram_bytes(dma_sram_bytes[d]),
         .sram_address(dma_sram_address[d][0:SPREAD-1])
     );
@@ -344,21 +375,33 @@ module dla
     if (SRAM_BANDWIDTH == 0) begin : free
       assign {bus_room[d], crossed[d]} = '1;
       assign {request[d][0], crossed_bytes[d][0]} = '0;
+      assign code_crosses[d] = 1'b0;
       logic unused;
       assign unused = &{1'b0, flush[d], takes[d][0]};
     end else begin : shared
+      // What a step writes is known a cycle later than the bytes of a beat: no such beat goes by then.
+      localparam int unsigned CARRIED = d == DMA_IN ? WRITTEN_BYTES : BEAT_BYTES;
+      logic [31:0] carried_address[CARRIED];
+      assign code_crosses[d] = d == DMA_IN && code_bytes != 0 && !is_code[d];
+      for (genvar i = 0; i < CARRIED; i++) begin : carried
+        if (d == DMA_IN && DMA_DECODING != 0)
+          assign carried_address[i] = code_bytes != 0 || i >= SPREAD_BYTES ? code_place + i
+              : dma_sram_address[d][i < SPREAD_BYTES ? i : 0];
+        else assign carried_address[i] = dma_sram_address[d][i];
+      end
       dla_dma_words #(
           .BANK_BYTES(SRAM_BANDWIDTH),
           .PORTS(DMA_WORDS),
-          .BEAT_BYTES(d == DMA_IN ? SPREAD_BYTES : BEAT_BYTES),
+          .BEAT_BYTES(CARRIED),
           .PLACE(PLACE)
       ) carrier (
           .clock,
           .reset(restart || done[d]),
-          .beat(beat[d]),
-          .beat_bytes(dma_sram_bytes[d]),
-          .sram_address(dma_sram_address[d][0:(d == DMA_IN ? SPREAD_BYTES : BEAT_BYTES)-1]),
+          .beat(beat[d] || (d == DMA_IN && code_bytes != 0)),
+          .beat_bytes(d == DMA_IN && code_bytes != 0 ? 32'(code_bytes) : dma_sram_bytes[d]),
+          .sram_address(carried_address),
           .flush(flush[d]),
+          .more(step_ends[d]),
           .room(bus_room[d]),
           .crossed(crossed[d]),
           .request(request[d][0]),
@@ -415,8 +458,10 @@ module dla
   logic [BEAT_BYTES-1:0] leaving;
   logic [31:0] arriving_address[SPREAD_BYTES], leaving_address;
   logic [7:0] memory_data[BEAT_BYTES], arriving_data[SPREAD_BYTES], leaving_data[BEAT_BYTES];
-  assign memory_read = beat[DMA_IN];
-  assign memory_read_address = system_address[DMA_IN];
+  logic code_reads;
+  logic [31:0] code_address;
+  assign memory_read = is_code[DMA_IN] ? code_reads : beat[DMA_IN];
+  assign memory_read_address = is_code[DMA_IN] ? code_address : system_address[DMA_IN];
   assign memory_write = leaving;
   assign memory_write_address = leaving_address;
   always_ff @(posedge clock) leaving_address <= system_address[DMA_OUT];
@@ -449,6 +494,60 @@ module dla
     );
     logic unused;
     assign unused = &{1'b0, is_packed[DMA_OUT]};
+  end
+  logic [WRITTEN_BYTES-1:0] written;
+  logic [31:0] written_address[WRITTEN_BYTES];
+  logic [7:0] written_data[WRITTEN_BYTES];
+  if (DMA_DECODING == 0) begin : no_code
+    assign {code_reads, code_bytes, code_address, code_place} = '0;
+    assign written = arriving;
+    assign written_address = arriving_address;
+    assign written_data = arriving_data;
+    logic unused;
+    assign unused = &{1'b0, dma_starts, step_beat[0], step_beat[1], step_ends, is_code, code_bytes, code_place};
+  end else begin : code
+    logic [7:0] weights[STEP_WEIGHTS];
+    logic [31:0] room;
+    assign room = 32'(dma_head[DMA_IN].slot.run_bytes) + (32'(dma_head[DMA_IN].slot.run_stride) << 4)
+        - dma_head[DMA_IN].merged.run_bytes;
+    dla_decoding #(
+        .BEAT_BYTES(BEAT_BYTES),
+        .PLACE(PLACE)
+    ) decoding (
+        .clock,
+        .reset(restart),
+        .starts(dma_starts[DMA_IN]),
+        .first_address(region_base[dma_head[DMA_IN].slot.region] + 32'(dma_head[DMA_IN].slot.offset)),
+        .first_place(dma_head[DMA_IN].slot.sram_addr),
+        .first_room(room & PLACE),
+        .first_words(dma_head[DMA_IN].slot.run_stride[19:0]),
+        .first_steps(dma_head[DMA_IN].slot.plane_stride[19:0]),
+        .beat(beat[DMA_IN] && is_code[DMA_IN]),
+        .number(step_beat[DMA_IN]),
+        .step_ends(step_ends[DMA_IN]),
+        .reads(code_reads),
+        .address(code_address),
+        .data(memory_data),
+        .count(code_bytes),
+        .place(code_place),
+        .weights
+    );
+    for (genvar i = 0; i < WRITTEN_BYTES; i++) begin : byte_
+      logic [7:0] decoded;
+      if (i < STEP_WEIGHTS) assign decoded = weights[i];
+      else assign decoded = '0;
+      if (i < SPREAD_BYTES) begin : either
+        assign written[i] = arriving[i] || i < 32'(code_bytes);
+        assign written_address[i] = code_bytes == 0 ? arriving_address[i] : code_place + i;
+        assign written_data[i] = code_bytes == 0 ? arriving_data[i] : decoded;
+      end else begin : code_only
+        assign written[i] = i < 32'(code_bytes);
+        assign written_address[i] = code_place + i;
+        assign written_data[i] = decoded;
+      end
+    end
+    logic unused;
+    assign unused = &{1'b0, dma_starts[DMA_OUT], step_beat[DMA_OUT], step_ends[DMA_OUT], is_code[DMA_OUT]};
   end
 
   // -------------------------------------------------------------------------------------------- compute, and SRAM
@@ -576,7 +675,7 @@ module dla
       .VECTOR_LANES(VECTOR_LANES),
       .BEAT_BYTES(BEAT_BYTES),
       .OFFSET_BITS(OFFSET_BITS),
-      .SPREAD_BYTES(SPREAD_BYTES)
+      .SPREAD_BYTES(WRITTEN_BYTES)
   ) sram (
       .clock,
       .mac_read,
@@ -614,9 +713,9 @@ module dla
       .vector_write_size,
       .vector_result_address,
       .vector_result,
-      .dma_write(arriving),
-      .dma_write_address(arriving_address),
-      .dma_write_data(arriving_data),
+      .dma_write(written),
+      .dma_write_address(written_address),
+      .dma_write_data(written_data),
       .dma_read(beat[DMA_OUT]),
       .dma_read_address(dma_sram_address[DMA_OUT][0:BEAT_BYTES-1]),
       .dma_read_data(leaving_data)

@@ -15,7 +15,8 @@ module dla_checks
     parameter int unsigned CYCLES = 16,  // no choice: what the steps below take
     parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
     parameter int unsigned MAC_SUMS = 0,  // whether MAC can add a tensor to its results
-    parameter bit UNPACKS = 0  // OP_DMA_UNPACK is an instruction
+    parameter bit UNPACKS = 0,  // OP_DMA_UNPACK is an instruction
+    parameter bit DECODES = 0  // OP_DMA_DECODE is
 ) (
     input logic clock,
     input logic [31:0] step,  // cycles since the word is at hand
@@ -57,8 +58,9 @@ module dla_checks
   } box_t;
 
   logic [7:0] opcode;
-  logic unpacks, is_in, is_out, is_transfer, is_pool;
+  logic unpacks, decodes, is_in, is_out, is_transfer, is_pool;
   logic [31:0] packed_bytes;  // from which a transfer unpacks twice as many
+  logic [31:0] copied_bytes, code_bytes;  // behind those that a transfer decodes; all in system memory
   logic [31:0] most_region_bytes;
   /* verilator lint_off UNUSEDSIGNAL */
   dma_operands_t dma;  // of its region 3 bits matter
@@ -66,10 +68,13 @@ module dla_checks
   operand_uses_t uses;
   assign opcode = word[7:0];
   assign unpacks = UNPACKS && opcode == OPCODE_OP_DMA_UNPACK;
-  assign is_in = opcode == OPCODE_OP_DMA_READ || unpacks;
+  assign decodes = DECODES && opcode == OPCODE_OP_DMA_DECODE;
+  assign is_in = opcode == OPCODE_OP_DMA_READ || unpacks || decodes;
   assign is_out = opcode == OPCODE_OP_DMA_WRITE;
   assign is_transfer = is_in || is_out;
   assign packed_bytes = unpacks ? 32'(word[PACKED_LOW+:PACKED_BITS]) << 1 : '0;
+  assign copied_bytes = 32'(word[COPIED_LOW+:COPIED_BITS]) << 2;
+  assign code_bytes = (32'(word[WORDS_LOW+:WORDS_BITS]) << 4) + copied_bytes;
   assign is_pool = opcode == OPCODE_OP_POOL;
   assign dma = is_in ? dma_in_operands(file) : dma_out_operands(file);
   assign most_region_bytes = region_bytes[dma.region[2:0]];
@@ -180,7 +185,7 @@ module dla_checks
       if (!is_transfer) chosen = factors(SYSTEM, windows.stride.height, file.in_row_stride, windows.stride.width, file.in_pixel_stride);
       else
       chosen = {SYSTEM, is_transfer, 2'b0, is_out, 1'b0, dma.offset, 24'(dma.planes) - 24'd1, dma.plane_stride,
-                24'(dma.runs) - 24'd1, dma.run_stride, SIZE_BITS'(dma.run_bytes) - SIZE_BITS'(packed_bytes)};
+                24'(dma.runs) - 24'd1, dma.run_stride, decodes ? SIZE_BITS'(code_bytes) : SIZE_BITS'(dma.run_bytes) - SIZE_BITS'(packed_bytes)};
       TRANSFER:
       if (!is_transfer)
         chosen = factors(TRANSFER, windows.dilation.height, file.in_row_stride, windows.dilation.width, file.in_pixel_stride);
@@ -258,7 +263,7 @@ module dla_checks
           || (steps == 49'(dma.plane_stride) && (is_wide || 49'(dma.plane_sram_stride) == steps)));
       merged.run_bytes <= merged.runs_touch ? steps[31:0] : dma.run_bytes;
     end
-    if (step == 7 && merged.planes_touch) merged.run_bytes <= steps[31:0] - packed_bytes;
+    if (step == 7 && merged.planes_touch) merged.run_bytes <= decodes ? code_bytes : steps[31:0] - packed_bytes;
     if (step == 7) products.filter_bytes <= steps[31:0] & PLACE;
   end
 
@@ -369,7 +374,10 @@ module dla_checks
   assign is_bad = computes && ((is_clamped(opcode) && file.act_min > file.act_max) || (opcode == OPCODE_OP_DEPTH_CONV && remainder != 0)
           || (is_pool && (file.out_channels != file.in_channels || has_empty_window))
           || (is_int16 && lacks_int16) || (is_sum && lacks_sum))
-      || (unpacks && (dma.runs != 1 || dma.planes != 1 || packed_bytes > dma.run_bytes >> 1));
+      || ((unpacks || decodes) && (dma.runs != 1 || dma.planes != 1))
+      || (unpacks && packed_bytes > dma.run_bytes >> 1)
+      || (decodes && (copied_bytes > dma.run_bytes || word[WORDS_LOW+:WORDS_BITS] > word[STEPS_LOW+:STEPS_BITS]
+          || dma.run_bytes - copied_bytes > 32'(word[STEPS_LOW+:STEPS_BITS]) << 6));
   always_ff @(posedge clock) begin
     if (step == 0) worst <= NONE;
     else if (step == CYCLES - 1 && is_bad) begin

@@ -14,6 +14,7 @@ module dla_dma
     parameter int unsigned BURST_OVERHEAD = 0,
     parameter int unsigned PACKED_BYTES = 0,  // of a beat, where they are packed; each becomes two in the SRAM
     parameter int unsigned SPREAD_BYTES = BEAT_BYTES,  // of a beat in the SRAM, at most
+    parameter int unsigned STEP_BEATS = 0,  // of a step that decodes, which writes to the SRAM by itself; 0: there are none
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM: no more are computed
 ) (
     input logic clock,
@@ -25,9 +26,15 @@ module dla_dma
     input merged_t merged,  // of which bursts without requests need less
     /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] packed_bytes,  // at the start of a single run
+    input logic decodes,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic [19:0] code_words,  // at the start of a single run
+    input logic [19:0] code_steps,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] region_base,
     input logic room,  // for a beat, between the bus and the SRAM's ports
     input logic crossed,  // all bytes have crossed the ports, those of this cycle's beat too
+    output logic starts,  // in its first cycle
     output logic wants_bus,
     input logic delivers,
     output logic done,
@@ -37,6 +44,9 @@ module dla_dma
     output logic [31:0] system_address,
     output logic [31:0] beat_bytes,
     output logic is_packed,
+    output logic is_code,  // then it writes nothing
+    output logic [4:0] step_beat,
+    output logic step_ends,
     output logic [31:0] sram_bytes,
     output logic [31:0] sram_address[SPREAD_BYTES]
 );
@@ -64,7 +74,7 @@ module dla_dma
   // ------------------------------------------------------------------------------- the walk in system memory
   logic [31:0] runs, planes, next_run, address, left, planes_left;  // bytes to do in the run, planes after the one at hand
   logic [31:0] kept_address, kept_left, kept_planes_left, first_address;
-  logic starts, ends_run, ends_plane, needs_request;
+  logic ends_run, ends_plane, needs_request;
   assign starts = valid && is_fresh;
   assign runs = merged.runs_touch ? 1 : operands.runs;
   assign planes = merged.planes_touch ? 1 : operands.planes;
@@ -86,9 +96,36 @@ module dla_dma
       else if (!beat && starts) kept_packed_left <= packed_bytes;
     end
   end
-  assign ends_run = left <= most;
-  assign beat_bytes = 32'(BYTES_BITS'(ends_run ? left : most));  // few bits, for small adders
-  assign sram_bytes = is_packed ? beat_bytes << 1 : beat_bytes;
+  // Each word of code counts in the first beat of a step, as if each step took one as long as there are any.
+  localparam int unsigned CODE_BYTES = 16;
+  logic is_last_step;
+  logic [31:0] step_bytes;
+  if (STEP_BEATS == 0) begin : plain
+    assign {is_code, step_beat, step_ends, is_last_step, step_bytes} = '0;
+  end else begin : steps
+    logic [19:0] words_left, steps_left, kept_words_left, kept_steps_left;
+    assign {words_left, steps_left} = AT_ONCE && starts ? {code_words, decodes ? code_steps : 20'd0}
+        : {kept_words_left, kept_steps_left};
+    assign is_code = steps_left != 0;
+    assign step_ends = beat && is_code && step_beat == 5'(STEP_BEATS - 1);
+    assign is_last_step = steps_left == 1 && step_beat == 5'(STEP_BEATS - 1);
+    assign step_bytes = step_beat == 0 && words_left != 0 ? CODE_BYTES : 0;
+    always_ff @(posedge clock) begin
+      if (reset || step_ends) step_beat <= '0;
+      else if (beat && is_code) step_beat <= step_beat + 1'b1;
+      if (reset) kept_steps_left <= '0;
+      else if (beat && is_code) begin
+        kept_steps_left <= steps_left - 20'(step_ends);
+        kept_words_left <= words_left - 20'(step_bytes != 0);
+      end else if (starts) begin
+        kept_steps_left <= decodes ? code_steps : '0;
+        kept_words_left <= code_words;
+      end
+    end
+  end
+  assign ends_run = is_code ? is_last_step && left == step_bytes : left <= most;
+  assign beat_bytes = is_code ? step_bytes : 32'(BYTES_BITS'(ends_run ? left : most));  // few bits, for small adders
+  assign sram_bytes = is_code ? '0 : is_packed ? beat_bytes << 1 : beat_bytes;
   assign beat = delivers && !needs_request;
   assign system_address = address;
   dla_runs #(.AT_ONCE(AT_ONCE)) system_runs (
@@ -139,13 +176,16 @@ module dla_dma
 
   // -------------------------------------------------------------------------------------- the walk in the SRAM
   // Runs shorter than a beat are taken as they are in system memory: what touches there touches here.
-  logic [31:0] piece, pieces, place, next_place, piece_left, kept_place, kept_piece_left, beyond;
+  // What follows code has its place at the end.
+  logic [31:0] piece, pieces, place, next_place, piece_left, kept_place, kept_piece_left, beyond, first_place;
   logic is_wide, ends_piece, unused_end, unused;
   assign unused = &{1'b0, unused_end};
   assign is_wide = operands.run_bytes >= BEAT_BYTES;
-  assign piece = (is_wide || packed_bytes != 0 ? operands.run_bytes : merged.run_bytes) & PLACE;
+  assign piece = (decodes ? merged.run_bytes - 32'(code_words) * CODE_BYTES
+                  : is_wide || packed_bytes != 0 ? operands.run_bytes : merged.run_bytes) & PLACE;
+  assign first_place = (operands.sram_addr + (decodes ? operands.run_bytes - piece : '0)) & PLACE;
   assign pieces = is_wide ? operands.runs : runs;
-  assign {place, piece_left} = AT_ONCE && starts ? {operands.sram_addr & PLACE, piece} : {kept_place, kept_piece_left};
+  assign {place, piece_left} = AT_ONCE && starts ? {first_place, piece} : {kept_place, kept_piece_left};
   assign ends_piece = piece_left <= sram_bytes;
   assign beyond = next_place - piece_left;  // of a byte that lies in the next piece: from there on
   dla_runs #(.PLACE(PLACE), .AT_ONCE(AT_ONCE)) sram_runs (
@@ -159,7 +199,7 @@ module dla_dma
       kept_place <= ((ends_piece ? beyond : place) + sram_bytes) & PLACE;
       kept_piece_left <= (piece_left - sram_bytes + (ends_piece ? piece : '0)) & PLACE;
     end else if (starts) begin
-      kept_place <= operands.sram_addr & PLACE;
+      kept_place <= first_place;
       kept_piece_left <= piece;
     end
   end

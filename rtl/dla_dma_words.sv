@@ -16,6 +16,7 @@ module dla_dma_words
     input logic [31:0] beat_bytes,
     input logic [31:0] sram_address[BEAT_BYTES],
     input logic flush,  // no beat follows this cycle's
+    input logic more,  // bytes come in the next cycle
     output logic room,
     output logic crossed,
     output request_t request,
@@ -55,7 +56,7 @@ module dla_dma_words
   assign request.address = start * BANK_BYTES;
   assign request.words = 32'(whole) < PORTS ? 8'(whole) : 8'(PORTS);
   assign rest = 32'(whole) < PORTS ? all - whole : count_t'(32'(all) - PORTS);
-  assign crossed = all == 0 && was_empty;
+  assign crossed = all == 0 && was_empty && !more;
   assign crossed_bytes = beat ? beat_bytes : '0;
   assign room = 32'(waiting) * BANK_BYTES < BANK_BYTES + QUEUE_BYTES;
   always_ff @(posedge clock) begin

@@ -151,6 +151,7 @@ package dla_isa;
       OPCODE_OP_DMA_READ: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_DMA_WRITE: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_DMA_UNPACK: return (word & 64'hffffffff00000000) == '0;
+      OPCODE_OP_DMA_DECODE: return 1'b1;
       OPCODE_OP_FILL: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_ADD: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_MUL: return (word & 64'hffffffffffffff00) == '0;

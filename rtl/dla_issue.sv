@@ -17,6 +17,7 @@ module dla_issue
     parameter int unsigned QUEUE_DEPTH = 4,
     parameter int unsigned COMPUTE_OVERLAP = 1,  // 0: MAC and VECTOR take turns
     parameter bit UNPACKS = 0,  // OP_DMA_UNPACK is an instruction
+    parameter bit DECODES = 0,  // OP_DMA_DECODE is
     parameter logic [31:0] FINGERPRINT = '0
 ) (
     input logic clock,
@@ -98,7 +99,8 @@ module dla_issue
       .MAC_SUMS(MAC_SUMS),
       .BEAT_BYTES(BEAT_BYTES),
       .CYCLES(LEAST_CHECKS),
-      .UNPACKS(UNPACKS)
+      .UNPACKS(UNPACKS),
+      .DECODES(DECODES)
   ) checks (
       .clock,
       .step(spent),
@@ -112,7 +114,7 @@ module dla_issue
   );
 
   logic is_absent;  // an instruction that this machine does not have
-  assign is_absent = (opcode == OPCODE_OP_DMA_UNPACK && !UNPACKS) || opcode == OPCODE_OP_DMA_DECODE;
+  assign is_absent = (opcode == OPCODE_OP_DMA_UNPACK && !UNPACKS) || (opcode == OPCODE_OP_DMA_DECODE && !DECODES);
   always_comb begin
     fault = FAULT_NONE;
     fault_address = '0;

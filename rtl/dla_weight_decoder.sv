@@ -5,20 +5,23 @@
 // of a word are found at once: in Rice code a weight by the places of its one and the one before, in sparse code by
 // whether its bit is one, and the number of that.
 
-module dla_weight_decoder (
+module dla_weight_decoder #(
+    parameter int unsigned BODY = 124,  // bits of a word's body
+    parameter int unsigned MOST = 64  // weights of a step
+) (
     input logic clock,
     input logic reset,
     input logic step,
     input logic has_words,
     input logic must_take,  // no more steps are left than words
-    input logic [127:0] word,  // the next one
+    input logic [BODY+3:0] word,  // the next one
     output logic takes,  // it, in this step
     output logic [6:0] count,
-    output logic [7:0] weights[64]
+    output logic [7:0] weights[MOST]
 );
-  localparam int unsigned BODY = 124, MOST = 64;
   localparam int unsigned ENTRIES = MOST;  // ones of a word
-  localparam int unsigned SPARSE_ENTRIES = 41;  // of three bits each: fewer have more
+  localparam int unsigned SPARSE_ENTRIES = BODY / 3;  // of three bits each: fewer have more
+  localparam int unsigned PLAIN = BODY / 8;
 
   // ---------------------------------------------------------------------------------------------------- runs
   logic [23:0] kept_run, run;
@@ -35,24 +38,23 @@ module dla_weight_decoder (
   logic [BODY-1:0] body, ones;
   logic [3:0] mode, bits;
   logic is_sparse, is_plain;
-  assign body = word[127:4];
+  assign body = word[BODY+3:4];
   assign mode = word[3:0];
   assign is_plain = mode == 4'd7;
   assign is_sparse = mode[3];
   assign bits = is_sparse ? mode - 4'd6 : mode;
   logic [6:0] number[BODY+1];  // of ones before a place
-  logic [6:0] most_place[ENTRIES];  // where the last bit of a one may be: its low bits are above
+  logic [7:0] taken[BODY+1];  // by their low bits; from 128 on it does not matter how many
   always_comb begin
     number[0] = '0;
-    for (int unsigned p = 0; p < BODY; p++) number[p+1] = number[p] + 7'(body[p]);
+    taken[0] = '0;
+    for (int unsigned p = 0; p < BODY; p++) begin
+      number[p+1] = number[p] + 7'(body[p]);
+      taken[p+1] = taken[p][7] ? taken[p] : taken[p] + (body[p] ? 8'(bits) : 8'd0);
+    end
   end
   for (genvar p = 0; p < BODY; p++) begin : place
-    assign ones[p] = body[p] && number[p] < 7'(MOST) && 7'(p) < most_place[number[p][5:0]];
-  end
-  for (genvar i = 0; i < ENTRIES; i++) begin : entry_limit
-    logic [10:0] taken;
-    assign taken = 11'(i + 1) * 11'(bits);
-    assign most_place[i] = taken < 11'(BODY) ? 7'(11'(BODY) - taken) : '0;
+    assign ones[p] = body[p] && number[p] < 7'(MOST) && 9'(taken[p]) + 9'(bits) < 9'(BODY - p);
   end
 
   // ------------------------------------------------------------------------------------------------ low bits
@@ -112,12 +114,12 @@ module dla_weight_decoder (
   end
   always_comb begin
     if (!takes || is_run) count = run > 24'(MOST) ? 7'(MOST) : 7'(run);
-    else if (is_plain) count = 7'd15;
+    else if (is_plain) count = 7'(PLAIN);
     else count = is_sparse ? sparse_count : rice_count;
   end
   for (genvar i = 0; i < MOST; i++) begin : weight
     logic [7:0] plain;
-    if (i < 15) assign plain = body[8*i+:8];
+    if (i < PLAIN) assign plain = body[8*i+:8];
     else assign plain = '0;
     assign weights[i] = !takes || is_run ? '0 : is_plain ? plain : is_sparse ? sparse[i] : rice[i];
   end

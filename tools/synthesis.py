@@ -76,7 +76,10 @@ def _spread(beat: int, packed: int) -> Parameters:
 
 # A machine whose units are quick to read; only wires of the top depend on them.
 _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
-UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
+UNITS = (
+    "dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_decoding", "dla_mac", "dla_vector",
+    "dla_sram",
+)  # fmt: skip
 BLOCKS = {
     "pe": RtlBlock("dla_mac_pe"),
     "mac_lane": RtlBlock("dla_mac_lane", [{}, {"BITS": 48}]),
@@ -97,9 +100,13 @@ BLOCKS = {
     "dma_bus": RtlBlock("dla_dma_bus", [{"ALONE": 16, "TOGETHER": 11}]),
     "dma": RtlBlock(
         "dla_dma",
-        [{"BEAT_BYTES": 1}, {"BEAT_BYTES": 8}, {"BEAT_BYTES": 4, "BURST_OVERHEAD": 8}, _spread(8, 8)],
+        [{"BEAT_BYTES": 1}, {"BEAT_BYTES": 8}, {"BEAT_BYTES": 4, "BURST_OVERHEAD": 8}, _spread(8, 8),
+         {"BEAT_BYTES": 8, "STEP_BEATS": 2}],
     ),
     "unpacker": RtlBlock("dla_unpacker", [_spread(8, 8), _spread(8, 2)]),
+    "decoding": RtlBlock("dla_decoding", apart=("dla_weight_decoder",)),
+    # Small ones: the real one, with words of 124 bits and 64 weights, takes more than an hour.
+    "weight_decoder": RtlBlock("dla_weight_decoder", [{"BODY": 28, "MOST": 16}, {"BODY": 44, "MOST": 24}]),
     "host": RtlBlock("dla_host"),
     "issue": RtlBlock("dla_issue", apart=("dla_checks",)),
     "vector": RtlBlock(

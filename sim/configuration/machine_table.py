@@ -251,8 +251,7 @@ class MachineTable:
         flag="--dma-decoding",
         high=CODE_BYTES,
         better=Better.MORE,
-        rtl_limit=RtlLimit("must be 0, because it decodes no weights", high=0),
-        no_area="the RTL, from which areas come, does not have it",
+        rtl=Rtl.SAME,
     )
     memories: str = row(
         "",

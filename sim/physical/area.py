@@ -17,6 +17,7 @@ from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit, sum_registers
 from dlasim.isa.kept_bits import kept_bits
 from dlasim.isa.registers import BY_NAME
+from dlasim.isa.weight_code import BODY_BITS, STEP_WEIGHTS
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.timing.cost import dma_port_rate
@@ -91,9 +92,10 @@ def _queue(sizes: Parameters) -> Terms:
 
 
 def _dma(sizes: Parameters) -> Terms:
-    """Bytes of a beat in the SRAM; requests; an end of what is packed."""
+    """Bytes of a beat in the SRAM; requests; an end of what is packed; steps that decode."""
     spread = sizes.get("SPREAD_BYTES", sizes["BEAT_BYTES"])
-    return [1.0, spread, float(sizes.get("BURST_OVERHEAD", 0) > 0), float(spread > sizes["BEAT_BYTES"])]
+    choices = sizes.get("BURST_OVERHEAD", 0), spread > sizes["BEAT_BYTES"], sizes.get("STEP_BEATS", 0)
+    return [1.0, spread, *(float(choice > 0) for choice in choices)]
 
 
 def _mac(sizes: Parameters) -> Terms:
@@ -161,6 +163,8 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "vector_words": _words,
     "dma_words": _dma_words,
     "unpacker": lambda sizes: [1.0, sizes["PACKED_BYTES"]],
+    "decoding": _constant,
+    "weight_decoder": lambda sizes: [1.0, sizes["BODY"] * sizes["MOST"]],  # each weight may be at each place
     "top": lambda sizes: [1.0, sizes["DMA_BANDWIDTH"]],
 }
 
@@ -189,7 +193,8 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
         "dma": DMA_UNITS * (dma + _words_area(config, "dma_words", BEAT_BYTES=beat))
         + block_area("dma_bus")
         + block_area("top", DMA_BANDWIDTH=beat)
-        + _unpacking_area(config, beat),
+        + _unpacking_area(config, beat)
+        + _decoding_area(config, beat),
         "ports": _ports_area(config),
         "queues": sum(queues, Area()),
         "control": block_area("host") + block_area("issue") + block_area("checks"),
@@ -212,6 +217,24 @@ def _unpacking_area(config: DlaConfig, beat: int) -> Area:
         + block_area("top", DMA_BANDWIDTH=spread)
         - block_area("top", DMA_BANDWIDTH=beat)
         + block_area("unpacker", BEAT_BYTES=beat, PACKED_BYTES=packed, SPREAD_BYTES=spread)
+    )
+
+
+def _decoding_area(config: DlaConfig, beat: int) -> Area:
+    """What DMA_IN has more on a machine that decodes, whatever its rate: the decoder takes a word in a cycle,
+    and its weights go to the SRAM as a beat of so many bytes would."""
+    if not config.dma_decoding:
+        return Area()
+    written = max(STEP_WEIGHTS, beat)
+    return (
+        block_area("weight_decoder", BODY=BODY_BITS, MOST=STEP_WEIGHTS)
+        + block_area("decoding")
+        + block_area("dma", BEAT_BYTES=beat, STEP_BEATS=1)
+        - block_area("dma", BEAT_BYTES=beat)
+        + _words_area(config, "dma_words", BEAT_BYTES=written)
+        - _words_area(config, "dma_words", BEAT_BYTES=beat)
+        + block_area("top", DMA_BANDWIDTH=written)
+        - block_area("top", DMA_BANDWIDTH=beat)
     )
 
 
@@ -336,10 +359,10 @@ def _shared(rate: float, most: int) -> int:
 
 
 def _choice_bits(unit: Unit, config: DlaConfig) -> int:
-    """Bits of an operation that say what its elements are, whether it adds a tensor, or whether it unpacks,
-    where that is a choice."""
+    """Bits of an operation that say what its elements are, whether it adds a tensor, or whether it unpacks
+    or decodes, where that is a choice."""
     if unit is Unit.DMA_IN:
-        return int(config.dma_unpacking > 0)
+        return int(config.dma_unpacking > 0) + int(config.dma_decoding > 0)
     if unit is Unit.MAC:
         return config.mac_sums + (config.int16 | config.mac_sums)
     return config.int16 if unit is Unit.VECTOR else 0

@@ -14,23 +14,26 @@ _SMALL = {"sram_bytes": 64 * 1024, "vector_lanes": 4}
 MACHINES = {
     "output": {"parallel": "output", "pes": 16, **_SMALL},
     "input": {"parallel": "input", "pes": 16, **_SMALL},
-    "grid": {"parallel": "4x4", **_SMALL, "dma_unpacking": 8},
+    "grid": {"parallel": "4x4", **_SMALL, "dma_unpacking": 8, "dma_decoding": 16},
     "narrow": {
         "parallel": "8x2", **_SMALL, "dma_bandwidth": 1, "dma_latency": 5, "dma_burst_bytes": 16,
         "dma_burst_overhead": 3, "queue_depth": 1, "compute_overlap": 0, "dma_unpacking": 5,
+        "dma_decoding": 16,
     },
     "wide": {
         "parallel": "2x8", **_SMALL, "vector_lanes": 8, "dma_bandwidth": 64, "dma_latency": 200,
         "dma_burst_bytes": 10, "dma_burst_overhead": 1, "queue_depth": 7, "mac_fill": 9, "mac_drain": 8,
-        "dma_unpacking": 7,
+        "dma_unpacking": 7, "dma_decoding": 16,
     },
     "shared": {
         "parallel": "2x3", **_SMALL, "vector_lanes": 5, "dma_bandwidth": 8, "dma_shared_bandwidth": 11,
         "dma_latency": 1, "vector_fill": 3, "vector_drain": 11, "dma_unpacking": 3,
+        "dma_decoding": 3,
     },
     "small": {
         "parallel": "1x1", "sram_bytes": 12_000, "vector_lanes": 1, "dma_bandwidth": 3,
         "dma_shared_bandwidth": 2, "dma_latency": 0, "issue_cycles": 3, "queue_depth": 2,
+        "dma_decoding": 7,
     },
     "int16": {"parallel": "3x4", **_SMALL, "int16": 1},
     "sums": {"parallel": "3x4", **_SMALL, "mac_sums": 1},
@@ -49,11 +52,12 @@ MUTANT = {
     "parallel": "2x3", "sram_bytes": 12_000, "vector_lanes": 2, "dma_bandwidth": 4, "dma_shared_bandwidth": 5,
     "dma_latency": 3, "dma_burst_bytes": 10, "dma_burst_overhead": 2, "issue_cycles": 2, "queue_depth": 2,
     "mac_fill": 6, "mac_drain": 7, "vector_fill": 3, "vector_drain": 10, "mac_sums": 1,
+    "dma_decoding": 5,
 }  # fmt: skip
 
 # With limits: the simulator counts bytes, the RTL meets words and banks, so times are near, not equal.
 LIMITED = {
-    "ports": {"parallel": "4x4", **_SMALL, "dma_unpacking": 8},
+    "ports": {"parallel": "4x4", **_SMALL, "dma_unpacking": 8, "dma_decoding": 8},
     "one port": {
         "parallel": "4x4", **_SMALL, "sram_ports": 1, "sram_bandwidth": 8, "mac_results": 2,
         "vector_requantizations": 2, "vector_divisions": 0.5,

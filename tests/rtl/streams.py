@@ -28,15 +28,15 @@ class StreamMaker:
 
     def __init__(
         self, rng: Generator, sram_bytes: int, fingerprint: int, limits: Limits, int16: bool = False,
-        unpacks: bool = False, sums: bool = False,
+        unpacks: bool = False, sums: bool = False, decodes: bool = False,
     ) -> None:  # fmt: skip
         self._rng, self._limits, self._fingerprint = rng, limits, fingerprint
         self._int16, self._sums = int16, sums
         self.sram: Array = rng.integers(0, 256, sram_bytes, np.uint8)
         self._words: list[int] = []
         self._known = reset_file()
-        absent = {"OP_DMA_DECODE"} if unpacks else {"OP_DMA_DECODE", "OP_DMA_UNPACK"}
-        weights = np.where([name not in absent for name in OPERATIONS], _WEIGHTS, 0)
+        has = {"OP_DMA_DECODE": decodes, "OP_DMA_UNPACK": unpacks}
+        weights = np.where([has.get(name, True) for name in OPERATIONS], _WEIGHTS, 0)
         self._shares = weights / weights.sum()
 
     def stream(self, operations: int, waits: float = 0.0) -> NDArray[np.uint64]:
@@ -97,6 +97,12 @@ class StreamMaker:
         if mnemonic == "OP_DMA_UNPACK":
             run, runs, planes = run * runs, 1, 1
             fields["packed"] = int(rng.integers(0, run // 4 + 1))
+        if mnemonic == "OP_DMA_DECODE":
+            fields = {"words": int(rng.integers(0, 6)), "copied": int(rng.integers(0, 9))}
+            fields["steps"] = fields["words"] + int(rng.integers(0, 4))
+            decoded = int(rng.integers(0, min(64 * fields["steps"], 30 * fields["words"] + 99) + 1))
+            run, runs, planes = max(decoded + 4 * fields["copied"], 1), 1, 1
+            fields["steps"] = max(fields["steps"], -(-(run - 4 * fields["copied"]) // 64))
         values: dict[str, object] = {"REGION": region, "RUN_BYTES": run, "RUNS": runs, "PLANES": planes}
         ends = []
         for side in ("STRIDE", "SRAM_STRIDE"):
@@ -104,6 +110,8 @@ class StreamMaker:
             plane = (runs - 1) * between + run + int(rng.choice([0, 0, 2, 50]))
             values |= {f"RUN_{side}": between, f"PLANE_{side}": plane}
             ends.append((planes - 1) * plane + (runs - 1) * between + run)
+        if mnemonic == "OP_DMA_DECODE":
+            ends[0] = 16 * fields["words"] + 4 * fields["copied"]
         values["OFFSET"] = int(rng.integers(0, REGION_BYTES[region] - ends[0] + 1))
         values["SRAM_ADDR"] = int(rng.integers(0, len(self.sram) - ends[1] + 1))
         return make_operation(mnemonic, fields, {f"{prefix}_{name}": value for name, value in values.items()})

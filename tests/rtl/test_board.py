@@ -58,10 +58,18 @@ def test_networks(network: str, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_layer_of_a_decoder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("form", "most"), [({}, 1.0), ({"dma_decoding": 8}, 0.92)], ids=["plain", "compressed"]
+)
+def test_a_layer_of_a_decoder(form: dict[str, int], most: float, tmp_path: Path) -> None:
     path = tmp_path / "decoder.tflite"
     api.model("smollm2", path, layers=1, context=16, classes=64)
-    assert_equal(path, machine("8x8"))
+    bytes_, plain = (
+        api.run(path, machine("8x8").replace(**each), timing_only=True).report["dma_bytes"]["read"]
+        for each in (form, {})
+    )
+    assert bytes_ <= most * plain
+    assert_equal(path, machine("8x8").replace(**form))
 
 
 @pytest.mark.slow

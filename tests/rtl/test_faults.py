@@ -80,7 +80,14 @@ def _cycles(config: DlaConfig, words: NDArray[np.uint64]) -> int:
 def compare_damaged(rtl: RtlMachine, config: DlaConfig, number: int) -> Fault | None:
     """A damaged stream on both; the fault, if it has one."""
     rng = np.random.default_rng([number, *config.name.encode()])
-    maker = StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS, sums=config.mac_sums == 1)
+    maker = StreamMaker(
+        rng,
+        config.sram_bytes,
+        config.fingerprint,
+        LIMITS,
+        sums=config.mac_sums == 1,
+        decodes=config.dma_decoding > 0,
+    )
     words = damaged(rng, maker.stream(int(rng.integers(1, 6)), waits=0.2))
     if not len(words) or _cycles(config, words) > MAX_CYCLES:
         return None

@@ -18,7 +18,6 @@ def test_what_the_rtl_refuses() -> None:
     limited = {name for name, parameter in PARAMETERS.items() if parameter.rtl_limit}
     pipelines = {"mac_fill", "mac_drain", "vector_fill", "vector_drain", "check_cycles", "issue_cycles"}
     absent = {"mac_step_group", "mac_handover", "mac_weights", "memories", "dma_bandwidth", "timing"}
-    absent.add("dma_decoding")
     assert limited == pipelines | absent
 
 

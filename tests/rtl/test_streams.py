@@ -24,7 +24,7 @@ def random_stream_on_both(rtl: RtlMachine, config: DlaConfig, number: int) -> Co
     """A random stream, and what differs."""
     rng = np.random.default_rng([number, *config.name.encode()])
     operations = int(rng.integers(1, 13))
-    has = config.int16 == 1, config.dma_unpacking > 0, config.mac_sums == 1
+    has = config.int16 == 1, config.dma_unpacking > 0, config.mac_sums == 1, config.dma_decoding > 0
     maker = StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS, *has)
     words = maker.stream(operations, waits=0.1)
     rtl.memory[:] = rng.integers(0, 256, MEMORY_BYTES, np.uint8)

@@ -56,8 +56,8 @@ _WAIVERS = (
 # The instructions that the RTL executes: it reports others as illegal.
 IMPLEMENTED = frozenset(
     {
-        "NOP", "CFG", "WAIT", "IRQ", "HALT", "OP_DMA_READ", "OP_DMA_UNPACK", "OP_DMA_WRITE",
-        "OP_FILL",
+        "NOP", "CFG", "WAIT", "IRQ", "HALT", "OP_DMA_READ", "OP_DMA_UNPACK", "OP_DMA_DECODE",
+        "OP_DMA_WRITE", "OP_FILL",
         "OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL",
         "OP_REQUANT", "OP_E32_SHIFT", "OP_E32_ADD", "OP_POOL", "OP_ACT_RELU", "OP_ACT_LRELU", "OP_ACT_LUT",
         "OP_E_ADD", "OP_E_SUB", "OP_E_MUL", "OP_E_ABS", "OP_C_MIN", "OP_C_MAX", "OP_SOFTMAX",
@@ -169,7 +169,7 @@ def _legal_word(instruction: Instruction) -> str:
     reserved = ~claimed & ((1 << WORD_BITS) - 1)
     terms = [f"(word & {sv_text.literal(reserved, WORD_BITS)}) == '0"] if reserved else []
     terms += [_in_range(field, "word") for field in instruction.fields if not _is_whole(field)]
-    return " && ".join(terms)
+    return " && ".join(terms) or "1'b1"
 
 
 def _is_whole(field: Field) -> bool:
