@@ -1,9 +1,9 @@
 """Writes docs/zoo.md: models tried, compiled, bit-exact. `python benchmarks/zoo.py [--write] [FOLDER]`.
 
-The built-in networks, and every .tflite below FOLDER, each compiled for two machines and compared with
-TensorFlow tensor by tensor; counted by source and by the types of their tensors, refusals by reason. Prints
-the page; with --write it goes where it belongs. Fails if a model that compiles is not bit-exact.
-The prose is compared/zoo.md.in.
+The built-in networks, those that Keras users export, and every .tflite below FOLDER, each compiled for two
+machines and compared with TensorFlow tensor by tensor; counted by source and by the types of their tensors,
+refusals by reason. Prints the page; with --write it goes where it belongs. Fails if a model that compiles is
+not bit-exact. The prose is compared/zoo.md.in. The networks of Keras are built by tests/keras_networks.py.
 """
 
 from __future__ import annotations
@@ -16,21 +16,27 @@ from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from compared import exports, statements
-from compared.common import Networks, table
+from compared.common import Networks, cycles_of, table
 
 from dlasim import api
 from dlasim.compiler_shim.tflite.reader import read_tflite
 from dlasim.compiler_shim.topologies import topology_names
 from dlasim.errors import InputError, RunError
+from dlasim.sim.configuration.config import DlaConfig
+from tests.keras_networks import BUILDERS, keras_network
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "zoo.md"
 BUILT_IN = "Built-in networks"
+KERAS = "Networks of Keras"
 MACHINES: tuple[tuple[str, dict[str, str | int]], ...] = (
     ("default machine", {}),
     ("64 KiB, 8x8", {"sram_bytes": 64 << 10, "parallel": "8x8", "fusion": "requant"}),
 )
+TIMES = "cycles", "on the CPU", "cycles / bound", "cycles with `--io int8`"
 EXTRA = (
     ("mobilenet_v1 0.25, 96x96", "mobilenet_v1", {"alpha": 0.25, "resolution": 96}),
     ("mobilenet_v2 0.35, 96x96", "mobilenet_v2", {"alpha": 0.35, "resolution": 96}),
@@ -45,6 +51,7 @@ class ModelOutcome:
     operators: int = 0
     on_dla: int = 0
     macs: int = 0
+    times: tuple[str, ...] = ("",) * len(TIMES)
     verdicts: list[str] = field(default_factory=list)
 
     @property
@@ -61,10 +68,13 @@ class ModelOutcome:
 def main(arguments: list[str]) -> int:
     """Try everything; print or write the page."""
     folders = [Path(argument) for argument in arguments if argument != "--write"]
-    outcomes: dict[str, dict[str, ModelOutcome]] = {BUILT_IN: {}}
+    outcomes: dict[str, dict[str, ModelOutcome]] = {KERAS: {}, BUILT_IN: {}}
     with TemporaryDirectory() as temporary:
         for name, path in _built_in(Networks(Path(temporary))):
             outcomes[BUILT_IN][name] = attempt(name, path)
+        for name in BUILDERS:
+            path = keras_network(name, Path(temporary), has_float_edges=True)
+            outcomes[KERAS][name] = attempt(name, path)
     for folder in folders:
         for path in sorted(folder.rglob("*.tflite")):
             name = path.relative_to(folder).with_suffix("")
@@ -106,8 +116,19 @@ def attempt(name: str, path: Path) -> ModelOutcome:
                 else f"**no**: {result.mismatch}"
             )
             outcome.verdicts.append(verdict)
+    if outcome.has_compiled:
+        outcome.times = _times(path)
     print(f"{name}: {'; '.join(outcome.verdicts)}", file=sys.stderr)
     return outcome
+
+
+def _times(path: Path) -> tuple[str, ...]:
+    """What TIMES has of a model, on the default machine."""
+    report, inside = (cycles_of(path, DlaConfig(), **io) for io in ({}, {"io": "int8"}))
+    cycles = report["cycles"]
+    without = f"{inside['cycles']['total']:,}" if inside["left_out"] else ""
+    share = f"{cycles['cpu'] / cycles['total']:.1%}"
+    return f"{cycles['total']:,}", share, f"{report['bound_ratio']:.2f}", without
 
 
 def _types(path: Path) -> str:
@@ -132,7 +153,7 @@ def render(outcomes: dict[str, dict[str, ModelOutcome]]) -> str:
         [*rows, ("**all**", "", str(tried), *whole)],
     )
     counts = "\n".join((counts, *_refusals(everything)))
-    files = tried - len(outcomes[BUILT_IN])
+    files = tried - len(outcomes[BUILT_IN]) - len(outcomes[KERAS])
     template = Template((HERE / "compared" / "zoo.md.in").read_text(encoding="utf-8"))
     head = template.substitute(counts=counts, files=files)
     chapters = [f"## {title}\n\n{_chapter(group)}" for title, group in outcomes.items()]
@@ -159,11 +180,11 @@ def _refusals(outcomes: list[ModelOutcome]) -> Iterator[str]:
 
 
 def _chapter(group: dict[str, ModelOutcome]) -> str:
-    head = ("model", "operators", "on the DLA", "MACs there", *(title for title, _ in MACHINES))
+    head = ("model", "operators", "on the DLA", "MACs there", *TIMES, *(title for title, _ in MACHINES))
     return table(
         head,
         [
-            (name, str(one.operators), str(one.on_dla), f"{one.macs:,}", *one.verdicts)
+            (name, str(one.operators), str(one.on_dla), f"{one.macs:,}", *one.times, *one.verdicts)
             for name, one in group.items()
         ],
     )

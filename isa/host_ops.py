@@ -311,8 +311,8 @@ HOST_OPERATORS = (
         "input int8: NHWC", "weights int8: [OC, KH, KW, IC]", _RECORDS, _OUTPUT, *_WINDOW, _INPUT_ZERO_POINT,
         _OUTPUT_ZERO_POINT, *_CLAMP, _WEIGHT_ZERO_POINT),
     _operator("LUT", 5, "look_up",
-        "table[q + 128] for int8, table[q] for uint8: every operator with one 8-bit input and no neighbours.",
-        "input int8 uint8: any shape", "table any: 256 elements of the output's type",
+        "table[q + 128] for int8, else table[q]: every operator with one 8-bit input and no neighbours.",
+        "input int8 uint8 bool: any shape", "table any: 256 elements of the output's type",
         "-> output any: the input's shape"),
     _operator("ADD", 6, "add",
         "clamp(requant(s1 + s2, output) + output_zero_point), where "
@@ -382,7 +382,7 @@ HOST_OPERATORS = (
         "columns int32: [OW, 3]: lower column, upper column, fraction of 1024, likewise", _OUTPUT),
     _operator("QUANTIZE", 19, "quantize",
         "round(x / scale) + zero_point, limited to the output's type: float32 division, rounded half away "
-        "from zero.",
+        "from zero. NaN counts as an infinity of its sign.",
         "input float32: any shape", "-> output int8 uint8 int16: the input's shape", _SCALE,
         _int16("zero_point", "the integer that means 0")),
     _operator("DEQUANTIZE", 20, "dequantize",
@@ -619,7 +619,7 @@ HOST_OPERATORS = (
         "with d < negative_cells * 2^bits let c be &cells[positive_cells + 1 + (d >> bits)]. The result is"
         " c[0]; where that is zero_point, the result is c[1] if the bit pattern of x is at least "
         "starts[c[1]], and else c[1] - 1 for a positive x, c[1] + 1 for a negative one; all modulo 2^8. Of"
-        " the others, what is below `first` or no number becomes zero_point, the rest the limit of the "
+        " the others, what is below `first` becomes zero_point, the rest the limit of the "
         "output's type on that side.",
         "input float32: any shape",
         "cells uint8: results of the positive side, then of the negative side; one more each",

@@ -122,8 +122,8 @@ def batched(tf: Any) -> Any:
     return _small_cnn(tf, 4)
 
 
-def float_edges(tf: Any) -> Any:
-    """The same for one image, float32 outside."""
+def small_cnn(tf: Any) -> Any:
+    """The same for one image."""
     return _small_cnn(tf, None)
 
 
@@ -183,7 +183,7 @@ BUILDERS: dict[str, Callable[[Any], Any]] = {
     "conv1d": conv1d,
     "grouped": grouped,
     "batched": batched,
-    "float_edges": float_edges,
+    "small_cnn": small_cnn,
     "channels_first": channels_first,
     "vision_transformer": vision_transformer,
     "keyword_transformer": keyword_transformer,
@@ -198,21 +198,21 @@ BUILDERS: dict[str, Callable[[Any], Any]] = {
     "keypoint_head": keras_exports.keypoint_head,
     "bidirectional_lstm": keras_exports.bidirectional_lstm,
 }
-FLOAT_EDGES = {"float_edges"}
 
 
-def keras_network(name: str, folder: Path = FOLDER) -> Path:
-    """The file of a network, built on first use."""
-    path = folder / f"{name}.tflite"
+def keras_network(name: str, folder: Path = FOLDER, has_float_edges: bool = False) -> Path:
+    """The file of a network, built on first use; its inputs and outputs are int8, or float32 as TensorFlow's
+    converter leaves them unless it is told otherwise."""
+    path = folder / f"{name}{'_float' * has_float_edges}.tflite"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}")
-        part.write_bytes(_convert(name))
+        part.write_bytes(_convert(name, has_float_edges))
         part.replace(path)
     return path
 
 
-def _convert(name: str) -> bytes:
+def _convert(name: str, has_float_edges: bool) -> bytes:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow as tf
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
@@ -231,7 +231,7 @@ def _convert(name: str) -> bytes:
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
     converter.representative_dataset = lambda: samples
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-    if name not in FLOAT_EDGES:
+    if not has_float_edges:
         converter.inference_input_type = converter.inference_output_type = tf.int8
     return bytes(converter.convert())
 

@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 
 from dlasim.compiler_shim.calls import copies
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value, with_layouts
-from dlasim.compiler_shim.forms import int16_forms, products, reductions, rules, translate, wide_arithmetic
+from dlasim.compiler_shim.forms import (
+    int16_forms,
+    products,
+    real_numbers,
+    reductions,
+    rules,
+    translate,
+    wide_arithmetic,
+)
 from dlasim.compiler_shim.forms.arg_max import arg_max
 from dlasim.compiler_shim.forms.bilinear import resize_bilinear
 from dlasim.compiler_shim.forms.choice import select
@@ -44,6 +52,7 @@ _PRODUCTS16 = (
     rules.rule_batch, rules.rule_constant_weights, int16_forms.rule_sums, int16_forms.rule_limits,
 )  # fmt: skip
 _SPREADING = "OP_POOL OP_MAT_MUL"
+_QUANTIZING = "OP_E32_SHIFT OP_E32_ADD OP_REQUANT OP_ACT_LUT OP_DEPTH_CONV OP_C_MIN OP_C_MAX"
 
 
 def _form(
@@ -87,7 +96,9 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         rules.rule_choices, activations=3),
     "PRELU": _form("ACT", "OP_ACT_LUT OP_E_MUL OP_C_MAX OP_E_ADD OP_MAT_MUL", prelu, *_TWO_INPUTS,
         activations=2),
-    "LUT": _form("ACT", "OP_ACT_LUT", translate.table),
+    "LUT": _form("ACT", "OP_ACT_LUT OP_DEPTH_CONV", real_numbers.table),
+    "QUANTIZE": _form("ACT", _QUANTIZING, real_numbers.quantize),
+    "QUANTIZE_TABLE": _form("ACT", _QUANTIZING, real_numbers.quantize),
     "SOFTMAX": _form("ACT", "OP_SOFTMAX", translate.softmax),
     "TRANSPOSE_CONV": _form("CONV", "OP_CONV OP_CONV_RELU", translate.transpose_convolution, rules.rule_batch,
         rules.rule_constant_weights, rules.rule_extents),

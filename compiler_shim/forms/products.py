@@ -23,7 +23,7 @@ _MIN_BLOCK = 8  # columns that one product transposes: its work grows with them,
 _MAX_TRANSPOSES = MAX_PARTS // 2  # products for one operand
 INT8_RANGE = {"ACT_MIN": -128, "ACT_MAX": 127}
 # Zero points and a scale that leave an element as it is.
-_AS_IT_IS = {"IN_ZP": 0, "WEIGHT_ZP": 0, "OUT_ZP": 0, "OUT_MULT": 1 << 30, "OUT_SHIFT": 1, **INT8_RANGE}
+AS_IT_IS = {"IN_ZP": 0, "WEIGHT_ZP": 0, "OUT_ZP": 0, "OUT_MULT": 1 << 30, "OUT_SHIFT": 1, **INT8_RANGE}
 
 
 def batch_matmul(candidate: Candidate) -> list[DlaNode] | None:
@@ -82,7 +82,7 @@ def pick_channels(candidate: Candidate, indices: NDArray[np.int64], depth: int) 
     weights = candidate.add(Value("ones", ones.shape, "int8", data=ones))
     sizes = candidate.inputs[0].size_bytes // depth, depth, len(indices)
     source = candidate.input_numbers[0]
-    return _product(candidate, source, candidate.output_number, sizes, _AS_IT_IS, weights=weights)
+    return _product(candidate, source, candidate.output_number, sizes, AS_IT_IS, weights=weights)
 
 
 def spread_channels(candidate: Candidate) -> tuple[Candidate, list[DlaNode]]:
@@ -104,7 +104,7 @@ def spread_channels(candidate: Candidate) -> tuple[Candidate, list[DlaNode]]:
         ones = candidate.add(Value("ones", (channels, 1), "int8", data=np.ones((channels, 1), np.int8)))
         source = candidate.input_numbers[position]
         nodes.append(
-            _product(candidate, source, numbers[position], (rows, 1, channels), _AS_IT_IS, weights=ones)
+            _product(candidate, source, numbers[position], (rows, 1, channels), AS_IT_IS, weights=ones)
         )
     return replace(candidate, inputs=tuple(inputs), input_numbers=tuple(numbers)), nodes
 
@@ -130,7 +130,7 @@ def _transpose(candidate: Candidate, position: int, size: tuple[int, int], nodes
             place = matrix * height * width + first * height
             output = _part(candidate, result, place, (columns, height))
             sizes = (columns, columns, height)
-            nodes.append(_product(candidate, chosen, output, sizes, _AS_IT_IS, matrix=weights))
+            nodes.append(_product(candidate, chosen, output, sizes, AS_IT_IS, matrix=weights))
     return result
 
 

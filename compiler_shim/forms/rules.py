@@ -54,7 +54,8 @@ _OTHER_TYPES = {
     **dict.fromkeys(
         ("STRIDED_COPY", "CONCATENATION", "PAD", "RESIZE_NEAREST", "GATHER", "GATHER_ND"), _MOVED
     ),
-    "LUT": ("int8", "uint8", "bool"),
+    "LUT": ("int8", "uint8", "bool", "int16", "int32", "float32"),
+    **dict.fromkeys(("QUANTIZE", "QUANTIZE_TABLE"), ("int8", "float32")),
     "LSTM_CELL": ("int8", "int32"),
     "RESCALE": ("int8", "int16", "int32"),
     "SELECT": ("int8", "bool"),
@@ -64,8 +65,9 @@ Rule = Callable[[Candidate], str | None]
 
 
 def rule_no_floats(candidate: Candidate) -> str | None:
-    """No tensor is a float."""
-    floats = [value.dtype for value in candidate.operands if value.dtype.startswith("float")]
+    """No tensor is a float, except where a table quantizes or dequantizes it."""
+    is_known = "float32" in _OTHER_TYPES.get(candidate.name, ())
+    floats = [value.dtype for value in candidate.operands if value.dtype.startswith("float") and not is_known]
     return f"{floats[0]}: runs on the CPU" if floats else None
 
 
@@ -76,8 +78,8 @@ def rule_known(candidate: Candidate) -> str | None:
 
 def rule_int8(candidate: Candidate) -> str | None:
     """Inputs and outputs are int8, or int16 on a machine that has it; those of a lookup table may be uint8 or
-    bool, those of SELECT bool. Sums and cells of an LSTM and the results of ARG_MAX are int32, the state of
-    SVDF is int16."""
+    bool, its results also wider, those of SELECT bool. Sums and cells of an LSTM and the results of ARG_MAX
+    are int32, the state of SVDF is int16."""
     own = "int16" if candidate.name.endswith("_16") else "int8"
     taken = _OTHER_TYPES.get(candidate.name, (own,))
     for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
-from dlasim.compiler_shim.calls.views import View
 from dlasim.compiler_shim.forms.rules import Candidate
 from dlasim.compiler_shim.forms.translate import elementwise, flat_image, with_one_whole
 from dlasim.compiler_shim.forms.wide_arithmetic import WideArithmetic
@@ -75,16 +74,10 @@ class _Product:
 
     def _looked_up(self, numbers: Integers) -> int:
         """One of these numbers for each element of the second input, as int32, from its two bytes."""
-        rows, width, channels = image = flat_image(self._candidate.inputs[1].shape)
-        source, rest = self._candidate.input_numbers[1], _signed_rest(numbers, _UPPER)
-        pairs = self._wide.tensor(rows, 2 * width, channels, dtype="int8")
-        for place, table in enumerate(((rest - numbers) // _UPPER, rest)):
-            view = View(place * channels, image, (2 * width * channels, 2 * channels, 1))
-            part = self._add(Value("", image, "int8", alias=pairs, view=view))
-            entries = self._constant("table", table.astype(np.int8))
-            self._wide.nodes.append(DlaNode(
-                "OP_ACT_LUT", self._candidate.layer, (source,), part, image, image, table=entries
-            ))  # fmt: skip
+        image = flat_image(self._candidate.inputs[1].shape)
+        rest = _signed_rest(numbers, _UPPER)
+        tables = [table.astype(np.int8) for table in ((rest - numbers) // _UPPER, rest)]
+        pairs = self._wide.look_up_bytes(self._candidate.input_numbers[1], image, tables)
         return self._as_integers(1, pairs, 0, (-_UPPER, 1))
 
     def _as_integers(self, position: int, source: int, zero_point: int, weights: Sequence[int] = (1,)) -> int:

@@ -3,15 +3,16 @@ int16."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.copies import copy_into
-from dlasim.compiler_shim.calls.nodes import DlaNode, Value
+from dlasim.compiler_shim.calls.nodes import DlaNode, Shape, Value
 from dlasim.compiler_shim.calls.views import View, dense
 from dlasim.compiler_shim.forms.products import INT8_RANGE
 from dlasim.compiler_shim.forms.rules import Candidate, as_image
@@ -27,6 +28,7 @@ class WideArithmetic:
     def __init__(self, candidate: Candidate) -> None:
         self.nodes: list[DlaNode] = []
         self._candidate = candidate
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
     def tensor(self, *shape: int, dtype: str = "int32") -> int:
         """A new tensor."""
@@ -36,9 +38,12 @@ class WideArithmetic:
         """Some elements of an int32 tensor."""
         return self._candidate.add(Value("", view.size, "int32", alias=tensor, view=view))
 
-    def constant(self, data: NDArray[np.int32]) -> int:
-        """A new constant."""
-        return self._candidate.add(Value("constant", data.shape, "int32", data=data))
+    def constant(self, data: NDArray[Any]) -> int:
+        """A constant, the same for equal data."""
+        key = str(data.dtype), data.shape, data.tobytes()
+        if key not in self._constants:
+            self._constants[key] = self._candidate.add(Value("constant", data.shape, key[0], data=data))
+        return self._constants[key]
 
     def compute(
         self, mnemonic: str, inputs: tuple[int, ...], output: int, shape: tuple[int, ...],
@@ -57,23 +62,40 @@ class WideArithmetic:
         """The product of the low 16 bits of two tensors."""
         return self.compute("OP_E16_MUL", (first, second), self.tensor(*shape), shape)
 
-    def shift_right(self, tensor: int, bits: int, output: int, shape: tuple[int, int]) -> int:
+    def shift_right(self, tensor: int, bits: int, output: int, shape: tuple[int, ...]) -> int:
         """A tensor shifted to the right; by 0 bits it is copied."""
         fields, registers = {"mode": ShiftMode.RIGHT}, {"SHIFT_AMOUNT": bits}
         return self.compute("OP_E32_SHIFT", (tensor,), output, shape, registers, fields)
 
     def requantize(
         self, tensor: int, scale: tuple[int, int], zero_point: int, shape: tuple[int, ...],
-        limits: Mapping[str, int] = INT8_RANGE,
+        limits: Mapping[str, int] = INT8_RANGE, output: int | None = None,
     ) -> None:  # fmt: skip
-        """The call's int8 output from a tensor."""
+        """The call's int8 output, or another tensor, from an int32 tensor."""
         image = as_image(shape)
         multiplier, shift = scale
+        target = self._candidate.output_number if output is None else output
         self.nodes.append(DlaNode(
-            "OP_REQUANT", self._candidate.layer, (tensor,), self._candidate.output_number, image, image,
+            "OP_REQUANT", self._candidate.layer, (tensor,), target, image, image,
             in_element_bytes=INT32_BYTES, fields={"quant": Quant.TENSOR},
             registers={"OUT_ZP": zero_point, "OUT_MULT": multiplier, "OUT_SHIFT": shift, **limits},
         ))  # fmt: skip
+
+    def look_up(self, source: int, output: int, image: Shape, table: NDArray[np.int8]) -> None:
+        """An int8 tensor of what a table has for another."""
+        self.nodes.append(DlaNode(
+            "OP_ACT_LUT", self._candidate.layer, (source,), output, image, image, table=self.constant(table)
+        ))  # fmt: skip
+
+    def look_up_bytes(self, source: int, image: Shape, tables: Sequence[NDArray[np.int8]]) -> int:
+        """What several tables have for an int8 tensor: a column for each, for each of the image's columns."""
+        (rows, width, channels), count = image, len(tables)
+        columns = self.tensor(rows, count * width, channels, dtype="int8")
+        for place, table in enumerate(tables):
+            view = View(place * channels, image, (count * width * channels, count * channels, 1))
+            part = self._candidate.add(Value("", image, "int8", alias=columns, view=view))
+            self.look_up(source, part, image, np.ascontiguousarray(table))
+        return columns
 
     def copy(self, source: int, taken: View, target: int, given: View) -> bool:
         """Copies bytes; false where it takes too many operations."""

@@ -25,7 +25,8 @@ class _Cut:
         self._network = network
         self._values = list(network.values)
         self._left_out: list[Item] = []
-        aliases = (value.alias for value in network.values if value.alias is not None)
+        tensors = network.values[: network.tensor_count]  # behind them are parts for the DLA
+        aliases = (value.alias for value in tensors if value.alias is not None)
         reads = (number for item in network.items for call in item.host for number in call.inputs)
         self._uses = Counter([*aliases, *reads, *network.outputs])
 

@@ -67,14 +67,29 @@ def one_hot(op: BoundOperator) -> list[KernelCall]:
     op.same_types(op.input(2), op.input(3), output)
     axis, depth = _one_hot_axis(op), op.scalar(1)
     rest = (1,) * (len(output.shape) - 1 - axis)
-    column = Tensor(f"{output.name}/index", (*indices.shape[:axis], 1, *indices.shape[axis:]), indices.dtype)
     numbers = op.new_constant("numbers", np.arange(depth, dtype=indices.dtype).reshape(depth, *rest))
+    table = _hot_values(op)
+    if table is not None and indices.elements == 1:
+        is_hot = Tensor(f"{output.name}/is_hot", np.broadcast_shapes(indices.shape, numbers.shape), "bool")
+        return [_equality(op, op.input_numbers[0], numbers, is_hot), op.call("LUT", (is_hot, table))]
+    column = Tensor(f"{output.name}/index", (*indices.shape[:axis], 1, *indices.shape[axis:]), indices.dtype)
     is_hot = Tensor(f"{output.name}/is_hot", output.shape, "bool")
+    values = (table,) if table is not None else op.input_numbers[2:]
     return [
         copy_call(op, op.input_numbers[0], dense(indices.shape), column),
         _equality(op, column, numbers, is_hot),
-        op.call("SELECT", (is_hot, *op.input_numbers[2:])),
+        op.call("SELECT" if table is None else "LUT", (is_hot, *values)),
     ]
+
+
+def _hot_values(op: BoundOperator) -> Tensor | None:
+    """The table of ONE_HOT's values by false and true, if they are constants of int8."""
+    on, off = op.input(2), op.input(3)
+    if on.dtype != "int8" or on.data is None or off.data is None:
+        return None
+    table = np.full(256, off.data.item(), np.int8)
+    table[1] = on.data.item()
+    return op.new_constant("table", table)
 
 
 def one_hot_shape(op: BoundOperator) -> list[Shape]:

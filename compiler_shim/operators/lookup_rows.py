@@ -30,7 +30,8 @@ ROWS = (
         "LUT LEAKY_16", "OP_ACT_LUT OP_ACT_LRELU", table="", version=2),
     row("RELU_N1_TO_1", "a -> a", elementwise.same_shape, lookup.or_int16(lookup.limited_relu, int16.relu),
         "LUT LEAKY_16", "OP_ACT_LUT OP_ACT_LRELU", table=""),
-    row(OWN_TABLE, "q x -> x", elementwise.same_shape, lookup.table, "LUT", "OP_ACT_LUT", table=""),
+    row(OWN_TABLE, "q x -> x", elementwise.same_shape, lookup.table, "LUT", "OP_ACT_LUT OP_DEPTH_CONV",
+        table=""),
     row("TANH", "a -> a", elementwise.same_shape, lookup.or_int16(lookup.tanh, int16.sigmoid),
         "LUT SIGMOID_16", "OP_ACT_LUT OP_E16_SIGMOID", table="", version=2),
 )  # fmt: skip

@@ -342,7 +342,7 @@ static const char *dla_transpose_conv_broken_rule(const struct dla_host_argument
 }
 
 static const struct dla_host_types dla_lut_inputs[] = {
-    { "input must be int8 or uint8", 0x21 },
+    { "input must be int8 or uint8 or bool", 0x29 },
     { "table must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
 };
 static const struct dla_host_types dla_lut_outputs[] = {

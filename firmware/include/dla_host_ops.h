@@ -217,7 +217,7 @@ struct dla_host_transpose_conv {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_transpose_conv) == 4 * DLA_HOST_TRANSPOSE_CONV_WORDS, "size");
 
-/* LUT: table[q + 128] for int8, table[q] for uint8: every operator with one 8-bit input and no neighbours.
+/* LUT: table[q + 128] for int8, else table[q]: every operator with one 8-bit input and no neighbours.
    Inputs: input, table. Outputs: output. */
 #define DLA_HOST_LUT_WORDS 0u
 
@@ -381,7 +381,7 @@ _Static_assert(sizeof(struct dla_host_strided_copy) == 4 * DLA_HOST_STRIDED_COPY
 #define DLA_HOST_RESIZE_BILINEAR_WORDS 0u
 
 /* QUANTIZE: round(x / scale) + zero_point, limited to the output's type: float32 division, rounded half
-   away from zero.
+   away from zero. NaN counts as an infinity of its sign.
    Inputs: input. Outputs: output. */
 #define DLA_HOST_QUANTIZE_WORDS 2u
 struct dla_host_quantize {
@@ -815,7 +815,7 @@ _Static_assert(sizeof(struct dla_host_leaky_16) == 4 * DLA_HOST_LEAKY_16_WORDS, 
    one with d < negative_cells * 2^bits let c be &cells[positive_cells + 1 + (d >> bits)]. The result is
    c[0]; where that is zero_point, the result is c[1] if the bit pattern of x is at least starts[c[1]], and
    else c[1] - 1 for a positive x, c[1] + 1 for a negative one; all modulo 2^8. Of the others, what is
-   below `first` or no number becomes zero_point, the rest the limit of the output's type on that side.
+   below `first` becomes zero_point, the rest the limit of the output's type on that side.
    Inputs: input, cells, starts. Outputs: output. */
 #define DLA_HOST_QUANTIZE_TABLE_WORDS 5u
 struct dla_host_quantize_table {

@@ -24,11 +24,11 @@ Words = NDArray[np.uint32]
 
 
 def rounded_steps(values: NDArray[np.float32], scale: float) -> NDArray[np.float64]:
-    """values / scale in float32, rounded half away from zero; NaN counts as 0."""
+    """values / scale in float32, rounded half away from zero; NaN counts as an infinity of its sign."""
     with np.errstate(over="ignore", invalid="ignore"):
         wide = (values / np.float32(scale)).astype(np.float64)
-    wide = np.nan_to_num(wide, nan=0.0)  # in float64, adding a half is exact
-    return np.trunc(wide + np.copysign(0.5, wide))
+    wide = np.nan_to_num(np.where(np.isnan(wide), np.copysign(np.inf, wide), wide))
+    return np.trunc(wide + np.copysign(0.5, wide))  # in float64, adding a half is exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def look_up(values: NDArray[np.float32], steps: FloatSteps, dtype: Any) -> NDArr
     is_negative = words >= SIGN
     results = np.where(is_negative, limits.min, limits.max).astype(np.uint8)
     zero = np.uint8(steps.zero_point & 0xFF)
-    results[(magnitudes < steps.first) | (magnitudes > INFINITY)] = zero
+    results[magnitudes < steps.first] = zero
     for cells, mine, sign in ((steps.positive, ~is_negative, 1), (steps.negative, is_negative, -1)):
         distances = magnitudes - np.uint32(steps.first)  # wraps below the first
         found = mine & (distances < (len(cells) - 1) << steps.bits)

@@ -127,7 +127,7 @@ def test_only_known_types(simple: Path) -> None:
 def test_an_exported_network(tmp_path: Path) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing to convert with")
-    path = keras_network("float_edges", tmp_path)
+    path = keras_network("small_cnn", tmp_path, has_float_edges=True)
     report = api.run(path, io="int8", timing_only=True).report
     assert report["cycles"]["cpu"] == 0
     assert len(report["left_out"]) == 2

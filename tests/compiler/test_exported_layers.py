@@ -35,8 +35,12 @@ def keras_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.filterwarnings("ignore")  # TensorFlow's own
 @pytest.mark.parametrize("name", EXPORTS)
-def test_exported_networks(name: str, keras_folder: Path) -> None:
-    path = keras_network(name, keras_folder)
+@pytest.mark.parametrize(
+    "has_float_edges", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["int8", "float32"]
+)
+def test_exported_networks(name: str, has_float_edges: bool, keras_folder: Path) -> None:
+    """With inputs and outputs of int8, and of float32, as TensorFlow leaves them by default."""
+    path = keras_network(name, keras_folder, has_float_edges)
     check(path)
     cycles = api.run(path, timing_only=True).report["cycles"]
     assert cycles["cpu"] <= MOST_ON_CPU * cycles["total"]

@@ -6,7 +6,6 @@
 #include "string.h"
 
 enum { SIGN_BIT = 31, UNROLLED = 8 };
-#define INFINITY_BITS (255u << 23)
 #define RARELY(condition) __builtin_expect(condition, 0)
 
 /* The cells of a sign, so that the distance of a float from the first, sign bit included, is an index. */
@@ -50,14 +49,14 @@ struct steps {
     RESULT(+)                                                                                                  \
     target[i] = (uint8_t)result;
 
-/* In no cell: closer to 0 than the first, beyond the last, or no number. */
+/* In no cell: closer to 0 than the first, or beyond the last. */
 #define OUTSIDE(i)                                                                                             \
     is_outside_##i : target[i] = outside(bits, &steps);                                                        \
     goto behind_##i;
 
 static inline uint8_t outside(uint32_t bits, const struct steps *steps)
 {
-    if (__builtin_expect(bits << 1 < steps->first << 1, 1) || bits << 1 > INFINITY_BITS << 1)
+    if (__builtin_expect(bits << 1 < steps->first << 1, 1))
         return (uint8_t)steps->zero;
     return (uint8_t)~(steps->least ^ (uint32_t)((int32_t)bits >> SIGN_BIT)); /* ~least is the greatest */
 }

@@ -74,9 +74,8 @@ static int32_t round_to_integer(struct real real)
 
 static int32_t quantize_one(uint32_t bits, struct real scale)
 {
-    uint32_t exponent = bits >> FRACTION_BITS & 255, fraction = bits & ((1u << FRACTION_BITS) - 1);
-    if (exponent == EXPONENT_OF_INFINITY)
-        return fraction ? 0 : bits >> 31 ? -(1 << 30) : 1 << 30; /* NaN counts as 0 */
+    if ((bits >> FRACTION_BITS & 255) == EXPONENT_OF_INFINITY)
+        return bits >> 31 ? -(1 << 30) : 1 << 30; /* NaN counts as an infinity of its sign */
     struct real real = unpack(bits);
     return real.mantissa ? round_to_integer(divide(real, scale)) : 0;
 }
