@@ -103,9 +103,10 @@ def attempt(name: str, path: Path) -> ModelOutcome:
     outcome = ModelOutcome(_types(path))
     for _, choices in MACHINES:
         try:
-            rows = api.explain(path, **choices)
-            outcome.operators, outcome.on_dla = len(rows), sum(row["unit"] == "dla" for row in rows)
-            outcome.macs = sum(row["macs"] for row in rows)
+            if not outcome.verdicts:
+                rows = api.explain(path, **choices)
+                outcome.operators, outcome.on_dla = len(rows), sum(row["unit"] == "dla" for row in rows)
+                outcome.macs = sum(row["macs"] for row in rows)
             result = api.verify(path, **choices)
         except (InputError, RunError) as error:
             outcome.verdicts.append(f"refused: {error}".replace(f"{path}: ", ""))
