@@ -43,6 +43,8 @@ BLOCKS = {
     "dma_bus": "bus between two transfers",
     "dma": "DMA, one direction",
     "unpacker": "unpacks weights of 4 bits, DMA_IN",
+    "decoding": "gathers words of code, DMA_IN",
+    "weight_decoder": "decodes a word of code",
     "host": "host window, counters",
     "issue": "issue stage without the checks",
     "checks": "operand checks",
