@@ -10,7 +10,7 @@ from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker, KnownSegments, Problems
 from dlasim.compiler_shim.lowering.addresses.memory import extend_live_ranges
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, SramPlan
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, Segment, SramPlan
 from dlasim.compiler_shim.lowering.path_steps import PathSteps, path_steps
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.segments.chains import Chain
@@ -22,8 +22,6 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem, TilingProblems
 from dlasim.errors import InputError
 from dlasim.native.storage import plain
-
-Segment = tuple[int, ...]
 
 
 class _Choice(NamedTuple):
@@ -177,11 +175,10 @@ class SramPlanner:
         return SramPlan(
             self._limit,
             residents,
+            packer.parts,
             packer.problems,
             packer.tilings,
             packer.buffers,
-            packer.constant_gaps,
-            packer.occupied,
             packer.peak_bytes,
             chains,
             frozenset(inner),

@@ -31,7 +31,13 @@ def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
     node that can be cut."""
     found = {step: _split(plan.problems[step], plan.tilings[step], count) for step, count in parts.items()}
     smaller = {step: tiling for step, tiling in found.items() if tiling is not None}
-    return replace(plan, tilings={**plan.tilings, **smaller}, prefetches=NO_PREFETCHES) if smaller else None
+    if not smaller:
+        return None
+    cut = [
+        (steps, nodes.with_tiling(smaller[steps[0]]) if steps[0] in smaller else nodes)
+        for steps, nodes in plan.parts
+    ]
+    return replace(plan, parts=cut, tilings={**plan.tilings, **smaller}, prefetches=NO_PREFETCHES)
 
 
 def changes_of_unit(plan: SramPlan) -> list[list[int]]:

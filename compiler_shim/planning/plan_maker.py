@@ -7,9 +7,8 @@ from dataclasses import field, replace
 
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, place_kept
-from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches
+from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.residency import SramPlanner
@@ -38,6 +37,7 @@ class PlanMemory:
     placements: Placements | None = None
     sufficient_bytes: int = 0
     kept_bytes: int = 0  # of constants that stay in SRAM
+    loads: LoadMemory = field(default_factory=LoadMemory)
     policies: dict[tuple[DlaConfig, str, CostAssumption, int], Policy] = field(default_factory=dict)
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
     # Or why there is none.
@@ -115,17 +115,17 @@ class PlanMaker:
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
         """A plan of a kind with prefetches by the estimates of the kind's machine, so that it is the plan of
         that machine; of a slower one with the worst machine's bandwidth, which only its tiles are for."""
-        return self.prefetching(PackedPlan(plan), prefetching_machine(self.machine, kind.machine))[0]
+        return self.prefetching(plan, prefetching_machine(self.machine, kind.machine))[0]
 
     def prefetching(
         self,
-        plan: PackedPlan,
+        plan: SramPlan,
         machine: DlaConfig,
-        computing: Mapping[int, float] | None = None,
+        computing: Mapping[int, int] | None = None,
         reserves: Sequence[int] = (1,),
     ) -> list[SramPlan]:
         """A plan with prefetches by the times of a machine, for each of the reserves."""
-        return add_prefetches(plan, self.costs_on(machine), computing, reserves)
+        return add_prefetches(plan, self.costs_on(machine), computing, reserves, self.memory.loads)
 
     def planner(self, kind: PlanKind) -> SramPlanner:
         """Plans the SRAM of a kind's network."""

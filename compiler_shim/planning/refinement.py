@@ -12,7 +12,6 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, TimedPlan, fastest
@@ -153,17 +152,16 @@ def _use_known_times(search: PlanSearch, timed: TimedPlan) -> None:
         computing, least = _computing(search, timed)
         if least >= search.least_cycles:
             return  # no other loads make it faster
-        packed = PackedPlan(plan)
         known[plan] = [
-            *maker.prefetching(packed, maker.machine, computing, RESERVES),
+            *maker.prefetching(plan, maker.machine, computing, RESERVES),
             replace(plan, prefetches=NO_PREFETCHES),
-            *maker.prefetching(packed, deep_machine(maker.machine), computing),
+            *maker.prefetching(plan, deep_machine(maker.machine), computing),
         ]
     for other in known[plan]:
         search.time(replace(timed.candidate, plan=other))
 
 
-def _computing(search: PlanSearch, timed: TimedPlan) -> tuple[dict[int, float], int]:
+def _computing(search: PlanSearch, timed: TimedPlan) -> tuple[dict[int, int], int]:
     """The cycles of the computations of each step, and the least that the program takes.
 
     The cycles of a layer are divided among its steps in proportion to their estimates.
@@ -174,5 +172,5 @@ def _computing(search: PlanSearch, timed: TimedPlan) -> tuple[dict[int, float], 
     for step, problem in plan.problems.items():
         shares[step] = problem.on(maker.cost_machine).compute_cycles(plan.tilings[step].tasks)
         sums[layer(step)] += shares[step]
-    computing = {step: int(cycles[layer(step)]) * shares[step] / sums[layer(step)] for step in shares}
+    computing = {step: int(cycles[layer(step)]) * shares[step] // sums[layer(step)] for step in shares}
     return computing, least

@@ -54,6 +54,11 @@ class Store(Generic[_Kind]):
         self.reserve(first - -count // self._slots, len(self))
         _packing(count).pack_into(self._array.data, SLOT_BYTES * first * self._slots, *numbers)
 
+    def fill(self, slots: bytes) -> None:
+        """Begin with these slots; the others may hold anything."""
+        self.reserve(-(-len(slots) // (SLOT_BYTES * self._slots)), 0)
+        self._array.data.cast("B")[: len(slots)] = slots
+
     def take(self, first: int, end: int) -> list[int]:
         """The numbers of some places."""
         return cast("list[int]", self._array[first:end].tolist())

@@ -7,7 +7,6 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering import lower
-from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
@@ -173,7 +172,7 @@ def test_weights_are_loaded_ahead(tmp_path):
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     with_loads, without = (
         emit(placed, config, each, None, with_constants=False).program
-        for each in (*add_prefetches(PackedPlan(plan), policy.machine), plan)
+        for each in (*add_prefetches(plan, policy.machine), plan)
     )
     assert program_cycles(with_loads, config) < 0.99 * program_cycles(without, config)
     assert not check_program(with_loads).races

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.lowering.addresses.packed_segments import Constants, PackedPlan, PackedSegment
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Occupied
+from dlasim.compiler_shim.lowering.addresses.packed_segments import Constants, PackedSegment
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.policy import Policy
@@ -35,24 +35,35 @@ DEPTH = DlaConfig().queue_depth
 SLOW_BUS = DlaConfig().replace(dma_bandwidth=2, parallel="4x64")
 
 
+class Part(NamedTuple):
+    """The steps of a node or a chain, and what the planner reads of it."""
+
+    steps: tuple[int, ...]
+    segment: PackedSegment
+
+
+def plan_parts(parts, *options):
+    return plan_prefetches([part.steps for part in parts], [part.segment for part in parts], *options)
+
+
 def overlap(one, other):
     return one[0] < other[1] and other[0] < one[1]
 
 
-def check_places(segments, prefetches, limit):
+def check_places(parts, prefetches, limit):
     """That a piece is loaded once, before it is used, to bytes that nothing else has until then. Times are
     (segment, task). Returns how many pieces there are."""
-    number_of = {segment.step: number for number, segment in enumerate(segments)}
+    number_of = {steps[0]: number for number, (steps, _) in enumerate(parts)}
     loaded = defaultdict(list)  # by step
     for step, loads in prefetches.loads.items():
         for load in loads:
-            assert 0 <= load.task < segments[number_of[step]].tasks
+            assert 0 <= load.task < parts[number_of[step]].segment.tasks
             loaded[load.step] += [((number_of[step], load.task), number) for number in load_range(load)]
     lives = []
-    for number, segment in enumerate(segments):
+    for number, (steps, segment) in enumerate(parts):
         for constants in segment.constants:
-            pieces = loaded.pop(constants.step, [])
-            addresses = prefetches.addresses.get(constants.step, ())
+            pieces = loaded.pop(steps[constants.node], [])
+            addresses = prefetches.addresses.get(steps[constants.node], ())
             assert [piece for _, piece in pieces] == list(range(len(addresses)))
             for (begin, piece), address in zip(pieces, addresses, strict=True):
                 gap = (address, address + constants.piece_bytes)
@@ -62,7 +73,7 @@ def check_places(segments, prefetches, limit):
                 assert begin < (number, first), "it is there before the task that reads it"
                 lives.append((begin, (number, end), gap))
                 for between in range(begin[0], number + 1):
-                    taken = occupied(segments[between], prefetches, constants if between == number else None)
+                    taken = occupied(parts[between], prefetches, constants if between == number else None)
                     assert not any(overlap(gap, each) for each in taken)
     assert not loaded
     for (begin, end, gap), (other_begin, other_end, other) in combinations(lives, 2):
@@ -72,31 +83,32 @@ def check_places(segments, prefetches, limit):
     return len(lives)
 
 
-def occupied(segment, prefetches, own):
+def occupied(part, prefetches, own):
     """What a segment occupies, without the buffers of constants that are all prefetched, and of its own."""
     free = set()
-    for each in segment.constants:
-        is_whole = len(prefetches.addresses.get(each.step, ())) == each.pieces
+    for each in part.segment.constants:
+        is_whole = len(prefetches.addresses.get(part.steps[each.node], ())) == each.pieces
         if not each.is_loaded_again and (is_whole or each is own):
             free |= set(each.gaps)
-    return [gap for gap in segment.occupied.gaps if gap not in free]
+    return [gap for gap in part.segment.gaps if gap not in free]
 
 
-def most_in_use(segments, prefetches):
+def most_in_use(parts, prefetches):
     """The most bytes that a segment's ranges and pieces cover; 0 where nothing is prefetched."""
     host = {}
-    number_of = {segment.step: number for number, segment in enumerate(segments)}
+    number_of = {steps[0]: number for number, (steps, _) in enumerate(parts)}
     for step, loads in prefetches.loads.items():
         host |= {(load.step, piece): number_of[step] for load in loads for piece in load_range(load)}
     most = 0
-    for number, segment in enumerate(segments):
+    for number, part in enumerate(parts):
         used = set()
-        for start, end in occupied(segment, prefetches, None):
+        for start, end in occupied(part, prefetches, None):
             used |= set(range(start, end, 16))
-        for later, other in enumerate(segments):
+        for later, (steps, other) in enumerate(parts):
             for each in other.constants:
-                for piece, address in enumerate(prefetches.addresses.get(each.step, ())):
-                    if host[each.step, piece] <= number <= later:
+                step = steps[each.node]
+                for piece, address in enumerate(prefetches.addresses.get(step, ())):
+                    if host[step, piece] <= number <= later:
                         used |= set(range(address, address + each.piece_bytes, 16))
         most = max(most, 16 * len(used))
     return most if host else 0
@@ -114,9 +126,9 @@ def tasks_of(segment, constants, piece):
     return piece * each, (piece + 1) * each
 
 
-def random_segments(rng, limit):
+def random_parts(rng, limit):
     """Segments of all shapes: with one piece or many, in tasks of one or several for each, some in chains."""
-    segments, step = [], 0
+    parts, step, unit = [], 0, 0
     for _ in range(int(rng.integers(2, 9))):
         is_chain, free, occupied, constants = bool(rng.random() < 0.2), 0, [], []
 
@@ -135,16 +147,15 @@ def random_segments(rng, limit):
             if rng.random() < 0.85:
                 size = 16 * int(rng.integers(1, limit // 128))
                 gaps = tuple(take(size) for _ in range(int(rng.integers(1, 3))))
-                cycles = float(rng.integers(1, 2000))
+                cycles = int(rng.integers(1, 2000))
                 again = bool(rng.random() < 0.2)
-                constants.append(Constants(step + member, pieces, size, cycles, gaps, again))
-        compute, tensors = float(rng.integers(1, 9000)), float(rng.choice([0, 0, rng.integers(1, 9000)]))
-        other = bool(segments) and bool(rng.random() < 0.4)
-        segments.append(
-            PackedSegment(step, Occupied(occupied), constants, tasks, compute, tensors, is_chain, other)
-        )
+                constants.append(Constants(member, pieces, size, cycles, gaps, again))
+        compute, tensors = int(rng.integers(1, 9000)), int(rng.choice([0, 0, rng.integers(1, 9000)]))
+        unit ^= int(bool(parts) and bool(rng.random() < 0.4))
+        segment = PackedSegment(occupied, constants, tasks, compute, tensors, is_chain, (unit, unit))
+        parts.append(Part((step, step + 1), segment))
         step += 2
-    return segments
+    return parts
 
 
 def test_places_of_random_segments():
@@ -152,42 +163,42 @@ def test_places_of_random_segments():
     for seed in range(300):
         rng = np.random.default_rng(seed)
         limit = 16 * int(rng.integers(256, 1024))
-        segments = random_segments(rng, limit)
+        parts = random_parts(rng, limit)
         reserve, depth = int(rng.integers(1, 3)), int(rng.integers(1, 8))
-        found = plan_prefetches(segments, limit, depth, (reserve, 1, reserve))
+        found = plan_parts(parts, limit, depth, (reserve, 1, reserve))
         with in_python(LOADS):
-            assert found == plan_prefetches(segments, limit, depth, (reserve, 1, reserve))
+            assert found == plan_parts(parts, limit, depth, (reserve, 1, reserve))
         prefetches = found[0]
         assert found[2] == prefetches  # nothing stays of what was planned before
-        seen["pieces"] += check_places(segments, prefetches, limit)
+        seen["pieces"] += check_places(parts, prefetches, limit)
         seen["own"] += sum(load.step == step for step, loads in prefetches.loads.items() for load in loads)
-        assert prefetches.peak_bytes == most_in_use(segments, prefetches)
+        assert prefetches.peak_bytes == most_in_use(parts, prefetches)
     assert seen["pieces"] > 800
     assert seen["own"] > 100
 
 
 def test_a_place_that_is_taken_is_noticed():
     """The check above can fail."""
-    segments = [
-        PackedSegment(0, Occupied([(0, 64)]), [], 1, 900, 0),
-        PackedSegment(1, Occupied([(64, 96)]), [Constants(1, 1, 32, 10, ((64, 96),))], 1, 100, 0),
+    parts = [
+        Part((0,), PackedSegment([(0, 64)], [], 1, 900, 0)),
+        Part((1,), PackedSegment([(64, 96)], [Constants(0, 1, 32, 10, ((64, 96),))], 1, 100, 0)),
     ]
-    (prefetches,) = plan_prefetches(segments, 256, DEPTH)
-    assert check_places(segments, prefetches, 256) == 1
-    segments[0].occupied.gaps.append((0, 256))
+    (prefetches,) = plan_parts(parts, 256, DEPTH)
+    assert check_places(parts, prefetches, 256) == 1
+    parts[0].segment.gaps.append((0, 256))
     with pytest.raises(AssertionError):
-        check_places(segments, prefetches, 256)
+        check_places(parts, prefetches, 256)
 
 
 @pytest.mark.parametrize(("tensors", "pieces"), [(0, 1), (10, 0)])
 def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
     """Unless a load of tensors would have to wait for it."""
-    segments = [
-        PackedSegment(0, Occupied([(0, 64)]), [], 1, 100, 0),
-        PackedSegment(1, Occupied([(64, 128)]), [], 1, 50, tensors),
-        PackedSegment(2, Occupied([(128, 160)]), [Constants(2, 1, 32, 1000, ((128, 160),))], 1, 50, 0),
+    parts = [
+        Part((0,), PackedSegment([(0, 64)], [], 1, 100, 0)),
+        Part((1,), PackedSegment([(64, 128)], [], 1, 50, tensors)),
+        Part((2,), PackedSegment([(128, 160)], [Constants(0, 1, 32, 1000, ((128, 160),))], 1, 50, 0)),
     ]
-    loads = plan_prefetches(segments, 256, DEPTH)[0].loads.get(0, [])
+    loads = plan_parts(parts, 256, DEPTH)[0].loads.get(0, [])
     assert sum(load.pieces for load in loads) == pieces
 
 
@@ -203,9 +214,9 @@ def test_places_of_random_networks(first, tmp_path):
             plan = SramPlanner(placed, policy).plan(config.sram_bytes)
         except InputError:
             continue  # the SRAM is too small
-        segments = PackedPlan(plan).segments(policy.machine)
-        (prefetches,) = plan_prefetches(segments, config.sram_bytes, config.queue_depth)
-        count += check_places(segments, prefetches, config.sram_bytes)
+        parts = [Part(steps, nodes.on(policy.machine)) for steps, nodes in plan.parts]
+        (prefetches,) = plan_parts(parts, config.sram_bytes, config.queue_depth)
+        count += check_places(parts, prefetches, config.sram_bytes)
     assert count > 5
 
 
@@ -227,7 +238,7 @@ def test_a_layer_loads_its_own_next_pieces(bandwidth, tmp_path):
     path = classifier(tmp_path)
     network = load_model(path)
     policy = Policy(config, CompileOptions())
-    packed = PackedPlan(SramPlanner(place(network, policy), policy).plan(config.sram_bytes))
+    packed = SramPlanner(place(network, policy), policy).plan(config.sram_bytes)
     (plan,) = add_prefetches(packed, policy.machine)
     lowered = lower_for(network, config, CompileOptions())
     assert any(load.step == step for step, loads in plan.prefetches.loads.items() for load in loads)

@@ -110,15 +110,6 @@ def gaps(taken: Iterable[Gap], limit: int) -> list[Gap]:
     return free
 
 
-def covered(taken: Iterable[Gap]) -> int:
-    """How many bytes (start, end) ranges cover."""
-    total, position = 0, 0
-    for start, end in sorted(taken):
-        total += max(end - max(start, position), 0)
-        position = max(position, end)
-    return total
-
-
 def fit(sizes: list[int], free: list[Gap], alignment: int, from_top: bool) -> list[int] | None:
     """Addresses of buffers of these sizes in the gaps, large ones first; None where they do not fit."""
     room = [[-(-start // alignment) * alignment, end // alignment * alignment] for start, end in free]

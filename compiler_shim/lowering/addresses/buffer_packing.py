@@ -7,7 +7,8 @@ from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses import allocation
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Occupied
+from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedNodes
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Segment
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.tiles.geometry import Buffers
@@ -15,7 +16,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT, align
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 
 
-class _PackedNodes(NamedTuple):
+class _CutNodes(NamedTuple):
     """How a node or a chain is cut: by node its tiling and its buffers; the buffers between the nodes."""
 
     tilings: tuple[Tiling, ...]
@@ -25,25 +26,11 @@ class _PackedNodes(NamedTuple):
     chain: ChainTiling | None
 
 
-class Packed(NamedTuple):
-    """A node or a chain whose buffers fit between the tensors in SRAM: by node its tiling, the addresses of
-    its buffers, and what those of constants occupy; the addresses of buffers between nodes; and what all
-    occupies."""
-
-    tilings: tuple[Tiling, ...]
-    buffers: tuple[tuple[tuple[int, ...], ...], ...]
-    constant_gaps: tuple[tuple[allocation.Gap, ...], ...]
-    chain: ChainTiling | None
-    inner: tuple[int, ...]
-    occupied: Occupied
-    used_bytes: int
-
-
 Problems = tuple[TilingProblem, ...]
 Taken = tuple[allocation.Gap, ...]
 # By nodes, what is taken, the size of the SRAM, and the end from which buffers are placed; None where nothing
 # fits. Equal blocks of a network are packed once.
-KnownSegments = dict[tuple[Problems, Taken, int, bool], Packed | None]
+KnownSegments = dict[tuple[Problems, Taken, int, bool], PackedNodes | None]
 
 
 class BufferPacker:
@@ -51,15 +38,14 @@ class BufferPacker:
 
     def __init__(self, limit: int, policy: Policy, by_groups: bool, known: KnownSegments) -> None:
         self._limit, self._policy, self._by_groups, self._known = limit, policy, by_groups, known
+        self.parts: list[tuple[Segment, PackedNodes]] = []
         self.problems: dict[int, TilingProblem] = {}
         self.tilings: dict[int, Tiling] = {}
         self.buffers: dict[int, tuple[tuple[int, ...], ...]] = {}
-        self.constant_gaps: dict[int, tuple[allocation.Gap, ...]] = {}
-        self.occupied: dict[int, Occupied] = {}
         self.peak_bytes = 0
         self._from_top = False
 
-    def pack(self, steps: Sequence[int], problems: Problems, taken: Taken) -> Packed | None:
+    def pack(self, steps: Segment, problems: Problems, taken: Taken) -> PackedNodes | None:
         """Find tilings of a node or a chain whose buffers fit into the gaps; None where there are none."""
         key = problems, taken, self._limit, self._from_top
         if key not in self._known:
@@ -68,16 +54,13 @@ class BufferPacker:
         if found is not None:
             for number, step in enumerate(steps):
                 self.problems[step], self.tilings[step] = problems[number], found.tilings[number]
-                self.buffers[step], self.constant_gaps[step] = (
-                    found.buffers[number],
-                    found.constant_gaps[number],
-                )
-            self.occupied[steps[0]] = found.occupied
+                self.buffers[step] = found.buffers[number]
+            self.parts.append((steps, found))
             self.peak_bytes = max(self.peak_bytes, found.used_bytes)
             self._from_top = not self._from_top  # so that the next node's first loads need not wait
         return found
 
-    def _find(self, problems: Problems, taken: Taken) -> Packed | None:
+    def _find(self, problems: Problems, taken: Taken) -> PackedNodes | None:
         if len(problems) > 1 and _take_turns(taken):
             return None
         free = allocation.gaps(taken, self._limit)
@@ -93,20 +76,20 @@ class BufferPacker:
             budget = min(budget, cut.sram_bytes) - 1
         return None
 
-    def _cut(self, problems: Problems, budget: int) -> _PackedNodes | None:
+    def _cut(self, problems: Problems, budget: int) -> _CutNodes | None:
         if len(problems) == 1:
             alone = self._policy.tiling(problems[0], budget)
             if alone is None:
                 return None
-            return _PackedNodes((alone,), (alone.buffers,), (), alone.sram_bytes, None)
+            return _CutNodes((alone,), (alone.buffers,), (), alone.sram_bytes, None)
         pieces = self._policy.chain_tiling(problems, budget, self._by_groups)
         if pieces is None:
             return None
         tilings = tuple([pieces.tiling(number) for number in range(len(problems))])
-        return _PackedNodes(tilings, pieces.layout.buffers, pieces.layout.inner, pieces.sram_bytes, pieces)
+        return _CutNodes(tilings, pieces.layout.buffers, pieces.layout.inner, pieces.sram_bytes, pieces)
 
 
-def _packed(problems: Problems, cut: _PackedNodes, found: Sequence[int], taken: Taken) -> Packed:
+def _packed(problems: Problems, cut: _CutNodes, found: Sequence[int], taken: Taken) -> PackedNodes:
     """The nodes with the addresses that were found for the buffers of each, and then for those between."""
     addresses, own = iter(found), list[allocation.Gap]()
     every, constants = list[tuple[tuple[int, ...], ...]](), list[tuple[allocation.Gap, ...]]()
@@ -119,8 +102,8 @@ def _packed(problems: Problems, cut: _PackedNodes, found: Sequence[int], taken: 
     inner = tuple(addresses)
     between = [(start, start + align(size)) for start, size in zip(inner, cut.inner, strict=True)]
     used = sum([end - start for start, end in taken]) + cut.sram_bytes
-    occupied = Occupied([*taken, *between, *own])
-    return Packed(cut.tilings, tuple(every), tuple(constants), cut.chain, inner, occupied, used)
+    occupied = [*taken, *between, *own]
+    return PackedNodes(problems, cut.tilings, every, constants, occupied, used, cut.chain, inner)
 
 
 def _take_turns(taken: Taken) -> bool:

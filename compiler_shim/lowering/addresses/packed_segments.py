@@ -1,123 +1,143 @@
-"""A plan as the planner of prefetches sees it: nodes and chains, what they occupy, load and compute."""
+"""Nodes and chains whose buffers have addresses, and what the planner of prefetches reads of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
-from math import fsum
+from struct import Struct
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses.allocation import Gap
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Occupied, SramPlan
-from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
+from dlasim.compiler_shim.lowering.loads.load_records import (
+    GIVEN_OF_CONSTANTS,
+    GIVEN_OF_SEGMENT,
+    NONE,
+    TimedConstants,
+    TimedSegment,
+)
+from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import Unit
+from dlasim.native.record import SLOT_BYTES, slots_of
 
-MAX_SLOTS = 16  # in which the tasks of a segment are looked at
+_SEGMENT, _CONSTANTS = (
+    Struct(f"{given}q{SLOT_BYTES * (slots_of(kind) - given)}x")
+    for kind, given in ((TimedSegment, GIVEN_OF_SEGMENT), (TimedConstants, GIVEN_OF_CONSTANTS))
+)
+_RANGE = Struct("3q")
 
 
 class Constants(NamedTuple):
-    """The constants of a node: its step, how many pieces, bytes of the largest, cycles of loading one, the
-    buffers that they have, and whether pieces are loaded again. If not, the buffers are free where all pieces
-    are prefetched."""
+    """The constants of a node of a segment: its number there, how many pieces, bytes of the largest, cycles
+    of loading one, the buffers that they have, and whether pieces are loaded again. If not, the buffers are
+    free where all pieces are prefetched."""
 
-    step: int
+    node: int
     pieces: int
     piece_bytes: int
-    piece_cycles: float
-    gaps: tuple[Gap, ...]
+    piece_cycles: int
+    gaps: Sequence[Gap]
     is_loaded_again: bool = False
 
 
 @dataclass(slots=True)
 class PackedSegment:
-    """A node or a chain: its first step, what it occupies, the constants of its nodes, how many tasks or
-    rounds it has, and for how many cycles it computes, and loads all else: tensors, and pieces again."""
+    """A node or a chain on a machine: what it occupies, the constants of its nodes, how many tasks or rounds
+    it has, for how many cycles it computes, and loads all else: tensors, and pieces again; and its first and
+    last unit.
 
-    step: int
-    occupied: Occupied
-    constants: list[Constants]
+    The slots of its records do not depend on what comes before it.
+    """
+
+    gaps: Sequence[Gap]
+    constants: Sequence[Constants]
     tasks: int
-    compute_cycles: float
-    tensor_cycles: float
+    compute_cycles: int
+    tensor_cycles: int
     is_chain: bool = False
-    is_other_unit: bool = False  # than that of the segment before
-    tasks_of_slot: int = field(init=False)  # a slot is a group of tasks
-    slots: int = field(init=False)
-    load_cycles: float = field(init=False)  # of all its loads
-    first_cycles: float = field(
-        init=False
-    )  # of as many pieces as there are buffers for: it cannot begin without
+    units: tuple[int, int] = (0, 0)
+    pieces: int = field(init=False)
+    most_cycles: int = field(init=False)  # of computations and loads
+    slots: bytes = field(init=False)
+    constant_slots: bytes = field(init=False)
+    range_slots: bytes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tasks_of_slot = -(-self.tasks // MAX_SLOTS)
-        self.slots = -(-self.tasks // self.tasks_of_slot)
-        constants = self.constants
-        self.load_cycles = fsum(
-            [self.tensor_cycles, *[each.pieces * each.piece_cycles for each in constants]]
-        )
-        self.first_cycles = fsum([min(len(each.gaps), each.pieces) * each.piece_cycles for each in constants])
+        owners, cycles = dict[Gap, int](), (self.compute_cycles, self.tensor_cycles)
+        rows, gaps, constants = list[bytes](), self.gaps, self.constants
+        for number, each in enumerate(constants):
+            owners |= dict.fromkeys(each.gaps, number)
+            tasks = 1 if self.is_chain or each.is_loaded_again else self.tasks // each.pieces
+            numbers = each.pieces, tasks, each.piece_bytes, each.piece_cycles, each.is_loaded_again
+            rows.append(_CONSTANTS.pack(*numbers, len(each.gaps)))
+        self.pieces = sum([each.pieces for each in constants])
+        self.most_cycles = sum([*cycles, *[each.pieces * each.piece_cycles for each in constants]])
+        self.constant_slots = b"".join(rows)
+        self.range_slots = b"".join([_RANGE.pack(*gap, owners.get(gap, NONE)) for gap in gaps])
+        counts = len(gaps), len(constants)
+        self.slots = _SEGMENT.pack(self.tasks, self.is_chain, *self.units, *cycles, *counts)
 
-    def tasks_of(self, constants: Constants) -> int:
-        """How many tasks use a piece; in a chain, any of them may."""
-        if self.is_chain or constants.is_loaded_again:
-            return 1
-        return self.tasks // constants.pieces
 
+class PackedNodes:
+    """A node or a chain whose buffers fit between the tensors in SRAM: by node its problem, its tiling, the
+    addresses of its buffers, and what those of constants occupy; what all occupies; for a chain its pieces
+    and the addresses of the buffers between nodes."""
 
-class PackedPlan:
-    """A plan whose segments are described for several machines, or with several times."""
+    def __init__(
+        self,
+        problems: Sequence[TilingProblem],
+        tilings: Sequence[Tiling],
+        buffers: Sequence[tuple[tuple[int, ...], ...]],
+        constant_gaps: Sequence[Sequence[Gap]],
+        gaps: Sequence[Gap],
+        used_bytes: int,
+        chain: ChainTiling | None = None,
+        inner: tuple[int, ...] = (),
+    ) -> None:
+        self.problems, self.tilings, self.buffers = problems, tilings, buffers
+        self.gaps, self.used_bytes, self.chain, self.inner = gaps, used_bytes, chain, inner
+        self._constant_gaps = constant_gaps
+        self._on = dict[MachineModel, PackedSegment]()
 
-    def __init__(self, plan: SramPlan) -> None:
-        self.plan = plan
-        chained = plan.chained
-        self._parts = [
-            _PlanPart(plan, plan.chains[step].steps if step in plan.chains else (step,))
-            for step in sorted(plan.tilings)
-            if step in plan.chains or step not in chained
-        ]
+    def with_tiling(self, tiling: Tiling) -> PackedNodes:
+        """A single node cut in another way that fits into the same buffers."""
+        same = self.buffers, self._constant_gaps, self.gaps, self.used_bytes
+        return PackedNodes(self.problems, (tiling,), *same)
 
-    def segments(
-        self, machine: MachineModel, computing: Mapping[int, float] | None = None
-    ) -> list[PackedSegment]:
-        """Its segments on a machine; `computing` are the cycles of the nodes by step, if known."""
-        found, before = list[PackedSegment](), None
-        for part in self._parts:
-            segment = part.on(machine, computing)
-            segment.is_other_unit = before not in (None, part.units[0])
-            found.append(segment)
-            before = part.units[-1]
+    def on(self, machine: MachineModel) -> PackedSegment:
+        """What it computes and loads on a machine; found once for equal nodes of a plan."""
+        found = self._on.get(machine)
+        if found is None:
+            found = self._on[machine] = self._find(machine)
         return found
 
+    def busiest(self, cycles: Sequence[int]) -> int:
+        """What the busiest unit computes, given the cycles of each node; units of a chain work side by
+        side."""
+        if len(cycles) == 1:
+            return cycles[0]
+        of_unit = dict[Unit, int]()
+        for problem, each in zip(self.problems, cycles, strict=True):
+            of_unit[problem.unit] = of_unit.get(problem.unit, 0) + each
+        return max(of_unit.values())
 
-class _PlanPart:
-    """A node or a chain of a plan, and what does not depend on the machine."""
-
-    def __init__(self, plan: SramPlan, steps: Sequence[int]) -> None:
-        self._steps, self._chain = steps, plan.chains.get(steps[0])
-        self._tilings = [plan.tilings[step] for step in steps]
-        self._tasks = self._tilings[0].tasks if self._chain is None else self._chain.rounds
-        self._problems = [plan.problems[step] for step in steps]
-        self.units = [problem.unit for problem in self._problems]
-        self._occupied = plan.occupied[steps[0]]
-        self._gaps = [plan.constant_gaps[step] for step in steps]
-
-    def on(self, machine: MachineModel, computing: Mapping[int, float] | None) -> PackedSegment:
-        """The segment on a machine; units of a chain work side by side."""
-        of_unit, constants = dict[Unit, float](), list[Constants]()
-        tensors = 0.0 if self._chain is None else self._chain.tensor_cycles
-        each_node = zip(self._steps, self._problems, self._tilings, self.units, self._gaps, strict=True)
-        for step, problem, tiling, unit, gaps in each_node:
-            facts = problem.facts(tiling, self._tasks, machine)
-            cycles = facts.compute_cycles if computing is None else computing[step]
-            of_unit[unit] = of_unit.get(unit, 0) + cycles
-            if facts.piece_cycles:
-                again = facts.loads_again > 0
-                size = facts.piece_bytes
-                constants.append(Constants(step, facts.pieces, size, facts.piece_cycles, gaps, again))
-            if self._chain is None:
-                tensors = facts.tensor_cycles + facts.loads_again * facts.piece_cycles
-        compute, is_chain = max(of_unit.values()), self._chain is not None
+    def _find(self, machine: MachineModel) -> PackedSegment:
+        chain, constants = self.chain, list[Constants]()
+        tasks = self.tilings[0].tasks if chain is None else chain.layout.rounds
+        nodes = list(zip(self.problems, self.tilings, strict=True))
+        facts = [problem.facts(tiling, tasks, machine) for problem, tiling in nodes]
+        for number, each in enumerate(facts):
+            if each.piece_cycles:
+                sizes = each.pieces, each.piece_bytes, each.piece_cycles
+                constants.append(Constants(number, *sizes, self._constant_gaps[number], each.loads_again > 0))
+        tensors = facts[0].tensor_cycles + facts[0].loads_again * facts[0].piece_cycles
         return PackedSegment(
-            self._steps[0], self._occupied, constants, self._tasks, compute, tensors, is_chain
+            self.gaps,
+            constants,
+            tasks,
+            self.busiest([each.compute_cycles for each in facts]),
+            tensors if chain is None else chain.tensor_cycles,
+            chain is not None,
+            (self.problems[0].unit, self.problems[-1].unit),
         )

@@ -8,9 +8,12 @@ from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
+from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedNodes
 from dlasim.compiler_shim.lowering.segments.chains import Chain
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 from dlasim.dataclass import dataclass
+
+Segment = tuple[int, ...]  # the steps of a node or a chain
 
 
 class Residents:
@@ -31,16 +34,6 @@ class Residents:
         for step in steps[1:]:
             found = found | self._at.get(step, {})
         return tuple(found.values())
-
-
-class Occupied:
-    """The address ranges that a node or a chain occupies, with all tensors that are in SRAM meanwhile."""
-
-    __slots__ = ("covered_bytes", "gaps")
-
-    def __init__(self, gaps: Sequence[allocation.Gap]) -> None:
-        self.gaps = gaps
-        self.covered_bytes = allocation.covered(gaps)
 
 
 class Prefetch(NamedTuple):
@@ -81,16 +74,16 @@ NO_KEPT = KeptConstants({}, 0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SramPlan:
-    """A plan for a size of SRAM: the values that stay in it; for each DLA node its problem, tiling and buffer
-    addresses; what is occupied. Each is itself only, so that what follows from one can be remembered."""
+    """A plan for a size of SRAM: the values that stay in it; its nodes and chains in their order; for each
+    DLA node its problem, tiling and buffer addresses. Each is itself only, so that what follows from one can
+    be remembered."""
 
     sram_bytes: int
     residents: Residents
+    parts: Sequence[tuple[Segment, PackedNodes]]
     problems: Mapping[int, TilingProblem]
     tilings: Mapping[int, Tiling]
     buffers: Mapping[int, tuple[tuple[int, ...], ...]]
-    constant_gaps: Mapping[int, tuple[allocation.Gap, ...]]  # of their buffers, those of the constants
-    occupied: Mapping[int, Occupied]  # by first step of a node or a chain
     packed_bytes: int  # the most that is in use without prefetches
     chains: Mapping[int, Chain]  # by first step
     inner: frozenset[int]  # values that only exist in stripes

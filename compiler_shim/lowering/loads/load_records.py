@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.native.record import Record, Records, member, pointer, record
+from dlasim.native.record import Record, Records, layout, member, pointer, record
 from dlasim.native.routine import Numbers
 
 NONE = -1
@@ -10,44 +10,55 @@ NONE = -1
 
 @record
 class TimedSegment(Record):
-    """A node or a chain: its tasks, looked at in groups, the slots; the cycles in which a slot computes and
-    loads tensors; what it occupies and its constants, each from a first on.
+    """A node or a chain: its tasks, its first and last unit, the cycles in which it computes and loads
+    tensors, and how many ranges it occupies and constants it has.
 
-    When it ends, `backlog` cycles of loads for later segments should have been made. The next load of tensors
-    after it must begin `next_tensors` cycles after its end.
+    The rest is found. Tasks are looked at in groups, the slots, which compute and load tensors for so many
+    cycles. When it ends, `backlog` cycles of loads for later segments should have been made. The next load of
+    tensors after it must begin `next_tensors` cycles after its end.
     """
 
     tasks: int = 0
+    is_chain: int = 0
+    first_unit: int = 0
+    last_unit: int = 0
+    compute_cycles: int = 0
+    tensor_cycles: int = 0
+    ranges: int = 0
+    constants: int = 0
     tasks_of_slot: int = 0
     slots: int = 0
-    is_chain: int = 0
     is_other_unit: int = 0  # than that of the segment before: their tasks may run side by side
     compute: int = 0
     tensors: int = 0
+    load_cycles: int = 0  # of all loads
+    first_cycles: int = 0  # of as many pieces as there are buffers for: it cannot begin without
+    covered_bytes: int = 0
     backlog: int = 0
     next_tensors: int = 0
+    is_load_first: int = 0  # its tiles are each loaded before the tile before is computed
     first_range: int = 0
-    ranges: int = 0
     first_constants: int = 0
-    constants: int = 0
 
 
 @record
 class TimedConstants(Record):
-    """The constants of a node: their segment and pieces; how many tasks use one, its bytes and cycles. The
-    first `placed` have places; once some are given up, the tasks that need them load the others, up to
-    `loaded` so far."""
+    """The constants of a node: their pieces; how many tasks use one, its bytes and cycles; and how many
+    buffers they have. Found are their segment and what comes after. The first `placed` have places; once some
+    are given up, the tasks that need them load the others, up to `loaded` so far."""
 
-    segment: int = 0
     pieces: int = 0
     tasks: int = 0
     size: int = 0
     cycles: int = 0
     is_loaded_again: int = 0
+    buffers: int = 0
+    segment: int = 0
     first_piece: int = 0
     placed: int = 0
     is_given_up: int = 0
     loaded: int = 0
+    listed: int = 0
 
 
 @record
@@ -64,6 +75,19 @@ class TimedPiece(Record):
     loading_slot: int = 0
 
 
+GIVEN_OF_SEGMENT = layout(TimedSegment).fields["tasks_of_slot"].slot  # slots that are not found
+GIVEN_OF_CONSTANTS = layout(TimedConstants).fields["segment"].slot
+
+
+@record
+class OccupiedRange(Record):
+    """Bytes that a segment occupies; of buffers of constants, `owner` is the number of these."""
+
+    start: int = 0
+    end: int = 0
+    owner: int = 0
+
+
 @record
 class FreedRange(Record):
     """Bytes that have been used, and the cycle from which on they are free."""
@@ -71,6 +95,17 @@ class FreedRange(Record):
     start: int = 0
     end: int = 0
     time: int = 0
+
+
+@record
+class PlannedLoad(Record):
+    """Some pieces of constants that are loaded after a task of a segment."""
+
+    segment: int = 0
+    constants: int = 0
+    task: int = 0
+    first: int = 0
+    pieces: int = 0
 
 
 @record
@@ -86,25 +121,25 @@ class RangeList(Record):
 class LoadSchedule(Record):
     """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is prefetched.
 
-    Ranges are the bytes that a segment occupies; buffers of constants (`range_owners`) are free once all of
-    these are prefetched. `order` are the pieces in the order of their use, from `waiting` on those without
-    a place. `live` are those that are in their places. Two lists of ranges, `busy` and `blocked`, serve to
-    find an address; `blocked` has the piece's buffers, too. `ends` are when the last slots end, at `last` the
-    latest: two, or as many as a unit's queue holds, the running one included.
+    Ranges are the bytes that a segment occupies; buffers of constants are free once all of these are
+    prefetched. `order` are the pieces in the order of their use, from `waiting` on those without a place.
+    `live` are those that are in their places. Two lists of ranges, `busy` and `blocked`, serve to find an
+    address; `blocked` has the piece's buffers, too. `loads` are what is planned. `ends` are when the last
+    slots end, at `last` the latest: two, or as many as a unit's queue holds, the running one included.
     """
 
     segments: Records[TimedSegment] = pointer(TimedSegment)
-    range_starts: Numbers = pointer(int)
-    range_ends: Numbers = pointer(int)
-    range_owners: Numbers = pointer(int)
+    ranges: Records[OccupiedRange] = pointer(OccupiedRange)
     constants: Records[TimedConstants] = pointer(TimedConstants)
     pieces: Records[TimedPiece] = pointer(TimedPiece)
     freed: Records[FreedRange] = pointer(FreedRange)
+    loads: Records[PlannedLoad] = pointer(PlannedLoad)
     order: Numbers = pointer(int)
     live: Numbers = pointer(int)
     ends: Numbers = pointer(int)
     busy: RangeList = member(RangeList)
     blocked: RangeList = member(RangeList)
+    is_prepared: int = 0
     last: int = 0
     queue_depth: int = 0
     segment_count: int = 0
@@ -113,6 +148,7 @@ class LoadSchedule(Record):
     reserve: int = 0
     waiting: int = 0
     live_count: int = 0
+    load_count: int = 0
     freed_count: int = 0
     bus: int = 0
     issued: int = 0

@@ -7,6 +7,7 @@ its own use. Not much more is prefetched than the segments that load for longer 
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.loads.load_backlogs import prepare_segments
 from dlasim.compiler_shim.lowering.loads.load_records import NONE, LoadSchedule, TimedSegment
 from dlasim.compiler_shim.lowering.loads.prefetch_addresses import covered_bytes, find_address, is_free
 from dlasim.native.routine import Routine, routine
@@ -16,6 +17,8 @@ from dlasim.native.routine import Routine, routine
 def plan_loads(schedule: LoadSchedule, reserve: int) -> int:
     """Plan the loads of one slot after the other; up to `reserve` times what is needed is prefetched. Returns
     how many pieces have places."""
+    if not schedule.is_prepared:
+        prepare_segments(schedule)
     _start(schedule, reserve)
     _list_pieces(schedule)
     for number in range(schedule.segment_count):
@@ -30,10 +33,7 @@ def plan_loads(schedule: LoadSchedule, reserve: int) -> int:
         _leave(schedule, segment)
     for number in range(schedule.segment_count):
         schedule.peak = max(schedule.peak, covered_bytes(schedule, number))
-    placed = 0
-    for piece in range(schedule.piece_count):
-        placed += 1 if schedule.pieces[piece].start != NONE else 0
-    return placed
+    return _list_loads(schedule)
 
 
 LOADS = Routine(plan_loads, "loads")
@@ -58,7 +58,7 @@ def _list_pieces(schedule: LoadSchedule) -> None:
         for each in range(segment.first_constants, segment.first_constants + segment.constants):
             constants = schedule.constants[each]
             constants.first_piece = count
-            constants.is_given_up = constants.loaded = constants.placed = 0
+            constants.is_given_up = constants.loaded = constants.placed = constants.listed = 0
             for place in range(constants.pieces):
                 piece = schedule.pieces[count + place]
                 first, end = place * constants.tasks, (place + 1) * constants.tasks
@@ -74,6 +74,28 @@ def _list_pieces(schedule: LoadSchedule) -> None:
                 if place < schedule.constants[each].pieces:
                     schedule.order[listed] = schedule.constants[each].first_piece + place
                     listed += 1
+
+
+@routine
+def _list_loads(schedule: LoadSchedule) -> int:
+    """List the loads of pieces that have places, those after one task together. Returns how many there
+    are."""
+    count = 0
+    for place in range(schedule.piece_count):
+        piece = schedule.pieces[schedule.order[place]]
+        if piece.start != NONE:
+            constants, load = schedule.constants[piece.constants], schedule.loads[max(count - 1, 0)]
+            segment = schedule.segments[piece.loading_segment]
+            task = min((piece.loading_slot + 1) * segment.tasks_of_slot, segment.tasks) - 1
+            is_same = load.constants == piece.constants and load.task == task
+            if count == 0 or not is_same or load.segment != piece.loading_segment:
+                load, count = schedule.loads[count], count + 1
+                load.segment, load.constants, load.task = piece.loading_segment, piece.constants, task
+                load.first, load.pieces = constants.listed, 0
+            load.pieces += 1
+            constants.listed += 1
+    schedule.load_count = count
+    return count
 
 
 @routine
@@ -97,7 +119,7 @@ def _leave(schedule: LoadSchedule, segment: TimedSegment) -> None:
     """What a segment occupies is free when it ends."""
     for each in range(segment.first_range, segment.first_range + segment.ranges):
         if not is_free(schedule, each):
-            _note_freed(schedule, schedule.range_starts[each], schedule.range_ends[each])
+            _note_freed(schedule, schedule.ranges[each].start, schedule.ranges[each].end)
     schedule.unplaced_piece = NONE
 
 

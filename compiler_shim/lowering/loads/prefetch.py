@@ -1,7 +1,7 @@
 """Plans which constants are prefetched: while earlier nodes compute, as far as the SRAM between allows.
 
-What must be loaded before a segment begins, because it and those after it load for longer than they compute,
-is found from the last to the first. `load_schedule` then finds when each piece is loaded, and where to.
+`load_backlogs` finds what must be loaded before a segment begins, because it and those after it load for
+longer than they compute; `load_schedule` then when each piece is loaded, and where to.
 """
 
 from __future__ import annotations
@@ -9,17 +9,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
-from math import fsum
-from operator import itemgetter
+from typing import Any
 
-from dlasim.compiler_shim.lowering.addresses import allocation
-from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedPlan, PackedSegment
-from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, Prefetch, PrefetchPlan, SramPlan
+from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedSegment
+from dlasim.compiler_shim.lowering.addresses.sram_plan import (
+    NO_PREFETCHES,
+    Prefetch,
+    PrefetchPlan,
+    Segment,
+    SramPlan,
+)
+from dlasim.compiler_shim.lowering.loads.load_backlogs import MAX_CYCLES
 from dlasim.compiler_shim.lowering.loads.load_records import (
     NONE,
     FreedRange,
     LoadSchedule,
+    OccupiedRange,
+    PlannedLoad,
     TimedConstants,
     TimedPiece,
     TimedSegment,
@@ -29,185 +35,118 @@ from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
 from dlasim.native.storage import Store
 
-_Row = tuple[int, ...]
-_PIECE = layout(TimedPiece).fields
-_START = _PIECE["start"].slot
-_LOADED_TOGETHER = itemgetter(
-    *[_PIECE[name].slot for name in ("constants", "loading_segment", "loading_slot")]
+_START = layout(TimedPiece).fields["start"].slot
+_LOAD_FIRST, _COMPUTE = (
+    layout(TimedSegment).fields[name].slot for name in ("is_load_first", "compute_cycles")
 )
-_MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
+
+
+class LoadMemory:
+    """What the routine works on, for one plan after the other."""
+
+    def __init__(self) -> None:
+        self.schedule = LoadSchedule()
+        self.segments, self.constants = Store(TimedSegment), Store(TimedConstants)
+        self.ranges, self.freed = Store(OccupiedRange), Store(FreedRange)
+        self.pieces, self.loads = Store(TimedPiece), Store(PlannedLoad)
+        self.order, self.live, self.ends = Store(int), Store(int), Store(int)
+        self._lists = [Store(int) for _ in range(4)]
+
+    def describe(
+        self,
+        segments: Sequence[PackedSegment],
+        computing: Sequence[int] | None,
+        limit: int,
+        queue_depth: int,
+    ) -> None:
+        """Begin a schedule of these segments."""
+        schedule, pieces = self.schedule, sum([each.pieces for each in segments])
+        self.segments.fill(b"".join([each.slots for each in segments]))
+        if computing is not None:
+            self.segments.view()[: len(segments), _COMPUTE] = computing
+        self.constants.fill(b"".join([each.constant_slots for each in segments]))
+        self.ranges.fill(b"".join([each.range_slots for each in segments]))
+        schedule.segment_count, schedule.piece_count, schedule.is_prepared = len(segments), pieces, 0
+        schedule.limit, schedule.queue_depth, schedule.last = limit, queue_depth, max(queue_depth, 2) - 1
+        self.ends.reserve(schedule.last + 1, 0)
+        self._reserve(pieces, len(self.ranges) + pieces + 1)
+
+    def _reserve(self, pieces: int, ranges: int) -> None:
+        """Make room for so many pieces, and for ranges of bytes."""
+        of_pieces: tuple[Store[Any], ...] = self.pieces, self.loads, self.order, self.live
+        for memory in of_pieces:
+            memory.reserve(pieces, 0)
+        self.freed.reserve(ranges, 0)
+        for each in self._lists:
+            each.reserve(ranges, 0)
+        schedule, lists = self.schedule, iter(self._lists)
+        for name in ("segments", "constants", "ranges", "pieces", "freed", "loads", "order", "live", "ends"):
+            setattr(schedule, name, getattr(self, name).pointer)
+        for both in (schedule.busy, schedule.blocked):
+            both.starts, both.ends = next(lists).pointer, next(lists).pointer
+
+    def load_first(self, steps: Sequence[Segment]) -> frozenset[int]:
+        """The first steps of segments for which the bus has more to do than the units; of all where that
+        holds for the whole."""
+        flags = self.segments.view()[: len(steps), _LOAD_FIRST].tolist()
+        return frozenset([each[0] for each, flag in zip(steps, flags, strict=True) if flag])
+
+    def planned(
+        self, steps: Sequence[Segment], segments: Sequence[PackedSegment], load_first: frozenset[int]
+    ) -> PrefetchPlan:
+        """The loads of pieces that have places, in the order in which they are made."""
+        loads, addresses = defaultdict[int, list[Prefetch]](list), dict[int, tuple[int, ...]]()
+        owners, first = list[int](), 0
+        starts = self.pieces.view()[: self.schedule.piece_count, _START].tolist()
+        for nodes, segment in zip(steps, segments, strict=True):
+            for each in segment.constants:
+                step = nodes[each.node]
+                owners.append(step)
+                found = tuple([start for start in starts[first : first + each.pieces] if start != NONE])
+                first += each.pieces
+                if found:
+                    addresses[step] = found
+        for number, owner, *load in self.loads.view()[: self.schedule.load_count].tolist():
+            loads[steps[number][0]].append(Prefetch(owners[owner], *load))
+        return PrefetchPlan(dict(loads), addresses, self.schedule.peak, load_first)
 
 
 def add_prefetches(
-    plan: PackedPlan,
+    plan: SramPlan,
     machine: MachineModel,
-    computing: Mapping[int, float] | None = None,
+    computing: Mapping[int, int] | None = None,
     reserves: Sequence[int] = (1,),
+    memory: LoadMemory | None = None,
 ) -> list[SramPlan]:
     """The plan with prefetches; `computing` are the cycles of the nodes by step, if they have been timed. For
     each of the reserves: so many times what is needed may be prefetched."""
-    segments, limit = plan.segments(machine, computing), plan.plan.sram_bytes
-    found = plan_prefetches(segments, limit, machine.queue_depth, reserves)
-    return [replace(plan.plan, prefetches=prefetches) for prefetches in found]
+    steps, segments = [each for each, _ in plan.parts], [nodes.on(machine) for _, nodes in plan.parts]
+    cycles = None
+    if computing is not None:
+        cycles = [nodes.busiest([computing[step] for step in each]) for each, nodes in plan.parts]
+    found = plan_prefetches(steps, segments, plan.sram_bytes, machine.queue_depth, reserves, cycles, memory)
+    return [replace(plan, prefetches=prefetches) for prefetches in found]
 
 
 def plan_prefetches(
+    steps: Sequence[Segment],
     segments: Sequence[PackedSegment],
     limit: int,
     queue_depth: int,
     reserves: Sequence[int] = (1,),
+    computing: Sequence[int] | None = None,
+    memory: LoadMemory | None = None,
 ) -> list[PrefetchPlan]:
     """The loads that segments make for later tasks in an SRAM of `limit` bytes, on a machine whose units have
     queues of such a depth; for each of the reserves."""
-    cycles = sum([segment.compute_cycles + segment.load_cycles for segment in segments])
-    pieces = sum([each.pieces for segment in segments for each in segment.constants])
-    if not pieces or max(reserves) * cycles >= _MAX_CYCLES:
+    cycles = sum([each.most_cycles for each in segments]) + sum(computing or ())
+    if not any(each.pieces for each in segments) or max(reserves) * cycles >= MAX_CYCLES:
         return [NO_PREFETCHES for _ in reserves]
-    schedule, memories = _describe(segments, limit, queue_depth)
-    load_first = _loaded_first(segments)
-    without = replace(NO_PREFETCHES, load_first=load_first)
-    return [
-        _list_loads(segments, schedule, memories, load_first) if LOADS(schedule, reserve) else without
-        for reserve in reserves
-    ]
-
-
-def _loaded_first(segments: Sequence[PackedSegment]) -> frozenset[int]:
-    """The steps of nodes for which the bus has more to do than the units; all where that holds for the
-    whole."""
-    whole = fsum([each.load_cycles - each.compute_cycles for each in segments]) > 0
-    return frozenset([each.step for each in segments if whole or each.load_cycles > each.compute_cycles])
-
-
-class _Memories:
-    """What a schedule points at."""
-
-    def __init__(
-        self,
-        segments: list[_Row],
-        constants: list[_Row],
-        gaps: list[allocation.Gap],
-        owners: list[int],
-        pieces: int,
-    ) -> None:
-        self.segments, self.constants = Store(TimedSegment), Store(TimedConstants)
-        for rows, whole in ((segments, self.segments), (constants, self.constants)):
-            whole.write(0, list(chain.from_iterable(rows)))
-        self.range_starts, self.range_ends, self.range_owners = (Store(int) for _ in range(3))
-        for memory, numbers in (
-            (self.range_starts, [start for start, _ in gaps]),
-            (self.range_ends, [end for _, end in gaps]),
-            (self.range_owners, owners),
-        ):
-            memory.write(0, numbers)
-        self.pieces, self.freed = Store(TimedPiece, pieces), Store(FreedRange, len(gaps) + pieces)
-        self.order, self.live = Store(int, pieces), Store(int, pieces)
-
-    def bind(self, schedule: LoadSchedule) -> None:
-        """Let a schedule point at it."""
-        for name, memory in vars(self).items():
-            setattr(schedule, name, memory.pointer)
-        most_ranges = len(self.freed) + 1
-        for ranges in (schedule.busy, schedule.blocked):
-            ranges.starts, ranges.ends = (
-                Store(int, most_ranges).pointer,
-                Store(int, most_ranges).pointer,
-            )
-        schedule.ends = Store(int, schedule.last + 1).pointer
-
-
-def _describe(
-    packed: Sequence[PackedSegment], limit: int, queue_depth: int
-) -> tuple[LoadSchedule, _Memories]:
-    """What the routine reads of segments."""
-    schedule = LoadSchedule()
-    segments, constants = list[_Row](), list[_Row]()  # the slots of their records
-    gaps, owners = list[allocation.Gap](), list[int]()
-    following = zip(_backlogs(packed, limit), _next_tensors(packed), strict=True)
-    for number, (segment, (backlog, next_tensors)) in enumerate(zip(packed, following, strict=True)):
-        slots = segment.slots
-        segments.append(
-            (
-                segment.tasks,
-                segment.tasks_of_slot,
-                slots,
-                segment.is_chain,
-                segment.is_other_unit,
-                int(segment.compute_cycles / slots),
-                int(segment.tensor_cycles / slots),
-                int(backlog),
-                int(next_tensors),
-                len(gaps),
-                len(segment.occupied.gaps),
-                len(constants),
-                len(segment.constants),
-            )
-        )
-        owner_of = dict[allocation.Gap, int]()
-        for each in segment.constants:
-            owner_of |= dict.fromkeys(each.gaps, len(constants))
-            cycles, again = round(each.piece_cycles), int(each.is_loaded_again)
-            tasks = segment.tasks_of(each)
-            constants.append((number, each.pieces, tasks, each.piece_bytes, cycles, again, 0, 0, 0, 0))
-        gaps += segment.occupied.gaps
-        owners += [owner_of.get(gap, NONE) for gap in segment.occupied.gaps]
-    schedule.segment_count, schedule.piece_count = (
-        len(segments),
-        sum([each.pieces for segment in packed for each in segment.constants]),
-    )
-    schedule.limit, schedule.queue_depth, schedule.last = limit, queue_depth, max(queue_depth, 2) - 1
-    memories = _Memories(segments, constants, gaps, owners, schedule.piece_count)
-    memories.bind(schedule)
-    return schedule, memories
-
-
-def _list_loads(
-    segments: Sequence[PackedSegment],
-    schedule: LoadSchedule,
-    memories: _Memories,
-    load_first: frozenset[int],
-) -> PrefetchPlan:
-    """The loads of pieces that have places, in the order in which they are made."""
-    loads, addresses = defaultdict[int, list[Prefetch]](list), defaultdict[int, list[int]](list)
-    steps = [each.step for segment in segments for each in segment.constants]
-    in_order = memories.pieces.array(schedule.piece_count)[memories.order.take(0, schedule.piece_count)]
-    placed = in_order[in_order[:, _START] != NONE].tolist()
-    for (constants, number, slot), pieces in groupby(placed, _LOADED_TOGETHER):
-        step, segment, starts = steps[constants], segments[number], [piece[_START] for piece in pieces]
-        task = min((slot + 1) * segment.tasks_of_slot, segment.tasks) - 1
-        loads[segment.step].append(Prefetch(step, task, len(addresses[step]), len(starts)))
-        addresses[step] += starts
-    places = {step: tuple(found) for step, found in addresses.items()}
-    return PrefetchPlan(dict(loads), places, schedule.peak, load_first)
-
-
-def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
-    """For each segment, the cycles of prefetches that must be done before it ends.
-
-    These are the loads for which later segments have no time, limited by the free SRAM and by the bus time
-    that this and earlier segments have left.
-    """
-    free = [limit - segment.occupied.covered_bytes for segment in segments]
-    constants = [each for segment in segments for each in segment.constants]
-    size = sum([each.pieces * each.piece_bytes for each in constants])
-    cycles_per_byte = fsum([each.pieces * each.piece_cycles for each in constants]) / max(size, 1)
-    slack_cycles = [max(each.compute_cycles, each.tensor_cycles) - each.load_cycles for each in segments]
-    backlogs = [0.0] * (len(segments) + 1)
-    for number in range(len(segments) - 1, 0, -1):
-        backlog = max(backlogs[number + 1] - slack_cycles[number], segments[number].first_cycles)
-        backlogs[number] = min(backlog, min(free[number - 1], free[number]) * cycles_per_byte)
-    possible = 0.0
-    for number, more in enumerate(slack_cycles):
-        possible = backlogs[number + 1] = max(min(backlogs[number + 1], possible + more), 0)
-    return backlogs[1:]
-
-
-def _next_tensors(segments: Sequence[PackedSegment]) -> list[float]:
-    """By segment, how many cycles after its end the next load of tensors must begin, so that no task has to
-    wait for it; below 0 if before. As good as never where there is none."""
-    cycles, found = float(_MAX_CYCLES), list[float]()
-    for segment in reversed(segments):
-        found.append(cycles)
-        tensors = segment.tensor_cycles / segment.slots
-        cycles = -tensors if tensors else cycles + segment.compute_cycles
-    return found[::-1]
+    memory, found = memory or LoadMemory(), list[PrefetchPlan]()
+    memory.describe(segments, computing, limit, queue_depth)
+    for reserve in reserves:
+        placed = LOADS(memory.schedule, reserve)
+        load_first = found[0].load_first if found else memory.load_first(steps)
+        without = replace(NO_PREFETCHES, load_first=load_first)
+        found.append(memory.planned(steps, segments, load_first) if placed else without)
+    return found

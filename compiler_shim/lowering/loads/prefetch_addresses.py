@@ -8,6 +8,7 @@ from dlasim.compiler_shim.lowering.loads.load_records import (
     RangeList,
     TimedConstants,
     TimedPiece,
+    TimedSegment,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.native.routine import routine
@@ -34,8 +35,8 @@ def find_address(schedule: LoadSchedule, piece: TimedPiece, constants: TimedCons
     segment = schedule.segments[constants.segment]
     if constants.pieces == 1 and not constants.is_loaded_again:
         for each in range(segment.first_range, segment.first_range + segment.ranges):
-            if schedule.range_owners[each] == piece.constants:
-                start, end = schedule.range_starts[each], schedule.range_ends[each]
+            if schedule.ranges[each].owner == piece.constants:
+                start, end = schedule.ranges[each].start, schedule.ranges[each].end
                 _try_between(schedule, constants, schedule.busy, start, end)
     _try_between(schedule, constants, schedule.blocked, 0, schedule.limit)
     if not constants.is_loaded_again:
@@ -45,7 +46,7 @@ def find_address(schedule: LoadSchedule, piece: TimedPiece, constants: TimedCons
 @routine
 def is_free(schedule: LoadSchedule, number: int) -> int:
     """Whether a range is a buffer that is not needed, since all pieces have places of their own."""
-    owner = schedule.range_owners[number]
+    owner = schedule.ranges[number].owner
     if owner == NONE:
         return 0
     constants = schedule.constants[owner]
@@ -55,19 +56,31 @@ def is_free(schedule: LoadSchedule, number: int) -> int:
 @routine
 def covered_bytes(schedule: LoadSchedule, number: int) -> int:
     """Bytes that are in use during a segment."""
-    segment, busy = schedule.segments[number], schedule.busy
-    busy.count = 0
-    for each in range(segment.first_range, segment.first_range + segment.ranges):
-        if not is_free(schedule, each):
-            _insert(busy, schedule.range_starts[each], schedule.range_ends[each])
+    busy = schedule.busy
+    cover_ranges(schedule, schedule.segments[number])
     for index in range(schedule.piece_count):
         piece = schedule.pieces[index]
         constants = schedule.constants[piece.constants]
         if piece.start != NONE and piece.loading_segment <= number and number <= constants.segment:
             _insert(busy, piece.start, piece.start + constants.size)
+    return busy_bytes(schedule)
+
+
+@routine
+def cover_ranges(schedule: LoadSchedule, segment: TimedSegment) -> None:
+    """Busy is what a segment occupies."""
+    schedule.busy.count = 0
+    for each in range(segment.first_range, segment.first_range + segment.ranges):
+        if not is_free(schedule, each):
+            _insert(schedule.busy, schedule.ranges[each].start, schedule.ranges[each].end)
+
+
+@routine
+def busy_bytes(schedule: LoadSchedule) -> int:
+    """How many bytes are busy."""
     total = 0
-    for place in range(busy.count):
-        total += busy.ends[place] - busy.starts[place]
+    for place in range(schedule.busy.count):
+        total += schedule.busy.ends[place] - schedule.busy.starts[place]
     return total
 
 
@@ -80,8 +93,8 @@ def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
     for between in range(number, last + 1):
         segment = schedule.segments[between]
         for each in range(segment.first_range, segment.first_range + segment.ranges):
-            if not is_free(schedule, each) and (between < last or schedule.range_owners[each] != own):
-                _insert(busy, schedule.range_starts[each], schedule.range_ends[each])
+            if not is_free(schedule, each) and (between < last or schedule.ranges[each].owner != own):
+                _insert(busy, schedule.ranges[each].start, schedule.ranges[each].end)
     for place in range(schedule.live_count):
         piece = schedule.pieces[schedule.live[place]]
         _insert(busy, piece.start, piece.start + schedule.constants[piece.constants].size)
@@ -90,8 +103,8 @@ def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
     blocked.count = busy.count
     segment = schedule.segments[last]
     for each in range(segment.first_range, segment.first_range + segment.ranges):
-        if schedule.range_owners[each] == own:
-            _insert(blocked, schedule.range_starts[each], schedule.range_ends[each])
+        if schedule.ranges[each].owner == own:
+            _insert(blocked, schedule.ranges[each].start, schedule.ranges[each].end)
 
 
 @routine
@@ -154,7 +167,7 @@ def _try_address(schedule: LoadSchedule, constants: TimedConstants, start: int) 
     if constants.segment + 1 < schedule.segment_count:
         following = schedule.segments[constants.segment + 1]
         for each in range(following.first_range, following.first_range + following.ranges):
-            is_met = schedule.range_starts[each] < end and start < schedule.range_ends[each]
+            is_met = schedule.ranges[each].start < end and start < schedule.ranges[each].end
             if is_met and not is_free(schedule, each):
                 is_written = 1
     if schedule.best_start == NONE or (time, is_written) < (schedule.best_time, schedule.best_is_written):

@@ -40,6 +40,11 @@ class ChainLayout:
     groups: int = 0
 
     @property
+    def rounds(self) -> int:
+        """Stripes; or groups of channels, and one round more since the first node is a group ahead."""
+        return self.groups + 1 if self.groups else len(self.schedule)
+
+    @property
     def sram_bytes(self) -> int:
         """The size of all buffers together."""
         return sum(map(total_bytes, self.buffers)) + sum(map(align, self.inner))
@@ -53,21 +58,10 @@ class Chain:
     steps: tuple[int, ...]
     schedule: Schedule
     groups: int
+    rounds: int
     inner_addresses: tuple[int, ...]
-    inner_bytes: tuple[int, ...]
     cycles: int
     tensor_cycles: int  # of the loads of tensors
-
-    @property
-    def rounds(self) -> int:
-        """Stripes; or groups of channels, and one round more since the first node is a group ahead."""
-        return self.groups + 1 if self.groups else len(self.schedule)
-
-    @property
-    def inner_gaps(self) -> list[tuple[int, int]]:
-        """What the buffers between nodes occupy."""
-        sized = zip(self.inner_addresses, self.inner_bytes, strict=True)
-        return [(address, address + align(size)) for address, size in sized]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +88,7 @@ class ChainTiling:
         """The chain of these steps with its buffers at these addresses."""
         made = self.layout
         cycles = self.cycles, self.tensor_cycles
-        return Chain(steps, made.schedule, made.groups, inner_addresses, made.inner, *cycles)
+        return Chain(steps, made.schedule, made.groups, made.rounds, inner_addresses, *cycles)
 
     def tiling(self, number: int) -> Tiling:
         """What `explain` tells of one node of the chain."""

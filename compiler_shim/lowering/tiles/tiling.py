@@ -73,7 +73,7 @@ class TilingFacts(NamedTuple):
     tensor_cycles: int
     pieces: int
     piece_bytes: int
-    piece_cycles: float
+    piece_cycles: int
     loads_again: int
 
 
@@ -255,13 +255,14 @@ class TilingProblem:
         tensors = find(self.geometry.sizes, machine.costs(self.node), ChannelGroup(), Tile(*shape))
         compute = self.on(machine).compute_cycles(tasks)
         if not size or self.node.matrix is not None:  # none, or only those of a host's tensor
-            return TilingFacts(compute, tensors, 0, 0, 0.0, 0)
+            return TilingFacts(compute, tensors, 0, 0, 0, 0)
         pieces = self.first_pieces(tiling)
         again = self.constant_loads(shape) - pieces if self.loads_again(tiling) else 0
-        part = 1.0 if again else min(self.constant_bytes / (pieces * size), 1.0)  # the last may be smaller
+        whole = pieces * size
+        loaded = whole if again else min(self.constant_bytes, whole)  # the last may be smaller
         packed = packed_bytes(self.geometry.sizes, shape.channels, shape.depth)
         spared = spared_bytes(self.geometry.sizes, shape.channels, shape.depth)
-        cycles = machine.constants_cycles(size, packed, spared) * part
+        cycles = machine.constants_cycles(size, packed, spared) * loaded // whole
         return TilingFacts(compute, tensors, pieces, align(size), cycles, again)
 
     def constant_loads(self, tile_shape: TileShape) -> int:
