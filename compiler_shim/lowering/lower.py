@@ -20,7 +20,8 @@ from dlasim.compiler_shim.lowering.addresses.memory import (
     resolve_alias,
     variables,
 )
-from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedNodes
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Segment, SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import Emitter
 from dlasim.compiler_shim.lowering.emission.network_nodes import constant_operands
 from dlasim.compiler_shim.lowering.emission.planned_nodes import PlannedNodes
@@ -92,6 +93,7 @@ class _Lowering:
         self._network, self._config, self._sram = network, config, plan
         self._sufficient_sram_bytes = sufficient_sram_bytes
         self._variables = variables(network)
+        self._nodes = PlannedNodes(network, plan)
         self._check_tile_limit()
         inner = dict.fromkeys(plan.inner, 0)  # stripes of them, wherever their chain has them
         self._in_sram = {**inner, **plan.addresses}
@@ -99,14 +101,13 @@ class _Lowering:
         self._pool = ConstantPool()
         self._with_constants = with_constants
         self._places = self._list_places()
-        self._nodes = PlannedNodes(network, plan)
         self._emitter = Emitter(network, self._nodes, self._places, self._pool, self._config, with_constants)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
         self._constant_operands = constant_operands(network)
-        self._streams: list[list[int]] = []  # the steps of each
+        self._streams: list[Sequence[int]] = []  # the steps of each
         self._touched: list[_Footprint] = []  # what the first of them read, and what they write
 
     def _plan_system(self) -> SystemPlan:
@@ -117,18 +118,16 @@ class _Lowering:
 
     def _check_tile_limit(self) -> None:
         """Reject a program with too many tiles, as a large layer in a tiny SRAM makes."""
-        tiles = 0
-        for step, tiling in self._sram.tilings.items():
-            node = self._network.nodes[step]
+        tiles = np.cumsum(self._nodes.tasks * self._nodes.repeats)
+        for step in np.flatnonzero(tiles > MAX_TILES)[:1].tolist():
+            node, tiling = self._network.nodes[step], self._sram.tilings[step]
             assert isinstance(node, DlaNode)
-            tiles += tiling.tasks * (tiling.tile_shape.channels if node.is_channel_by_channel else 1)
-            if tiles > MAX_TILES:
-                layer = self._network.layers[node.layer]
-                raise InputError(
-                    f"layer {layer.name} ({layer.operator}) would be cut into {tiling.tasks:,} tiles to fit "
-                    f"{self._config.sram_bytes} bytes of SRAM, but a program can hold at most "
-                    f"{MAX_TILES:,} in total; use more SRAM (--sram)"
-                )
+            layer = self._network.layers[node.layer]
+            raise InputError(
+                f"layer {layer.name} ({layer.operator}) would be cut into {tiling.tasks:,} tiles to fit "
+                f"{self._config.sram_bytes} bytes of SRAM, but a program can hold at most "
+                f"{MAX_TILES:,} in total; use more SRAM (--sram)"
+            )
 
     def _check_operation_limit(self, operations: int) -> None:
         if operations > p.MAX_OPERATIONS:
@@ -148,15 +147,16 @@ class _Lowering:
             self._tensor(value)  # even one that only the DLA reads: the CPU gives it its initial value
         if self._sram.kept.addresses:
             self._preload()
-        pending: list[int] = []
-        for step, node in enumerate(self._network.nodes):
-            if isinstance(node, DlaNode):
-                pending.append(step)
-            else:
-                self._stream(pending)
-                pending = []
-                self._host(step, node)
-        self._stream(pending)
+        parts, first = self._sram.parts, 0
+        for steps in _runs(self._network):
+            node, end = self._network.nodes[steps[0]], first
+            if isinstance(node, HostNode):
+                self._host(steps[0], node)
+                continue
+            while end < len(parts) and parts[end][0][0] <= steps[-1]:
+                end += 1
+            self._stream(steps, parts[first:end])
+            first = end
         return Lowered(
             self._program(),
             self._network,
@@ -173,23 +173,15 @@ class _Lowering:
         self._emitter.preload()
         self._end_stream([], StepKind.PRELOAD)
 
-    def _stream(self, steps: list[int]) -> None:
-        if not steps:
-            return
-        chained, constants = self._sram.chained, self._constant_operands
-        for step in steps:
-            chain, loads = self._sram.chains.get(step), self._sram.prefetches.loads.get(step, ())
-            if constants and (chain is not None or step not in chained):
-                own = chain.steps if chain is not None else (step,)
-                self._pool_operands((*own, *[load.step for load in loads]))
-            if chain is not None:
-                self._emitter.chain(chain, loads)
-            elif step not in chained:
-                is_load_first = step in self._sram.prefetches.load_first
-                self._emitter.node(step, self._sram.tilings[step].tasks, loads, is_load_first)
+    def _stream(self, steps: Sequence[int], parts: Sequence[tuple[Segment, PackedNodes]]) -> None:
+        prefetches = self._sram.prefetches
+        if self._constant_operands:
+            for own, _ in parts:
+                self._pool_operands((*own, *[load.step for load in prefetches.loads.get(own[0], ())]))
+        self._emitter.add(parts, prefetches)
         self._end_stream(steps, StepKind.STREAM)
 
-    def _end_stream(self, steps: list[int], kind: StepKind) -> None:
+    def _end_stream(self, steps: Sequence[int], kind: StepKind) -> None:
         self._emitter.halt()
         self._streams.append(steps)
         self._steps.append(p.Step(kind, len(self._streams) - 1))
@@ -311,6 +303,18 @@ def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:
         size, most = f"{pool.size_bytes:,}", f"{MAX_FILE_BYTES:,}"
         raise InputError(f"the program's constants take {size} bytes; at most {most} are supported")
     return pool.image()
+
+
+@once
+def _runs(network: PlacedNetwork) -> Sequence[Sequence[int]]:
+    """The steps of nodes for the DLA that follow each other, and each of the CPU's alone."""
+    found = list[list[int]]()
+    for step, node in enumerate(network.nodes):
+        if step and isinstance(node, DlaNode) and isinstance(network.nodes[step - 1], DlaNode):
+            found[-1].append(step)
+        else:
+            found.append([step])
+    return found
 
 
 @once

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from functools import cached_property
 from struct import Struct
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses.allocation import Gap
+from dlasim.compiler_shim.lowering.emission.records import buffer_slots
 from dlasim.compiler_shim.lowering.loads.load_records import (
     GIVEN_OF_CONSTANTS,
     GIVEN_OF_SEGMENT,
@@ -25,7 +27,7 @@ _SEGMENT, _CONSTANTS = (
     Struct(f"{given}q{SLOT_BYTES * (slots_of(kind) - given)}x")
     for kind, given in ((TimedSegment, GIVEN_OF_SEGMENT), (TimedConstants, GIVEN_OF_CONSTANTS))
 )
-_RANGE = Struct("3q")
+_RANGE, _TILE = Struct("3q"), Struct("6q")
 
 
 class Constants(NamedTuple):
@@ -100,6 +102,22 @@ class PackedNodes:
         self._constant_gaps = constant_gaps
         self._on = dict[MachineModel, PackedSegment]()
 
+    @cached_property
+    def slots(self) -> bytes:
+        """By node the tasks, and the slots of its tile shape and of its buffers' addresses, for emission."""
+        each_node = zip(self.tilings, self.buffers, strict=True)
+        return b"".join(
+            [
+                _TILE.pack(tiling.tasks, *tiling.tile_shape[:5]) + buffer_slots(buffers)
+                for tiling, buffers in each_node
+            ]
+        )
+
+    @property
+    def rounds(self) -> int:
+        """Its tasks, or what a chain has instead."""
+        return self.tilings[0].tasks if self.chain is None else self.chain.layout.rounds
+
     def with_tiling(self, tiling: Tiling) -> PackedNodes:
         """A single node cut in another way that fits into the same buffers."""
         same = self.buffers, self._constant_gaps, self.gaps, self.used_bytes
@@ -123,8 +141,7 @@ class PackedNodes:
         return max(of_unit.values())
 
     def _find(self, machine: MachineModel) -> PackedSegment:
-        chain, constants = self.chain, list[Constants]()
-        tasks = self.tilings[0].tasks if chain is None else chain.layout.rounds
+        chain, constants, tasks = self.chain, list[Constants](), self.rounds
         nodes = list(zip(self.problems, self.tilings, strict=True))
         facts = [problem.facts(tiling, tasks, machine) for problem, tiling in nodes]
         for number, each in enumerate(facts):

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch
+from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedNodes
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch, PrefetchPlan, Segment
 from dlasim.compiler_shim.lowering.emission.network_nodes import facts_memory
 from dlasim.compiler_shim.lowering.emission.planned_nodes import PlannedNodes
 from dlasim.compiler_shim.lowering.emission.records import (
@@ -32,7 +33,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     StripeRows,
 )
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
-from dlasim.compiler_shim.lowering.segments.chains import Chain, Rows
+from dlasim.compiler_shim.lowering.segments.chains import Rows
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
 from dlasim.native.storage import Store
@@ -85,6 +86,7 @@ class Emitter:
             "prefetch_addresses": nodes.prefetch_addresses,
         }
         self._pool, self._nodes, self._keeps_slices = pool, nodes, keeps_slices
+        self._repeats, self._operations_of = nodes.repeats.tolist(), nodes.operations.tolist()
         self._segment_rows: list[tuple[int, ...]] = []  # this and the following: of what waits
         self._stripe_rows: list[Rows] = []
         self._load_rows: list[Prefetch] = []
@@ -95,27 +97,29 @@ class Emitter:
 
     def preload(self) -> None:
         """Load all constants that stay in SRAM."""
-        loads = [Prefetch(step, 0, 0, self._nodes.pieces[step]) for step in self._nodes.kept_steps]
-        self._add_segment((), 1, 0, 1, loads)
+        loads = [Prefetch(step, 0, 0, int(self._nodes.pieces[step])) for step in self._nodes.kept_steps]
+        self._add_segment(0, 0, 1, 0, 1, loads)
 
-    def node(
-        self, step: int, tasks: int, loads: Sequence[Prefetch] = (), is_load_first: bool = False
-    ) -> None:
-        """All tasks of a node, and between them loads for later tasks. With `is_load_first` tasks that
-        follow may load before a task computes."""
-        self._add_segment((step,), tasks, 0, self._nodes.operations(step), loads, is_load_first)
-
-    def chain(self, chain: Chain, loads: Sequence[Prefetch] = ()) -> None:
-        """All rounds of a chain, and between them loads for later tasks."""
-        repeats = sum([self._nodes.repeats(step) for step in chain.steps])
-        operations = repeats + 4 * len(chain.steps) + 1
-        self._add_segment(chain.steps, chain.rounds, chain.groups, operations, loads)
-        for stripe in chain.schedule:
-            self._stripe_rows += stripe
+    def add(self, parts: Sequence[tuple[Segment, PackedNodes]], prefetches: PrefetchPlan) -> None:
+        """All tasks of nodes, and all rounds of chains; between them loads for later tasks. Where a node is
+        to load first, tasks that follow may load before a task computes."""
+        repeats, operations = self._repeats, self._operations_of
+        for steps, nodes in parts:
+            step, loads = steps[0], prefetches.loads.get(steps[0], ())
+            if nodes.chain is None:
+                is_first = step in prefetches.load_first
+                self._puts_off |= is_first
+                self._add_segment(step, 1, nodes.rounds, 0, operations[step], loads, is_first)
+            else:
+                layout, most = nodes.chain.layout, sum([repeats[each] for each in steps]) + 4 * len(steps) + 1
+                self._add_segment(step, len(steps), nodes.rounds, layout.groups, most, loads)
+                for stripe in layout.schedule:
+                    self._stripe_rows += stripe
+            self._steps += steps
 
     def halt(self) -> None:
         """End the stream."""
-        self._add_segment((), 1, 0, 1, ())
+        self._add_segment(0, 0, 1, 0, 1, ())
         self._flush()
         first = sum(self.streams[-1]) if self.streams else 0
         self.streams.append((first, self._stream.word_count - first))
@@ -156,7 +160,8 @@ class Emitter:
 
     def _add_segment(
         self,
-        steps: Sequence[int],
+        step: int,
+        nodes: int,
         tasks: int,
         groups: int,
         operations: int,
@@ -165,17 +170,17 @@ class Emitter:
     ) -> None:
         """Let a segment wait. A task is no more than so many operations, loads for later tasks apart, and
         computations and stores that were put off."""
-        self._puts_off |= is_load_first
         operations += 2 * MAX_PUT_OFF * self._puts_off
-        self._steps += steps
-        first, stripe, load = steps[0] if steps else 0, len(self._stripe_rows), len(self._load_rows)
-        self._load_rows += loads
-        pieces = sum([each.pieces for each in loads])
+        stripe, load, pieces = len(self._stripe_rows), len(self._load_rows), 0
+        if loads:
+            self._load_rows += loads
+            pieces = sum([each.pieces for each in loads])
         most = operations + pieces
-        row = first, len(steps), tasks, groups, stripe, load, len(loads), int(is_load_first), most
+        row = step, nodes, tasks, groups, stripe, load, len(loads), is_load_first, most
         self._segment_rows.append(row)
         self._operations += tasks * operations + pieces
-        self._most_operations = max(self._most_operations, most)
+        if most > self._most_operations:
+            self._most_operations = most
 
     def _describe(self) -> None:
         """Put what waits where the routine finds it, with room for the offsets of its constants."""
@@ -200,7 +205,8 @@ class Emitter:
     def _note(self) -> None:
         """Tell the pool what the pieces of constants are made of."""
         for step in self._steps:
-            first, nodes = self._nodes.first[step], self._nodes
-            for number, offset in enumerate(nodes.constant_offsets.take(first, first + nodes.pieces[step])):
+            first, nodes = int(self._nodes.first[step]), self._nodes
+            pieces = int(nodes.pieces[step])
+            for number, offset in enumerate(nodes.constant_offsets.take(first, first + pieces)):
                 if offset != NONE:
                     self._pool.note(offset, nodes.pack(step, number, self._unpacks))

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, PlacedNetwork
 from dlasim.compiler_shim.calls.views import Layout, dense_layout
 from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias
@@ -62,6 +65,36 @@ def _network_node(network: PlacedNetwork, node: DlaNode, users: Counter[tuple[ob
         cut = sizes.channels, sizes.depth
     values = [each.space for each in layouts if each.space != NONE]
     return NetworkNode(node, facts, tuple(values), *cut, shared)
+
+
+class NodeColumns(NamedTuple):
+    """By step how many channels and how much depth of constants are cut, inputs, and whether it computes
+    channel by channel; all 0 for nodes of the CPU. And what decides about the constants of nodes that share
+    them with others."""
+
+    constant_channels: NDArray[np.int64]
+    constant_depth: NDArray[np.int64]
+    inputs: NDArray[np.int64]
+    is_channel_by_channel: NDArray[np.int64]
+    shared: Mapping[int, tuple[object, ...]]
+
+
+@once
+def node_columns(network: PlacedNetwork) -> NodeColumns:
+    """The columns of a network, which its plans share."""
+    nodes, rows = network_nodes(network), np.zeros((4, len(network.nodes)), np.int64)
+    for step, found in nodes.items():
+        node = found.node
+        cut = found.constant_channels, found.constant_depth
+        rows[:, step] = *cut, len(node.inputs), node.is_channel_by_channel
+    channels, depths, inputs, by_channel = rows
+    return NodeColumns(
+        channels,
+        depths,
+        inputs,
+        by_channel,
+        {step: each.shared for step, each in nodes.items() if each.shared},
+    )
 
 
 @once

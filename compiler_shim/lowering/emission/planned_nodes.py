@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-from struct import Struct
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -12,15 +10,20 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.files.half_bytes import pack_int4
 from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, pack, part_of_weights
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.emission.network_nodes import network_nodes
+from dlasim.compiler_shim.lowering.emission.network_nodes import network_nodes, node_columns
 from dlasim.compiler_shim.lowering.emission.piece_codes import cut_weights, piece_codes
-from dlasim.compiler_shim.lowering.emission.records import BUFFERS, NONE, Buffer, Node
-from dlasim.native.record import SLOT_BYTES, layout, slots_of
+from dlasim.compiler_shim.lowering.emission.records import NONE, Node
+from dlasim.native.record import layout
 from dlasim.native.storage import Store
 
-_FIRST_SLOTS, _BUFFER_SLOTS = Struct("10q"), Struct(f"{BUFFERS * slots_of(Buffer)}q")
-_PLANNED_SLOTS = layout(Node).fields["tensors"].slot  # what follows changes while a node is emitted
-_NO_BUFFER = 1, 0, 0  # the slots of a `Buffer`
+_NODE = layout(Node).fields
+_FIRST, _PLACED, _KEEPS, _BETWEEN, _ROWS, _CHANNELS, _DEPTH, _TENSORS = (
+    _NODE[name].slot
+    for name in (
+        "first_constant", "prefetched", "keeps_constants", "between_address", "tile_rows", "tile_channels",
+        "tile_depth", "tensors",
+    )
+)  # fmt: skip
 
 
 class PlannedNodes:
@@ -28,62 +31,66 @@ class PlannedNodes:
     prefetched or stay in SRAM.
 
     By step: how many `pieces` its constants have, and from `first` on their places in `constant_offsets` and
-    `prefetch_addresses`. Those of `kept_steps` stay in SRAM. Pieces of compressed weights have `coded_words`
-    and `coded_steps`; `spared` are their bytes that do not cross the bus, by value.
+    `prefetch_addresses`; its `tasks`, the `repeats` of a task's computation, one for each channel or one in
+    all, and the most `operations` of a task. Those of `kept_steps` stay in SRAM. Pieces of compressed weights
+    have `coded_words` and `coded_steps`; `spared` are their bytes that do not cross the bus, by value.
     """
 
     def __init__(self, network: PlacedNetwork, plan: SramPlan) -> None:
         self._network, self._plan, self._nodes = network, plan, network_nodes(network)
-        self.pieces, self.first = dict[int, int](), dict[int, int]()
-        self.kept_steps, kept = list[int](), plan.kept.addresses
-        given, keeps = kept or plan.prefetches.addresses, int(bool(kept))
-        between = {
-            step: address
-            for each in plan.chains.values()
-            for step, address in zip(each.steps, each.inner_addresses, strict=False)
-        }
-        rows, addresses = [bytes(_PLANNED_SLOTS * SLOT_BYTES)] * len(network.nodes), list[int]()
-        shared = dict[object, int]()  # places of constants that several nodes have
-        for step, node in self._nodes.items():
-            shape, found = plan.tilings[step].tile_shape, given.get(step, ())
-            key = node.shared and (node.shared, shape.channels, shape.depth)
-            first = shared.get(key) if key and (keeps or not found) else None
-            self.pieces[step] = pieces = node.pieces(shape)
-            if first is None:
-                first = len(addresses)
-                addresses += [*found, *[0] * (pieces - len(found))]
-                if keeps and found:
-                    self.kept_steps.append(step)
-            self.first[step] = first
-            if key:
-                shared[key] = first
-            start = step, first, len(found), keeps and len(found) > 0, between.get(step, 0)
-            rows[step] = _FIRST_SLOTS.pack(*start, *shape[:5]) + _buffer_slots(plan.buffers[step])
-        self.records = Store(Node, len(rows))
-        planned = np.frombuffer(b"".join(rows), np.int64).reshape(-1, _PLANNED_SLOTS)
-        self.records.view()[:, :_PLANNED_SLOTS] = planned
-        self.prefetch_addresses, self.constant_offsets = Store(int), Store(int)
-        self.prefetch_addresses.write(0, addresses)
-        self.constant_offsets.write(0, [NONE] * len(addresses))
-        self.coded_words, self.coded_steps = Store(int, len(addresses)), Store(int, len(addresses))
+        columns, count = node_columns(network), len(network.nodes)
+        kept = plan.kept.addresses
+        given = kept or plan.prefetches.addresses
+        self.records, slots = Store(Node, count), b"".join([nodes.slots for _, nodes in plan.parts])
+        steps = [step for each, _ in plan.parts for step in each]
+        rows, records, self.tasks = np.frombuffer(slots, np.int64), self.records.view(), np.zeros(count, int)
+        if steps:
+            rows = rows.reshape(len(steps), -1)
+            self.tasks[steps], records[steps, _ROWS:_TENSORS] = rows[:, 0], rows[:, 1:]
+        channels, depths = (np.maximum(records[:, slot], 1) for slot in (_CHANNELS, _DEPTH))
+        self.pieces = -(-columns.constant_channels // channels) * -(-columns.constant_depth // depths)
+        self.repeats = np.where(columns.is_channel_by_channel, channels, 1)
+        self.operations = columns.inputs + 2 + self.repeats
+        same = self._find_shared(given, bool(kept))
+        own = self.pieces.copy()
+        own[list(same)] = 0
+        self.first = np.cumsum(own) - own
+        for step, other in same.items():
+            self.first[step] = self.first[other]
+        self.kept_steps = [step for step in steps if step in kept and step not in same]
+        pieces = int(own.sum())
+        self.prefetch_addresses, self.constant_offsets = Store(int, pieces), Store(int, pieces)
+        self.coded_words, self.coded_steps = Store(int, pieces), Store(int, pieces)
+        self.constant_offsets.view()[:] = NONE
+        records[:, 0], records[:, _FIRST] = np.arange(count), self.first
+        for step, found in given.items():
+            records[step, _PLACED], records[step, _KEEPS] = len(found), bool(kept)
+            if step not in same:
+                self.prefetch_addresses.write(self.first[step], found)
+        for chain in plan.chains.values():
+            for step, address in zip(chain.steps, chain.inner_addresses, strict=False):
+                records[step, _BETWEEN] = address
         self.spared = dict[int, int]()
         self._describe_codes()
 
-    def repeats(self, step: int) -> int:
-        """The most operations that compute a tile."""
-        is_by_channel = self._nodes[step].node.is_channel_by_channel
-        return self._plan.tilings[step].tile_shape.channels if is_by_channel else 1
-
-    def operations(self, step: int) -> int:
-        """The most operations of a task: its loads, computations and store."""
-        return len(self._nodes[step].node.inputs) + 1 + self.repeats(step) + 1
+    def _find_shared(self, given: Mapping[int, Sequence[int]], keeps: bool) -> dict[int, int]:
+        """The steps whose constants are those of an earlier one, and that one."""
+        found, known = dict[int, int](), dict[object, int]()
+        for step, constants in node_columns(self._network).shared.items():
+            shape = self._plan.tilings[step].tile_shape
+            key = constants, shape.channels, shape.depth
+            if key in known and (keeps or not given.get(step)):
+                found[step] = known[key]
+            else:
+                known[key] = step
+        return found
 
     def pack(self, step: int, piece: int, unpacks: bool) -> Callable[[], bytes]:
         """Makes a piece of a node's constants from the network's values, for a machine that `unpacks` or
         not."""
         shape, found = self._plan.tilings[step].tile_shape, self._nodes[step]
-        part, place = cut_weights(found, shape, piece), self.first[step] + piece
-        is_coded = self.coded_steps.take(place, place + 1)[0] > 0
+        part = cut_weights(found, shape, piece)
+        is_coded = self.coded_steps[int(self.first[step]) + piece] > 0
         return lambda: self._bytes(found.node, part, is_coded, unpacks)
 
     def _bytes(self, node: DlaNode, part: WeightsPart, is_coded: bool, unpacks: bool) -> bytes:
@@ -105,13 +112,3 @@ class PlannedNodes:
             self.coded_steps.write(self.first[step], sizes.steps)
             assert node.weights is not None, "what has a code has weights"
             self.spared[node.weights] = max(sizes.spared, self.spared.get(node.weights, 0))
-
-
-@lru_cache(maxsize=1 << 14)
-def _buffer_slots(buffers: tuple[tuple[int, ...], ...]) -> bytes:
-    """The slots of the two inputs, the constants, the accumulator and the output."""
-    first, *second, constants, accumulator, output = buffers
-    numbers = list[int]()
-    for addresses in (first, second[0] if second else (), constants, accumulator, output):
-        numbers += (len(addresses), addresses[0], addresses[-1]) if addresses else _NO_BUFFER
-    return _BUFFER_SLOTS.pack(*numbers)
