@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from math import prod
+from weakref import WeakKeyDictionary
 
 from dlasim.compiler_shim.calls.copy_elimination import eliminate_copies
 from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
@@ -22,12 +24,14 @@ from dlasim.compiler_shim.forms.requantization import (
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem, TilingProblems
+from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.program import HostCall
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, operator_cycles
 
+MAX_REMEMBERED = 8  # placements of a network
 MAX_PLACEMENT_COST_RATIO = 4  # placements whose estimates differ by more are not compared by their programs
 LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for it
 
@@ -60,6 +64,7 @@ class Placements:
         self._network, self._policy, self._weights = network, policy, weights or CostWeights()
         self._problems = _problems(network, policy)
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
+        self._verdicts: dict[PlacedNetwork, tuple[Sequence[_Verdict], Sequence[int]]] = {}
         self._summing: dict[PlacedNetwork, PlacedNetwork] = {}
         self._cpu_cycles = [
             sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
@@ -87,7 +92,8 @@ class Placements:
         if not self._policy.machine.config.mac_sums:
             return [placed]
         if placed not in self._summing:
-            self._summing[placed] = add_in_output_stage(placed)
+            summing = self._summing[placed] = add_in_output_stage(placed)
+            self._verdicts[summing] = self._verdicts[placed]
         return list(dict.fromkeys((placed, self._summing[placed])))
 
     def most_on_dla(self) -> PlacedNetwork:
@@ -102,8 +108,19 @@ class Placements:
 
     def _placed(self, choice: tuple[bool, ...], verdicts: Sequence[_Verdict]) -> PlacedNetwork:
         if choice not in self._known:
-            self._known[choice] = _Placer(self._network, self._policy).run(verdicts)
+            placed, layers = _place_once(self._network, self._policy.options, verdicts)
+            self._known[choice], self._verdicts[placed] = placed, (verdicts, layers)
         return self._known[choice]
+
+    def explained(self, placed: PlacedNetwork) -> PlacedNetwork:
+        """A placement with the reasons why layers run where they do, which differ from machine to machine."""
+        verdicts, numbers = self._verdicts[placed]
+        layers = list(placed.layers)
+        for item, verdict, number in zip(self._network.items, verdicts, numbers, strict=True):
+            merged = f", with the {item.merged} before it" if item.merged else ""
+            if not layers[number].reason:
+                layers[number] = replace(layers[number], reason=verdict.reason + merged)
+        return replace(placed, layers=tuple(layers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,19 +279,39 @@ def _judged(costs: _Costs, on_dla: bool, weights: CostWeights) -> _Verdict:
     return _Verdict(False, f"about {cpu}, {isolated.split()[0]} on the DLA")
 
 
+_KnownPlacements = OrderedDict[object, tuple[PlacedNetwork, Sequence[int]]]
+_PLACED: WeakKeyDictionary[UnplacedNetwork, _KnownPlacements] = WeakKeyDictionary()
+
+
+def _place_once(
+    network: UnplacedNetwork, options: CompileOptions, verdicts: Sequence[_Verdict]
+) -> tuple[PlacedNetwork, Sequence[int]]:
+    """The network with each item where it shall be, and by item the number of its layer. Machines with the
+    same choice share it, and so all that is found for it."""
+    known = _PLACED.setdefault(network, OrderedDict())
+    key = tuple([each.on_dla for each in verdicts]), options.depthwise, options.requant, options.fusion
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _Placer(network, options).run(verdicts)
+        if len(known) > MAX_REMEMBERED:
+            known.popitem(last=False)
+    return found
+
+
 class _Placer:
-    def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
-        self._network, self._options = network, policy.options
+    def __init__(self, network: UnplacedNetwork, options: CompileOptions) -> None:
+        self._network, self._options = network, options
+        self._of_item: list[int] = []  # the numbers of their layers
         self._values = list(network.values)
         self._nodes: list[DlaNode | HostNode] = []
         self._layers: list[LayerInfo] = []
 
-    def run(self, verdicts: Sequence[_Verdict]) -> PlacedNetwork:
+    def run(self, verdicts: Sequence[_Verdict]) -> tuple[PlacedNetwork, Sequence[int]]:
         """Place the network item by item."""
         for item, verdict in zip(self._network.items, verdicts, strict=True):
             self._place(item, verdict)
         net = self._network
-        return eliminate_copies(
+        placed = eliminate_copies(
             PlacedNetwork(
                 net.name,
                 tuple(self._values),
@@ -289,6 +326,7 @@ class _Placer:
                 net.codes,
             )
         )
+        return placed, self._of_item
 
     def _place(self, item: Item, verdict: _Verdict) -> None:
         if not verdict.on_dla:
@@ -296,10 +334,10 @@ class _Placer:
                 raise InputError(
                     f"{item.name} ({item.operator}): {verdict.reason}, and the CPU does not support it either"
                 )
-            layer = self._layer(item, LayerKind.HOST, "cpu", verdict.reason)
+            layer = self._layer(item, LayerKind.HOST, "cpu")
             self._nodes += [HostNode(replace(call, layer=layer)) for call in item.host]
             return
-        layer = self._layer(item, item.kind, "dla", verdict.reason)
+        layer = self._layer(item, item.kind, "dla")
         left: dict[int, tuple[HostCall, int]] = {}  # by output: what is left to the CPU, and its sums
         for node in item.dla:
             self._place_node(item, node if node.layer == layer else replace(node, layer=layer), left)
@@ -346,7 +384,7 @@ class _Placer:
         self._layers.append(LayerInfo(f"{item.name}/requant", item.operator, kind, target, reason))
         return len(self._layers) - 1
 
-    def _layer(self, item: Item, kind: LayerKind, target: str, reason: str) -> int:
-        reason += f", with the {item.merged} before it" if item.merged else ""
-        self._layers.append(LayerInfo(item.name, item.operator, kind, target, reason, item.macs))
+    def _layer(self, item: Item, kind: LayerKind, target: str) -> int:
+        self._of_item.append(len(self._layers))
+        self._layers.append(LayerInfo(item.name, item.operator, kind, target, macs=item.macs))
         return len(self._layers) - 1

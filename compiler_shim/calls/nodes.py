@@ -155,7 +155,7 @@ class LayerInfo:
     operator: str
     kind: LayerKind
     target: str
-    reason: str
+    reason: str = ""  # where nothing else says it, what the machine's placement does
     macs: int = 0
 
 

@@ -48,11 +48,12 @@ class Item:
     merged: str = ""  # operators that became part of this one
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class UnplacedNetwork:
     """A network for any machine, each operator in the forms it has on the DLA and the CPU.
 
-    Values that stand for the graph's tensors keep their numbers.
+    Values that stand for the graph's tensors keep their numbers. Each is itself only, so that its placements
+    can be remembered.
     """
 
     name: str

@@ -201,7 +201,8 @@ class _Lowering:
         """Put the operands of nodes that are constants among the constants."""
         for step in steps:
             for value in self._constant_operands.get(step, ()):
-                self._places.write(value, self._system_location(value))
+                if self._pool.find(value) is None:
+                    self._places.write(value, self._system_location(value))
 
     def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""

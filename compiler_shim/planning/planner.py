@@ -7,6 +7,7 @@ least by the objective is kept.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
@@ -47,14 +48,14 @@ def fastest_plan(
         each.run(search)
         if not search.timed:
             raise search.refusals[0]
-    return ChosenPlan(maker, search.cheapest()[0])
+    return ChosenPlan(maker, placements, search.cheapest()[0])
 
 
 class ChosenPlan:
     """The plan that costs least on a machine."""
 
-    def __init__(self, maker: PlanMaker, timed: TimedPlan) -> None:
-        self._maker, self._timed = maker, timed
+    def __init__(self, maker: PlanMaker, placements: Placements, timed: TimedPlan) -> None:
+        self._maker, self._placements, self._timed = maker, placements, timed
 
     @property
     def plan(self) -> SramPlan:
@@ -68,9 +69,10 @@ class ChosenPlan:
 
     def lower(self, with_constants: bool = True) -> Lowered:
         """The program; without constants it serves for timing only."""
-        if self._timed.lowered is not None and not with_constants:
-            return self._timed.lowered
-        return self._maker.emit(self._timed.candidate, with_constants)
+        lowered = self._timed.lowered
+        if lowered is None or with_constants:
+            lowered = self._maker.emit(self._timed.candidate, with_constants)
+        return replace(lowered, network=self._placements.explained(lowered.network))
 
 
 def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
