@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import product
 
@@ -45,6 +46,7 @@ from dlasim.sim.timing.cost import packs_weights
 from dlasim.system.fileio import MAX_FILE_BYTES
 
 MAX_TILES = 1 << 20
+MAX_SYSTEM_PLANS = 64  # that are remembered for a network
 _Range = tuple[Region, int, int]
 _Footprint = tuple[list[_Range], list[_Range]]  # what is read, and what is written
 _NO_BYTE = np.zeros(1, np.uint8)  # stands for constants that nobody reads, however many
@@ -111,10 +113,16 @@ class _Lowering:
         self._touched: list[_Footprint] = []  # what the first of them read, and what they write
 
     def _plan_system(self) -> SystemPlan:
-        known = find_live_ranges(self._network).items()
-        live_ranges = {value: live_range for value, live_range in known if value not in self._in_sram}
-        chains = [chain.steps for chain in self._sram.chains.values()]
-        return plan_system(self._network, extend_live_ranges(self._network, live_ranges, chains))
+        """Where values are that are not in SRAM; found once for plans that keep the same there."""
+        chains = tuple([chain.steps for chain in self._sram.chains.values()])
+        known, key = _system_plans(self._network), (frozenset(self._in_sram), chains)
+        if key not in known:
+            found = find_live_ranges(self._network).items()
+            outside = {value: live_range for value, live_range in found if value not in self._in_sram}
+            known[key] = plan_system(self._network, extend_live_ranges(self._network, outside, chains))
+            if len(known) > MAX_SYSTEM_PLANS:
+                known.popitem(last=False)
+        return known[key]
 
     def _check_tile_limit(self) -> None:
         """Reject a program with too many tiles, as a large layer in a tiny SRAM makes."""
@@ -188,13 +196,12 @@ class _Lowering:
 
     def _list_places(self) -> Store[Place]:
         """Where values are, by their numbers; those of constants are found when they are met."""
-        numbers = [0, 0] * len(self._network.values)
-        for value, address in self._in_sram.items():
-            numbers[2 * value : 2 * value + 2] = SRAM, address
-        for value, place in self._system.locations.items():
-            numbers[2 * value : 2 * value + 2] = place
-        places = Store(Place)
-        places.write(0, numbers)
+        places = Store(Place, len(self._network.values))
+        view = places.view()
+        if self._system.locations:
+            view[list(self._system.locations)] = list(self._system.locations.values())
+        if self._in_sram:
+            view[list(self._in_sram), 0], view[list(self._in_sram), 1] = SRAM, list(self._in_sram.values())
         return places
 
     def _pool_operands(self, steps: Iterable[int]) -> None:
@@ -304,6 +311,13 @@ def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:
         size, most = f"{pool.size_bytes:,}", f"{MAX_FILE_BYTES:,}"
         raise InputError(f"the program's constants take {size} bytes; at most {most} are supported")
     return pool.image()
+
+
+@once
+def _system_plans(network: PlacedNetwork) -> OrderedDict[object, SystemPlan]:
+    """Those of the last few plans, by what these keep in SRAM."""
+    del network
+    return OrderedDict()
 
 
 @once

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
+from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
 from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker, KnownSegments, Problems
 from dlasim.compiler_shim.lowering.addresses.memory import extend_live_ranges
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, Segment, SramPlan
@@ -149,7 +149,10 @@ class SramPlanner:
             self._network, chosen, [steps for steps in segments if len(steps) > 1]
         )
         if self._apart:
-            earlier = {value: replace(each, first=each.first - 1) for value, each in live_ranges.items()}
+            earlier = {
+                value: LiveRange(value, each.size_bytes, each.first - 1, each.last)
+                for value, each in live_ranges.items()
+            }
             addresses = allocation.assign_addresses(earlier.values(), ALIGNMENT, self._limit)
             if addresses is not None:
                 return Residents(addresses, earlier)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -120,7 +119,7 @@ def extend_live_ranges(
         for value in touched & extended.keys():
             live_range = extended[value]
             first, last = min(live_range.first, steps[0]), max(live_range.last, steps[-1])
-            extended[value] = replace(live_range, first=first, last=last)
+            extended[value] = LiveRange(value, live_range.size_bytes, first, last)
     return extended
 
 

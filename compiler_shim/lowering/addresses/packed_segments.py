@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from functools import cached_property
 from struct import Struct
 from typing import NamedTuple
 
@@ -100,11 +99,16 @@ class PackedNodes:
         self.problems, self.tilings, self.buffers = problems, tilings, buffers
         self.gaps, self.used_bytes, self.chain, self.inner = gaps, used_bytes, chain, inner
         self._constant_gaps = constant_gaps
-        self._on = dict[MachineModel, PackedSegment]()
+        self._on, self._slots = dict[MachineModel, PackedSegment](), b""
 
-    @cached_property
+    @property
     def slots(self) -> bytes:
         """By node the tasks, and the slots of its tile shape and of its buffers' addresses, for emission."""
+        if not self._slots:
+            self._slots = self._list_slots()
+        return self._slots
+
+    def _list_slots(self) -> bytes:
         each_node = zip(self.tilings, self.buffers, strict=True)
         return b"".join(
             [
