@@ -116,13 +116,15 @@ class _Lowering:
         """Where values are that are not in SRAM; found once for plans that keep the same there."""
         chains = tuple([chain.steps for chain in self._sram.chains.values()])
         known, key = _system_plans(self._network), (frozenset(self._in_sram), chains)
-        if key not in known:
-            found = find_live_ranges(self._network).items()
-            outside = {value: live_range for value, live_range in found if value not in self._in_sram}
-            known[key] = plan_system(self._network, extend_live_ranges(self._network, outside, chains))
+        found = known.get(key)
+        if found is None:
+            ranges = find_live_ranges(self._network).items()
+            outside = {value: live_range for value, live_range in ranges if value not in self._in_sram}
+            found = plan_system(self._network, extend_live_ranges(self._network, outside, chains))
+            known[key] = found
             if len(known) > MAX_SYSTEM_PLANS:
                 known.popitem(last=False)
-        return known[key]
+        return found
 
     def _check_tile_limit(self) -> None:
         """Reject a program with too many tiles, as a large layer in a tiny SRAM makes."""

@@ -58,7 +58,6 @@ class Chain:
     steps: tuple[int, ...]
     schedule: Schedule
     groups: int
-    rounds: int
     inner_addresses: tuple[int, ...]
     cycles: int
     tensor_cycles: int  # of the loads of tensors
@@ -88,7 +87,7 @@ class ChainTiling:
         """The chain of these steps with its buffers at these addresses."""
         made = self.layout
         cycles = self.cycles, self.tensor_cycles
-        return Chain(steps, made.schedule, made.groups, made.rounds, inner_addresses, *cycles)
+        return Chain(steps, made.schedule, made.groups, inner_addresses, *cycles)
 
     def tiling(self, number: int) -> Tiling:
         """What `explain` tells of one node of the chain."""
