@@ -7,6 +7,7 @@ import re
 import pytest
 
 from dlasim.compiler_shim.topologies import build_topology
+from dlasim.sim.host_time.host_estimate import RATES
 from tests.docs.test_stated_figures import numbers_of, page
 from tests.topologies.test_topologies import multiplications
 
@@ -100,3 +101,8 @@ def test_instructions_for_each_multiply_accumulate() -> None:
         macs = multiplications(build_topology(name))
         assert macs / 1e6 == pytest.approx(float(millions), rel=0.02)
         assert 3 <= int(count.replace(",", "")) / macs <= 5
+
+
+def test_a_table_quantizes_in_half_the_time() -> None:
+    assert "instead, which takes half as long" in page("firmware.md")
+    assert RATES["QUANTIZE_TABLE"].written / RATES["QUANTIZE"].written == pytest.approx(0.5, abs=0.02)
