@@ -198,6 +198,24 @@ def _transposed(records: tuple[Rule, ...]) -> tuple[Rule, ...]:
     )
 
 
+_MATRICES = (
+    Rule(
+        "input1.rank >= 2 and input2.rank >= 2 and output.rank >= 2",
+        "both inputs and the output must have two dimensions at least",
+    ),
+    Rule(
+        "(input1.back[1] if transposed1 == 1 else input1.back[0]) "
+        "== (input2.back[0] if transposed2 == 1 else input2.back[1])",
+        "the rows of input1 must be as long as the columns of input2",
+    ),
+    Rule(
+        "output.back[1] == (input1.back[0] if transposed1 == 1 else input1.back[1])"
+        " and output.back[0] == (input2.back[1] if transposed2 == 1 else input2.back[0])",
+        "the output must have input1's rows and input2's columns",
+    ),
+    _broadcast("input1", "input2", 2),
+)
+
 RULES: dict[str, tuple[Rule, ...]] = {
     "CONV_2D": _convolution(_RECORDS),
     "CONV_2D_16": _convolution(_WIDE_RECORDS),
@@ -220,15 +238,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "DIV": _TWO_INPUTS,
     "MUL_LUT": (_elements("table", 256), *_TWO_INPUTS),
     "SQUARED_DIFFERENCE": _TWO_INPUTS,
-    "BATCH_MATMUL": (
-        Rule("input1.rank >= 2 and input2.rank >= 2 and output.rank >= 2",
-          "both inputs and the output must have two dimensions at least"),
-        Rule("(input1.back[1] if transposed1 == 1 else input1.back[0]) "
-          "== (input2.back[0] if transposed2 == 1 else input2.back[1])",
-          "the rows of input1 must be as long as the columns of input2"),
-        Rule("output.back[1] == (input1.back[0] if transposed1 == 1 else input1.back[1])"
-          " and output.back[0] == (input2.back[1] if transposed2 == 1 else input2.back[0])",
-          "the output must have input1's rows and input2's columns"), _broadcast("input1", "input2", 2)),
+    "BATCH_MATMUL": _MATRICES,
+    "BATCH_MATMUL_16": _MATRICES,
     "PRELU": (_broadcast("input", "alpha"),),
     "AVERAGE_POOL_2D": _POOL,
     "MAX_POOL_2D": _POOL,

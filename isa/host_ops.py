@@ -572,6 +572,13 @@ HOST_OPERATORS = (
         "As CONV_2D_16, for a matrix: the input is cut into rows as deep as the weights, whatever its shape.",
         _INT16_IN, "weights int8: [OC, IC]", _WIDE_RECORDS,
         "-> output int16: a row of OC for each row of the input", *_WIDE_CLAMP, _WIDE_SUMS),
+    _operator("BATCH_MATMUL_16", 65, "multiply_batches16",
+        "As BATCH_MATMUL, of int16 and without zero points; sums have 64 bits, and requant is that of "
+        "CONV_2D_16 with wide_sums.",
+        "input1 int16: [..., R, K], or [..., K, R] if transposed",
+        "input2 int16: [..., K, C], or [..., C, K] if transposed; batches broadcast as in NumPy",
+        "-> output int16: [..., R, C]", *_scale("output_", "the sum"),
+        _flag("transposed1", "1: input1 is transposed"), _flag("transposed2", "1: input2 is transposed")),
     _operator("TRANSPOSE_CONV_16", 49, "convolve_transposed16",
         "The sums of TRANSPOSE_CONV, of int16 and without zero points; bias, requant and clamp as in "
         "CONV_2D_16.",

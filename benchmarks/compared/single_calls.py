@@ -197,6 +197,9 @@ def _sixteen_bits() -> Iterator[Single]:
             yield Single("ARITHMETIC_16", (one, one), out, {**usual, "function": int(function)})
         tables = ((513,), "int16")
         yield Single("SOFTMAX_16", (one, tables, tables), out, {})
+        matrices = ((4, *shape[-2:]), "int16")
+        product = (4, shape[-2], shape[-2]), "int16"
+        yield Single("BATCH_MATMUL_16", (matrices, matrices), product, {"transposed2": 1})
         yield Single("LUT_16", (one, tables), out, {})
         yield Single("SIGMOID_16", (one, ((256,), "int32")), out, {"factor": 3})
         yield Single("LEAKY_16", (one,), out, usual)

@@ -31,7 +31,7 @@ from dlasim.sim.arithmetic.interpolation import (
 )
 from dlasim.sim.arithmetic.numerics import mean_multiplier
 
-_MAX_INT64_SHIFT = 7  # of TensorFlow's 64-bit requantization
+MAX_INT64_SHIFT = 7  # of TensorFlow's 64-bit requantization
 _OUTPUT_SCALE = 1 / 32768  # of SOFTMAX, LOGISTIC and TANH
 _TOLERANCE = 0.001  # of the scale, as TensorFlow checks it
 
@@ -116,8 +116,8 @@ def _records(
         for scale in op.scale(values) * np.broadcast_to(scales, channels) / op.scale(op.output())
     ]
     if wide_sums:
-        fits = all(shift <= _MAX_INT64_SHIFT for _, shift in pairs)
-        op.require(fits, f"its scales give a factor of 2^{_MAX_INT64_SHIFT} or more")
+        fits = all(shift <= MAX_INT64_SHIFT for _, shift in pairs)
+        op.require(fits, f"its scales give a factor of 2^{MAX_INT64_SHIFT} or more")
     records = np.zeros((channels, 4), np.int32)
     records[:, 0] = bias.astype(np.int32)
     records[:, 1] = (bias >> 32).astype(np.int32)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.compiler_shim.operators.int16 import MAX_INT64_SHIFT, is_int16
 from dlasim.errors import InputError
 
 
 def batch_matmul(op: BoundOperator) -> list[KernelCall]:
     """BATCH_MATMUL."""
     first, second, output = op.input(0), op.input(1), op.output()
+    if is_int16(op):
+        return [_batch_matmul16(op)]
     for tensor in (first, second, output):
         op.types(tensor, "int8")
     product = op.factor(first) * op.factor(second)
@@ -30,6 +33,24 @@ def batch_matmul(op: BoundOperator) -> list[KernelCall]:
             transposed2=int(op.option("adj_y")),
         )
     ]
+
+
+def _batch_matmul16(op: BoundOperator) -> KernelCall:
+    is_int16(op, 1)
+    op.types(op.input(1), "int16")
+    product = op.factor(op.input(0)) * op.factor(op.input(1))
+    if op.is_litert:
+        product = float(np.float32(product))
+    multiplier, shift = op.product_multiplier(product / op.scale(op.output()))
+    op.require(shift <= MAX_INT64_SHIFT, f"its scales give a factor of 2^{MAX_INT64_SHIFT} or more")
+    return op.call(
+        "BATCH_MATMUL_16",
+        op.input_numbers,
+        output_multiplier=multiplier,
+        output_shift=shift,
+        transposed1=int(op.option("adj_x")),
+        transposed2=int(op.option("adj_y")),
+    )
 
 
 def batch_matmul_shape(op: BoundOperator) -> list[Shape]:

@@ -1637,6 +1637,41 @@ static const char *dla_fully_connected_16_broken_rule(const struct dla_host_argu
     return NULL;
 }
 
+static const struct dla_host_range dla_batch_matmul_16_ranges[] = {
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "transposed1 must be 0 to 1", 0, 1, 1, 1 },
+    { "transposed2 must be 0 to 1", 0, 1, 1, 1 },
+};
+static const struct dla_host_types dla_batch_matmul_16_inputs[] = {
+    { "input1 must be int16", 0x40 },
+    { "input2 must be int16", 0x40 },
+};
+static const struct dla_host_types dla_batch_matmul_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_batch_matmul_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!((dla_host_rank(c, 0) >= 2) && (dla_host_rank(c, 1) >= 2) && (dla_host_rank(c, c->inputs + 0) >= 2)))
+        return "both inputs and the output must have two dimensions at least";
+    if (!((((int64_t)w[2] == 1) ? dla_host_back(c, 0, 1) : dla_host_back(c, 0, 0)) == (((int64_t)w[3] == 1) ?
+            dla_host_back(c, 1, 0) : dla_host_back(c, 1, 1))))
+        return "the rows of input1 must be as long as the columns of input2";
+    if (!((dla_host_back(c, c->inputs + 0, 1) == (((int64_t)w[2] == 1) ? dla_host_back(c, 0, 0) :
+            dla_host_back(c, 0, 1))) && (dla_host_back(c, c->inputs + 0, 0) == (((int64_t)w[3] == 1) ?
+            dla_host_back(c, 1, 1) : dla_host_back(c, 1, 0)))))
+        return "the output must have input1's rows and input2's columns";
+    for (int64_t k = 2; k < 6; k++)
+        if (!((dla_host_back(c, c->inputs + 0, k) == ((dla_host_back(c, 0, k) == 1) ? dla_host_back(c, 1, k) :
+                dla_host_back(c, 0, k))) && ((dla_host_back(c, 1, k) == 1) || (dla_host_back(c, 1, k) ==
+                dla_host_back(c, c->inputs + 0, k)))))
+            return "input1 and input2 must broadcast to the output's shape";
+    return NULL;
+}
+
 static const struct dla_host_range dla_transpose_conv_16_ranges[] = {
     { "stride_height must be 1 to 1073741824", 1, 1073741824, 1, 1 },
     { "stride_width must be 1 to 1073741824", 1, 1073741824, 1, 1 },
@@ -2212,6 +2247,8 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_conv_2d_16_broken_rule, 9, 3, 1 },
     [48] = { "FULLY_CONNECTED_16", dla_fully_connected_16_ranges, dla_fully_connected_16_inputs, dla_fully_connected_16_outputs,
         dla_fully_connected_16_broken_rule, 3, 3, 1 },
+    [65] = { "BATCH_MATMUL_16", dla_batch_matmul_16_ranges, dla_batch_matmul_16_inputs, dla_batch_matmul_16_outputs,
+        dla_batch_matmul_16_broken_rule, 4, 2, 1 },
     [49] = { "TRANSPOSE_CONV_16", dla_transpose_conv_16_ranges, dla_transpose_conv_16_inputs, dla_transpose_conv_16_outputs,
         dla_transpose_conv_16_broken_rule, 7, 3, 1 },
     [50] = { "ARITHMETIC_16", dla_arithmetic_16_ranges, dla_arithmetic_16_inputs, dla_arithmetic_16_outputs,

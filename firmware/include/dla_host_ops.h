@@ -60,6 +60,7 @@ enum dla_host_op {
     DLA_HOST_OP_LSTM_CELL = 46,
     DLA_HOST_OP_CONV_2D_16 = 47,
     DLA_HOST_OP_FULLY_CONNECTED_16 = 48,
+    DLA_HOST_OP_BATCH_MATMUL_16 = 65,
     DLA_HOST_OP_TRANSPOSE_CONV_16 = 49,
     DLA_HOST_OP_ARITHMETIC_16 = 50,
     DLA_HOST_OP_POOL_16 = 51,
@@ -715,6 +716,18 @@ struct dla_host_fully_connected_16 {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_fully_connected_16) == 4 * DLA_HOST_FULLY_CONNECTED_16_WORDS, "size");
 
+/* BATCH_MATMUL_16: As BATCH_MATMUL, of int16 and without zero points; sums have 64 bits, and requant is
+   that of CONV_2D_16 with wide_sums.
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_BATCH_MATMUL_16_WORDS 4u
+struct dla_host_batch_matmul_16 {
+    int32_t output_multiplier; /* multiplier of the sum */
+    int32_t output_shift; /* shift of the sum */
+    int32_t transposed1; /* 1: input1 is transposed */
+    int32_t transposed2; /* 1: input2 is transposed */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_batch_matmul_16) == 4 * DLA_HOST_BATCH_MATMUL_16_WORDS, "size");
+
 /* TRANSPOSE_CONV_16: The sums of TRANSPOSE_CONV, of int16 and without zero points; bias, requant and clamp
    as in CONV_2D_16.
    Inputs: input, weights, records. Outputs: output. */
@@ -944,6 +957,7 @@ _Static_assert(sizeof(struct dla_host_mul_lut) == 4 * DLA_HOST_MUL_LUT_WORDS, "s
     X(LSTM_CELL, step_lstm) \
     X(CONV_2D_16, convolve16) \
     X(FULLY_CONNECTED_16, multiply_matrix16) \
+    X(BATCH_MATMUL_16, multiply_batches16) \
     X(TRANSPOSE_CONV_16, convolve_transposed16) \
     X(ARITHMETIC_16, compute16) \
     X(POOL_16, pool16) \

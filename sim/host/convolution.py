@@ -193,16 +193,27 @@ def transposed_sums(call: Call, image: Array, weights: Array) -> Array:
 def batch_matmul(call: Call) -> list[Array]:
     """BATCH_MATMUL."""
     attributes = call.attributes
-    first, second = (values.astype(np.float64) for values in call.inputs)
-    first, second = first - attributes.input1_zero_point, second - attributes.input2_zero_point
-    if attributes.transposed1:
-        first = np.swapaxes(first, -1, -2)
-    if attributes.transposed2:
-        second = np.swapaxes(second, -1, -2)
-    # A double holds every integer below 2^53.
-    sums = wrap32((first @ second).astype(np.int64))
+    first, second = call.inputs
+    sums = wrap32(
+        batch_sums(
+            call,
+            first.astype(np.int64) - attributes.input1_zero_point,
+            second.astype(np.int64) - attributes.input2_zero_point,
+        )
+    )
     scaled = requant(sums, attributes.output_multiplier, attributes.output_shift)
     return [limit(scaled, attributes.output_zero_point, INT8_MIN, INT8_MAX)]
+
+
+def batch_sums(call: Call, first: Array, second: Array) -> Array:
+    """The products of the matrices, transposed where the call says so."""
+    if call.attributes.transposed1:
+        first = np.swapaxes(first, -1, -2)
+    if call.attributes.transposed2:
+        second = np.swapaxes(second, -1, -2)
+    # A double holds every integer below 2^53.
+    sums: Array = (first.astype(np.float64) @ second.astype(np.float64)).astype(np.int64)
+    return sums
 
 
 def requant_channels(call: Call) -> list[Array]:

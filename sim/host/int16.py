@@ -8,7 +8,7 @@ from dlasim.isa.host_ops import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunct
 from dlasim.sim.arithmetic.interpolation import INT16_MAX, limited16, logistic16, lookup513, tanh16
 from dlasim.sim.arithmetic.numerics import quotient, requant, requant_int64, rounded_average, wrap32
 from dlasim.sim.host.call import Array, Call
-from dlasim.sim.host.convolution import convolved, exact_product, transposed_sums
+from dlasim.sim.host.convolution import batch_sums, convolved, exact_product, transposed_sums
 from dlasim.sim.host.pooling import pooled_maxima, window_sums
 
 
@@ -22,6 +22,15 @@ def fully_connected(call: Call) -> list[Array]:
     """FULLY_CONNECTED_16."""
     values, weights, _ = call.inputs
     return [_finished(call, exact_product(values.reshape(-1, weights.shape[1]), weights))]
+
+
+def batch_matmul(call: Call) -> list[Array]:
+    """BATCH_MATMUL_16."""
+    first, second = call.inputs
+    at = call.attributes
+    high, low = second >> 8, second & 0xFF  # so that a double holds every sum
+    sums = (batch_sums(call, first, high) << 8) + batch_sums(call, first, low)
+    return [limited16(requant_int64(sums, at.output_multiplier, at.output_shift)).astype(np.int16)]
 
 
 def transpose_conv(call: Call) -> list[Array]:
@@ -124,6 +133,7 @@ KERNELS = {
     "lut_16": lut,
     "conv_2d_16": conv_2d,
     "fully_connected_16": fully_connected,
+    "batch_matmul_16": batch_matmul,
     "transpose_conv_16": transpose_conv,
     "arithmetic_16": arithmetic,
     "pool_16": pool,

@@ -87,10 +87,14 @@ def requantized(work: Work) -> float:
     return 185 * -(-(1, *work.output)[-1] // 4)
 
 
-def matrices(work: Work) -> float:
-    """10 for each product of two elements."""
-    transposed = work.attributes is not None and work.attributes.transposed1
-    return 10 * work.written * (1, 1, *work.input(0))[-2 if transposed else -1]
+def matrices(rate: float) -> Callable[[Work], float]:
+    """A rate of cycles for each product of two elements."""
+
+    def cycles(work: Work) -> float:
+        transposed = work.attributes is not None and work.attributes.transposed1
+        return rate * work.written * (1, 1, *work.input(0))[-2 if transposed else -1]
+
+    return cycles
 
 
 def window_elements(rate: float) -> Callable[[Work], float]:

@@ -265,6 +265,14 @@ def batch_matmul(rng: Random) -> Iterator[Call]:
     yield call("BATCH_MATMUL", inputs, (*whole, rows, columns), **attributes)
 
 
+def int16_batch_matmul(rng: Random) -> Iterator[Call]:
+    """The same shapes as of int8, and large sums."""
+    for one in batch_matmul(rng):
+        inputs = [int16(rng, *array.shape) for array in one.inputs]
+        flags = {name: one.attributes[name] for name in ("transposed1", "transposed2")}
+        yield call("BATCH_MATMUL_16", inputs, one.output.shape, "int16", **pairs(rng, "output"), **flags)
+
+
 def lookup(rng: Random) -> Iterator[Call]:
     for dtype in ("int8", "uint8"):
         limits = np.iinfo(dtype)

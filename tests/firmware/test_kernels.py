@@ -34,6 +34,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.int16_convolution, MANY),
     (kernels.int16_matrix, SOME),
     (kernels.int16_transposed, SOME),
+    (kernels.int16_batch_matmul, 60),
     (kernels.int16_arithmetic, SOME),
     (kernels.int16_pool, SOME),
     (kernels.int16_mean, SOME),

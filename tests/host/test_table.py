@@ -76,6 +76,7 @@ CODES = {
     60: "SOFTMAX_FLOAT",
     61: "RESIZE_FLOAT",
     62: "UPDATE_SLICE",
+    65: "BATCH_MATMUL_16",
     64: "MUL_LUT",
 }
 

@@ -63,4 +63,13 @@ static inline int32_t clamp(int32_t value, int32_t least, int32_t greatest)
 
 static inline int8_t clamp_to_int8(int32_t value) { return (int8_t)clamp(value, INT8_MIN, INT8_MAX); }
 
+/* Of a 64-bit sum: the multiplier cut to 15 bits, one rounding, half up; the low 32 bits. */
+static inline int32_t rescale_wide(int64_t total, int32_t multiplier, int32_t shift)
+{
+    int64_t factor = ((int64_t)multiplier + (1 << 15)) >> 16;
+    uint32_t drop = (uint32_t)(15 - clamp(shift, -31, 14));
+    factor = factor < INT16_MAX ? factor : INT16_MAX;
+    return (int32_t)((total * factor + ((int64_t)1 << (drop - 1))) >> drop);
+}
+
 #endif

@@ -29,10 +29,7 @@ static int16_t finish_sum(int64_t sum, const int32_t *record, const struct finis
     int32_t multiplier = record[2], shift = record[3], value;
     if (finish->is_wide) {
         int64_t total = sum + (int64_t)((uint64_t)(uint32_t)record[1] << 32 | (uint32_t)record[0]);
-        int64_t factor = ((int64_t)multiplier + (1 << 15)) >> 16;
-        uint32_t drop = (uint32_t)(15 - clamp(shift, -31, 14));
-        factor = factor < INT16_MAX ? factor : INT16_MAX;
-        value = (int32_t)((total * factor + ((int64_t)1 << (drop - 1))) >> drop);
+        value = rescale_wide(total, multiplier, shift);
     } else {
         value = requantize((int32_t)sum + record[0], make_scale(multiplier, shift));
     }
