@@ -66,8 +66,8 @@ def quantize(candidate: Candidate) -> list[DlaNode] | None:
             found = _levels(first[zero_point + sign * np.arange(1, count + 1) - INT8_MIN] % SIGN)
             if found is None:
                 return None
-            sides.append(_Side(sign, *found))
-    steps = _Steps(zero_point, first, sides)
+            sides.append(_SignSteps(sign, *found))
+    steps = _Quantization(zero_point, first, sides)
     wide = WideArithmetic(candidate)
     before: _Block | None = None
     for block in _blocks(candidate, wide):
@@ -117,7 +117,7 @@ def _blocks(candidate: Candidate, wide: WideArithmetic) -> Iterator[_Block]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Level:
+class _CellLevel:
     """Cells of 2^bits floats, from -128 on; the first begins with the least float, the last ends with the
     greatest. `counts` are the steps up to the end of each."""
 
@@ -126,7 +126,7 @@ class _Level:
     counts: Integers
 
 
-def _levels(thresholds: Integers) -> tuple[int, list[_Level]] | None:
+def _levels(thresholds: Integers) -> tuple[int, list[_CellLevel]] | None:
     """A float, of whose bits those of others are subtracted, and the levels of cells, such that the greatest
     count that a float is given is right or one too many: the first for floats above, the others for those
     below."""
@@ -148,7 +148,7 @@ def _levels(thresholds: Integers) -> tuple[int, list[_Level]] | None:
     return centre, levels
 
 
-def _level(distances: Integers, bits: int, offset: int) -> tuple[_Level | None, int]:
+def _level(distances: Integers, bits: int, offset: int) -> tuple[_CellLevel | None, int]:
     """A level, unless one of its cells has several steps, and how many are left to the next one: those of the
     first cell, if these are several."""
     cells = np.clip(requant(distances, _HALF, 1 - bits) + offset, INT8_MIN, INT8_MAX)
@@ -157,17 +157,17 @@ def _level(distances: Integers, bits: int, offset: int) -> tuple[_Level | None, 
         return None, 0
     counts, rest = np.cumsum(steps), int(steps[0])
     if rest <= 1:
-        return _Level(bits, offset, counts), 0
-    return _Level(bits, offset, np.where(_CODES == INT8_MIN, 0, counts)), rest
+        return _CellLevel(bits, offset, counts), 0
+    return _CellLevel(bits, offset, np.where(_CODES == INT8_MIN, 0, counts)), rest
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _SignSteps:
     """How floats of a sign are found: the float whose bits are subtracted, and the levels of cells."""
 
     sign: int
     centre: int
-    levels: list[_Level]
+    levels: list[_CellLevel]
 
     @property
     def added(self) -> int:
@@ -176,12 +176,12 @@ class _Side:
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class _Quantization:
     """A quantization: the float at which each result starts, and how each sign is found."""
 
     zero_point: int
     first: Integers
-    sides: list[_Side]
+    sides: list[_SignSteps]
 
 
 class _Block:
@@ -194,13 +194,13 @@ class _Block:
         self.source, self._output = source, output
         self._floats = self._result = self._bytes = self._first = self._sign = -1
 
-    def load(self, steps: _Steps) -> None:
+    def load(self, steps: _Quantization) -> None:
         """The floats in SRAM, less what is subtracted first, and their signs."""
         floats = self._wide.shift_right(self.source, 0, self._wide.tensor(*self._image), self._image)
         self._sign = self._narrow(floats, _SAME, 0)
         self._floats = self._plus(floats, steps.sides[0].added)
 
-    def begin(self, steps: _Steps) -> None:
+    def begin(self, steps: _Quantization) -> None:
         """A result that is right or a step too far, and the bytes of its first float."""
         is_positive, (first, *others) = self._mask(self._sign, True), steps.sides
         result = self._of_side(self._floats, first, steps.zero_point)
@@ -221,7 +221,7 @@ class _Block:
         self._first = self._wide.tensor(*self._image)
         self.put_side_by_side(self._bytes, self._first, INT32_BYTES)
 
-    def _of_side(self, distance: int, side: _Side, zero_point: int) -> int:
+    def _of_side(self, distance: int, side: _SignSteps, zero_point: int) -> int:
         """What the tables give for floats of a sign."""
         further = "OP_C_MAX" if side.sign > 0 else "OP_C_MIN"
         first, *others = [
@@ -233,7 +233,7 @@ class _Block:
         ]
         return reduce(lambda one, other: self._extremum(further, one, other), others, first)
 
-    def finish(self, steps: _Steps) -> None:
+    def finish(self, steps: _Quantization) -> None:
         """The result, or the one before it, where the float is before the first of the result."""
         result, distance = self._result, self._wide.tensor(*self._image)
         self._wide.compute("OP_E32_ADD", (self._floats, self._first), distance, self._image)
