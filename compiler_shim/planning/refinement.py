@@ -170,7 +170,8 @@ def _computing(search: PlanSearch, timed: TimedPlan) -> tuple[dict[int, int], in
     cycles, least = computation_cycles(_program(search, timed), maker.timed_machine)
     shares, sums = dict[int, int](), defaultdict[int, int](int)
     for step, problem in plan.problems.items():
-        shares[step] = problem.on(maker.cost_machine).compute_cycles(plan.tilings[step].tasks)
+        tiling = plan.tilings[step]
+        shares[step] = problem.facts(tiling, tiling.tasks, maker.cost_machine).compute_cycles
         sums[layer(step)] += shares[step]
     computing = {step: int(cycles[layer(step)]) * shares[step] // sums[layer(step)] for step in shares}
     return computing, least

@@ -199,6 +199,40 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
     assert checked > 5
 
 
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"pes": 174, "parallel": "input", "mac_weights": 3, "accumulators": 124},
+        {"pes": 128, "parallel": "8x4x4"},
+        {"pes": 107, "parallel": "output", "mac_weights": 6, "sram_bandwidth": 2, "weight_buffer_bytes": 0},
+    ],
+    ids=["weights are loaded in 58 cycles", "pixels side by side", "slow ports"],
+)
+def test_tiles_compute_for_as_long_as_the_machine_says(
+    networks: dict[str, UnplacedNetwork], machine: dict[str, object]
+) -> None:
+    """Where tiles are small: weights are loaded for each, turns lack pixels, and ports are slow."""
+    config = DlaConfig().replace(sram_bytes=48 * KIB, line_buffer_bytes=1024, **machine)
+    policy = Policy(config, CompileOptions(place="dla", fusion="requant"))
+    network = place(networks["mobilenet_v1"], policy)
+    planned = SramPlanner(network, policy).plan(config.sram_bytes)
+    found = measured_terms(emit(network, config, planned, None, with_constants=False), config)
+    many, ratios = 0, []
+    for step, tiling in planned.tilings.items():
+        problem = planned.problems[step]
+        sizes, costs, tile = problem.geometry.sizes, problem.machine_costs, Tile(*tiling.tile_shape)
+        work = tile_costs.work_cycles(sizes, costs, tile.channels, tile.depth)
+        tiled = tile_costs.tiled_cycles(sizes, costs.unit, work, tile.rows, tile.columns)
+        measured, stalls = found[network.nodes[step].layer][:2]
+        assert tiled == measured
+        computing = problem.facts(tiling, tiling.tasks, policy.machine).compute_cycles
+        computing -= tiling.tasks * tile_costs.task_cycles(costs, tile.channels)
+        ratios.append(computing / (measured + stalls))
+        many += tiling.tasks > 1
+    assert many > 10
+    assert max(map(abs, map(log, ratios))) < log(MAX_RATIO)
+
+
 @pytest.mark.parametrize("overhead", [0, 8])
 def test_a_chain_loads_for_as_long_as_the_machine_says(
     networks: dict[str, UnplacedNetwork], overhead: int

@@ -15,6 +15,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     priced,
     store_beats,
     task_traffic,
+    tiled_cycles,
     uncrossed_bytes,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
@@ -243,11 +244,13 @@ def _estimate(chain: ChainSearch) -> tuple[int, int, int]:
         _list_buffers(chain, number)
         stall, moved = task_traffic(sizes, chain.costs[node.kind], chain.tile)
         rows = stripes * node.most  # of which the last stripe may lack some
-        compute += node.work_cycles + stripes * (node.task_cycles + stall * sizes.height // rows)
+        compute += stripes * (node.task_cycles + stall * sizes.height // rows)
         crossing += stripes * moved * sizes.height // rows
         first_input, first_second, constant_beats = load_beats(sizes, costs, group, chain.tile)
         first += first_input + first_second
         chain.tile.rows = -(-sizes.height // stripes)  # as in most stripes
+        unit = chain.costs[node.kind].unit
+        compute += tiled_cycles(sizes, unit, node.work_cycles, chain.tile.rows, sizes.width)
         input_bytes, second_bytes, _, _ = tile_bytes(sizes, group, chain.tile.rows, chain.tile.columns)
         read += stripes * (input_bytes + second_bytes)
         input_beats, second_beats, _ = load_beats(sizes, costs, group, chain.tile)

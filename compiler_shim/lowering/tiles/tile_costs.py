@@ -22,6 +22,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, Machi
 from dlasim.compiler_shim.lowering.tiles.transfers import box_beats, constants_beats, latency_cycles
 from dlasim.native.routine import Routine, routine
 from dlasim.sim.timing.formulas import (
+    UnitCosts,
     block_outputs,
     contention_cycles,
     excess,
@@ -31,6 +32,7 @@ from dlasim.sim.timing.formulas import (
     lane_cycles,
     lines_moved,
     lines_under,
+    loaded_turns,
     output_cycles,
     pixel_turns,
     port_cycles,
@@ -56,6 +58,24 @@ def _group_cycles(sizes: NodeSizes, machine: MachineCosts, channels: int, depth:
     passes, rest = sizes.depth // depth, sizes.depth % depth
     work = passes * lane_cycles(machine.unit, turns, sizes.taps, depth, channels)
     return work + lane_cycles(machine.unit, turns, sizes.taps, rest, channels)
+
+
+@routine
+def tiled_cycles(sizes: NodeSizes, unit: UnitCosts, work: int, rows: int, columns: int) -> int:
+    """Cycles of pure work in tiles of so many rows and columns, from those on all pixels at once: in each
+    tile the last turns may lack pixels, and a step takes no less than loading its weights."""
+    if unit.load_cycles == 1 and unit.pixel_rows == 1 and unit.pixel_columns == 1:
+        return work
+    turns = sizes.height // rows * _loaded_rows(sizes, unit, rows, columns)
+    turns += _loaded_rows(sizes, unit, sizes.height % rows, columns)
+    return work // _loaded_rows(sizes, unit, sizes.height, sizes.width) * turns
+
+
+@routine
+def _loaded_rows(sizes: NodeSizes, unit: UnitCosts, rows: int, columns: int) -> int:
+    """Cycles of a step on the tiles of some rows."""
+    whole = sizes.width // columns * loaded_turns(unit, pixel_turns(unit, rows, columns))
+    return whole + loaded_turns(unit, pixel_turns(unit, rows, sizes.width % columns))
 
 
 @routine
@@ -111,9 +131,6 @@ def least_cycles(sizes: NodeSizes, machine: MachineCosts) -> int:
     work = work_cycles(sizes, machine, sizes.channels, sizes.depth)
     results = sizes.height * sizes.width * sizes.channels
     return work + excess(output_cycles(results, machine.unit.result_cycles), work)
-
-
-COMPUTE = Routine(least_cycles, "compute")
 
 
 @routine
@@ -194,6 +211,30 @@ def _input_bytes(sizes: NodeSizes, machine: MachineCosts, tile: Tile, channels: 
     element, tap_rows = sizes.input_element_bytes, tile.rows * sizes.kernel_height
     lines = lines_moved(machine.unit, columns * held * element, rows, span, tap_rows)
     return lines * columns * channels * element
+
+
+@routine
+def tiles_share(sizes: NodeSizes, group: ChannelGroup, tile: Tile, spatial: int) -> int:
+    """How much of their traffic tiles have on average: the last tiles of an axis are smaller."""
+    share = WHOLE * sizes.height * sizes.width * sizes.channels
+    return share // (spatial * tile.rows * tile.columns * group.groups * tile.channels)
+
+
+@routine
+def compute_cycles(
+    sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile, tasks: int
+) -> int:
+    """Cycles of all computations in so many tasks; fills in the tile's group."""
+    describe_group(sizes, tile.channels, tile.depth, group)
+    describe_costs(sizes, machine, tile.channels, tile.depth, group)
+    stall, _ = task_traffic(sizes, machine, tile)
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    stalls = spatial * group.groups * group.passes * stall * tiles_share(sizes, group, tile, spatial) // WHOLE
+    work = tiled_cycles(sizes, machine.unit, group.work_cycles, tile.rows, tile.columns)
+    return work + tasks * group.task_cycles + stalls
+
+
+COMPUTE = Routine(compute_cycles, "compute")
 
 
 @routine
@@ -281,10 +322,9 @@ def estimate(
     uncrossed = constant_loads * uncrossed_bytes(machine, group.packed_bytes, group.spared_bytes)
     read = input_loads * input_bytes + tasks * second + constant_loads * constants
     stall, moved = task_traffic(sizes, machine, tile)
-    # The last tiles of an axis are smaller.
-    share = WHOLE * sizes.height * sizes.width * sizes.channels
-    share //= spatial * tile.rows * tile.columns * group.groups * tile.channels
-    compute = group.work_cycles + tasks * group.task_cycles + tasks * stall * share // WHOLE
+    share = tiles_share(sizes, group, tile, spatial)
+    work = tiled_cycles(sizes, machine.unit, group.work_cycles, tile.rows, tile.columns)
+    compute = work + tasks * group.task_cycles + tasks * stall * share // WHOLE
     first, other, fixed = load_beats(sizes, machine, group, tile)
     start = first + other + fixed  # before the first computation
     prefetch = 0 if sizes.has_matrix else machine.assumes_prefetch

@@ -219,11 +219,6 @@ class TilingProblem:
         """Bytes of all constants."""
         return self.geometry.constant_bytes(self.channels, self.depth)
 
-    @cached_property
-    def task_cycles(self) -> int:
-        """Cycles that a task on all channels takes besides its work."""
-        return tile_costs.task_cycles(self.machine_costs, self.channels)
-
     def tiles(self, tiling: Tiling) -> int:
         """Tiles of the output."""
         return tiling.tasks // self._passes(tiling)
@@ -251,9 +246,11 @@ class TilingProblem:
 
     def _find_facts(self, tiling: Tiling, tasks: int, machine: MachineModel) -> TilingFacts:
         shape, size = tiling.tile_shape, tiling.buffers[len(self.in_sram.inputs)][0]
-        find = TENSORS if self.kind.is_moderate else TENSORS.function
-        tensors = find(self.geometry.sizes, machine.costs(self.node), ChannelGroup(), Tile(*shape))
-        compute = self.on(machine).compute_cycles(tasks)
+        there = self.on(machine)
+        tiles = self.geometry.sizes, there.machine_costs, ChannelGroup(), Tile(*shape)
+        is_moderate = there.kind.is_moderate
+        tensors = (TENSORS if is_moderate else TENSORS.function)(*tiles)
+        compute = (COMPUTE if is_moderate else COMPUTE.function)(*tiles, tasks)
         if not size or self.node.matrix is not None:  # none, or only those of a host's tensor
             return TilingFacts(compute, tensors, 0, 0, 0, 0)
         pieces = self.first_pieces(tiling)
@@ -280,15 +277,6 @@ class TilingProblem:
         sizes, group = self.geometry.sizes, ChannelGroup()
         describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
         return sizes, self.machine_costs, group, Tile(*tile_shape)
-
-    def compute_cycles(self, tasks: int) -> int:
-        """About the cycles of all computations in this many tasks."""
-        return self._least_cycles + tasks * self.task_cycles
-
-    @cached_property
-    def _least_cycles(self) -> int:
-        find = COMPUTE if self.kind.is_moderate else COMPUTE.function
-        return find(self.geometry.sizes, self.machine_costs)
 
     def on(self, machine: MachineModel) -> TilingProblem:
         """The same on another machine."""
@@ -324,7 +312,9 @@ class TilingProblems:
     @cached_property
     def is_moderate(self) -> bool:
         """Whether 64 bits hold every number that the search for its tiling meets."""
-        return self.geometries.anywhere.most * self.machine.most_cycles_per_byte < INFINITE
+        geometry, loads = self.geometries.anywhere, self.costs.unit.load_cycles
+        is_quick = geometry.sizes.taps * loads <= MAX_TASK_CYCLES
+        return is_quick and geometry.most * self.machine.most_cycles_per_byte < INFINITE
 
     @property
     def chain_bits(self) -> int:
@@ -334,7 +324,8 @@ class TilingProblems:
         results = sizes.height * sizes.width * sizes.channels
         rows = sizes.height * sizes.kernel_height  # of the input, as often as they are read
         taken = rows * sizes.input_width * (sizes.depth + sizes.channels) * sizes.channels
-        taken += results * (sizes.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
+        taken += results * (sizes.depth * sizes.taps * unit.load_cycles + 8)
+        taken += sizes.input_height * sizes.input_width * 8
         each = taken * 64 * self.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
         each += tile_costs.task_cycles(self.costs, sizes.channels) + MAX_TASK_CYCLES
         return (sizes.height * each * MAX_CHAIN).bit_length() + 1
