@@ -78,7 +78,7 @@ class _SelectNodes:
             data = self._masked_data(position, constant.data)
             return self._new(f"limit_{position}", data.shape, data)
         table = np.full(256, INT8_MIN, np.int8)
-        table[-INT8_MIN + is_first] = constant.data.item()
+        table[int(is_first)] = constant.data.item()
         entries = self._candidate.add(Value("table", table.shape, "int8", data=table))
         shape, output = flat_image(condition.shape), self._new(f"limit_{position}", condition.shape)
         source = self._candidate.input_numbers[:1]

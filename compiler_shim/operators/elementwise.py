@@ -14,6 +14,7 @@ from dlasim.compiler_shim.operators.factor_table import find_factors
 from dlasim.errors import InputError
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
+from dlasim.isa.instructions import INT32_BYTES
 from dlasim.sim.arithmetic.float_steps import float_steps
 from dlasim.sim.arithmetic.numerics import (
     INT8_MAX,
@@ -365,11 +366,15 @@ def dequantize(op: BoundOperator) -> list[KernelCall]:
 
 
 def cast(op: BoundOperator) -> list[KernelCall]:
-    """CAST."""
+    """CAST: a table for 8-bit inputs, unless its entries would be int64."""
     types = ("int8", "int32", "float32", "bool", "int64", "uint8", "int16")
     op.types(op.input(), *types)
     op.types(op.output(), *types)
-    return [op.call("CAST", op.input_numbers)]
+    source, target = np.dtype(op.input().dtype), np.dtype(op.output().dtype)
+    if source.itemsize > 1 or target.itemsize > INT32_BYTES:
+        return [op.call("CAST", op.input_numbers)]
+    first = np.iinfo(source).min if source.kind == "i" else 0
+    return [lookup.table_call(op, np.arange(first, first + 256).astype(source).astype(target))]
 
 
 def same_shape(op: BoundOperator) -> list[Shape]:

@@ -128,7 +128,7 @@ def test_sum_of_a_grid_by_hand() -> None:
     unlimited = DlaConfig().replace(parallel="4x4", mac_results="unlimited")
     lanes = 16 * measured("pe").kge + 4 * (measured("mac_lane") + measured("mac_result")).kge
     array, results = measured("mac", 4, 4).kge + lanes, measured("mac_results", 16384).kge
-    words = measured("mac_words", 1, 16, 4, 16384, 8192, 32).kge
+    words = measured("mac_words", 16, 4, 16384, 8192, 32).kge
     assert area.areas(unlimited)["mac"].kge == pytest.approx(array + results + words, rel=0.02)
     never_waits = unlimited.replace(sram_bandwidth="unlimited")
     assert area.areas(never_waits)["mac"].kge == pytest.approx(array, rel=0.02)
@@ -143,7 +143,7 @@ def test_units_ask_for_words_where_ports_have_a_limit() -> None:
     wanted = {
         "vector": measured("vector_words", 16, 4, 16384),
         "dma": 2 * measured("dma_words", 16, 4, 8),
-        "mac": measured("mac_words", 1, 16, 4, 16384, 8192, 32),
+        "mac": measured("mac_words", 16, 4, 16384, 8192, 32),
     }
     for name, expected in wanted.items():
         more = limited[name] - unlimited[name]
@@ -153,12 +153,12 @@ def test_units_ask_for_words_where_ports_have_a_limit() -> None:
 
 def test_a_buffer_without_a_limit_is_not_compared_with() -> None:
     """By the points: lines in both units, weights in MAC."""
-    mac, vector = measured("mac_words", 1, 16, 4, 16384, 8192, 32), measured("vector_words", 16, 4, 16384)
-    without_lines = measured("mac_words", 1, 16, 4, 0, 8192, 32) + measured("vector_words", 16, 4, 0)
+    mac, vector = measured("mac_words", 16, 4, 16384, 8192, 32), measured("vector_words", 16, 4, 16384)
+    without_lines = measured("mac_words", 16, 4, 0, 8192, 32) + measured("vector_words", 16, 4, 0)
     lines = total() - total(line_buffer="unlimited")
     assert lines == pytest.approx((mac + vector - without_lines).kge, rel=0.1)
     weights = total() - total(weight_buffer="unlimited")
-    assert weights == pytest.approx((mac - measured("mac_words", 1, 16, 4, 16384, 0, 32)).kge, rel=0.1)
+    assert weights == pytest.approx((mac - measured("mac_words", 16, 4, 16384, 0, 32)).kge, rel=0.1)
 
 
 def test_a_lane_has_twice_as_many_accumulators_as_pixels_of_a_block() -> None:

@@ -88,11 +88,11 @@ def _data(values: Sequence[Value], number: int) -> NDArray[Any]:
 
 
 def _table(node: DlaNode, values: Sequence[Value], number: int) -> NDArray[Any]:
-    """The table by q + 128: the DLA takes the bytes of a uint8 input for int8."""
+    """The table by q + 128: the DLA takes the bytes of a uint8 or bool input for int8."""
     table = _data(values, number)
     if table.dtype == np.int32:
         return table.astype("<i4")
-    is_unsigned = values[node.inputs[0]].dtype == "uint8"
+    is_unsigned = values[node.inputs[0]].dtype in ("uint8", "bool")
     return np.roll(table, len(table) // 2) if is_unsigned else table
 
 
