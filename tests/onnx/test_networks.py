@@ -192,3 +192,21 @@ def test_both_hosts_compute_the_same(folder: Path) -> None:
     path = made(folder, "efficientnet", "qdq-uint8")
     alone, board = dlasim.run(path), dlasim.run(path, host="riscv")
     np.testing.assert_array_equal(alone.outputs[0], board.outputs[0])
+
+
+@pytest.mark.parametrize("kind", [QuantType.QInt4, QuantType.QUInt4])
+@pytest.mark.parametrize("name", ["mlp", "resnet"])
+def test_weights_of_four_bits_that_onnxruntime_writes(tmp_path: Path, name: str, kind: QuantType) -> None:
+    """Packed on the bus of a machine that unpacks them."""
+    path = quantize(NETWORKS[name](), tmp_path / "m.onnx", "qdq", "int8", weight_type=kind)
+    types = {tensor.data_type for tensor in onnx.load(path).graph.initializer}
+    assert types & {TensorProto.INT4, TensorProto.UINT4}
+    found = dlasim.verify(path, runs=2, dma_unpacking=8)
+    assert found.program.passed, found.program.mismatch
+    assert found.passed
+    if kind == QuantType.QInt4:  # the other has zero points, so that bytes of it are not of 4 bits
+        bytes_read = [
+            dlasim.run(path, timing_only=True, sram="1MiB", **form).report["dma_bytes"]["read"]
+            for form in ({}, {"dma_unpacking": 8})
+        ]
+        assert bytes_read[1] < bytes_read[0]
