@@ -121,15 +121,15 @@ def test_a_slice_of_an_earlier_inference_does_not_count(path, lowered, monkeypat
 def test_a_wrong_host_operator_is_found(monkeypatch, path):
     on_dla = frozenset({"CONV_2D", "MAX_POOL_2D", "FULLY_CONNECTED"})
     lowered = lower_for(load_model(path), CONFIG, CompileOptions(dla_ops=on_dla))  # SOFTMAX is on the CPU
-    run = HostOperation.run
+    run = HostOperation._results
 
-    def with_a_wrong_bit(operation, inputs):
-        (values,) = run(operation, inputs)
+    def with_a_wrong_bit(operation, call):
+        (values,) = run(operation, call)
         values = values.copy()
         values.flat[3] ^= 1
         return [values]
 
-    monkeypatch.setattr(HostOperation, "run", with_a_wrong_bit)
+    monkeypatch.setattr(HostOperation, "_results", with_a_wrong_bit)
     found = verify(path, lowered, CONFIG).mismatch
     assert found is not None
     assert "(SOFTMAX)" in found.layer
