@@ -24,6 +24,8 @@ INT32_BYTES = 4
 PACKED_BYTES = 2  # that OP_DMA_UNPACK reads for each 1 in its field `packed`, and writes twice as many of
 COPIED_BYTES = 4  # that OP_DMA_DECODE copies for each 1 in its field `copied`
 EXPONENTIALS_BYTES = 256 * INT32_BYTES
+CURVE_ENTRIES = 512  # of a table of 16 bits whose entries are interpolated
+CURVE_BYTES = CURVE_ENTRIES * INT32_BYTES
 SEGMENTS_BYTES = 256 * INT32_BYTES
 SUM_LEFT_SHIFT = 20  # of both parts of a sum in the output stage of MAC
 SOFTMAX_PASSES = 3  # over a row: its greatest element, the sum, the results
@@ -102,6 +104,13 @@ class Elements(enum.IntEnum):
     INT16 = 1
 
 
+class Weights(enum.IntEnum):
+    """What a matrix holds."""
+
+    INT8 = 0
+    INT16 = 1
+
+
 class Extent(enum.Enum):
     """Which bytes an operand covers; each in terms of the geometry registers."""
 
@@ -110,10 +119,12 @@ class Extent(enum.Enum):
     ROWS_OF_INPUT = "OUT_SIZE pixels of IN_CHANNELS elements"
     CONV_WEIGHTS = "OUT_CHANNELS x KERNEL x IN_CHANNELS bytes"
     DEPTH_WEIGHTS = "KERNEL x OUT_CHANNELS bytes"
-    MATRIX = "OUT_CHANNELS x IN_CHANNELS bytes"
+    MATRIX = "OUT_CHANNELS x IN_CHANNELS elements"
     RECORDS = "OUT_CHANNELS records"
     TABLE = "256 bytes"
     EXPONENTIALS = "256 elements"
+    CURVE = "512 words: a value in 16 bits, and above it the difference to the next one in 16 bits"
+    CURVES = "2 x 512 such words"
     SEGMENTS = "256 words: a value in 16 bits, and above it the difference to the next one in 10 bits"
     TRANSFER = "PLANES x RUNS x RUN_BYTES"
 
@@ -128,6 +139,8 @@ class Extent(enum.Enum):
         sizes = {
             Extent.TABLE: TABLE_BYTES,
             Extent.EXPONENTIALS: EXPONENTIALS_BYTES,
+            Extent.CURVE: CURVE_BYTES,
+            Extent.CURVES: 2 * CURVE_BYTES,
             Extent.SEGMENTS: SEGMENTS_BYTES,
         }
         return sizes.get(self, 0)
@@ -251,7 +264,12 @@ class Instruction:
     @property
     def normalizes_rows(self) -> bool:
         """Whether an output element depends on all channels of its pixel, as a share of their sum."""
-        return any(operand.extent is Extent.EXPONENTIALS for operand in self.operands)
+        return any(operand.extent in (Extent.EXPONENTIALS, Extent.CURVES) for operand in self.operands)
+
+    @property
+    def needs_int16(self) -> bool:
+        """Whether it has elements of int16 alone, which a machine may lack."""
+        return any(operand.element_bytes == INT16_BYTES for operand in self.operands)
 
     @property
     def table_bytes(self) -> int:
@@ -314,6 +332,14 @@ _SUM = Field(
     names=_names(Sum),
 )
 
+_WEIGHTS16 = Field(
+    "weights",
+    14,
+    1,
+    "elements of the matrix; int16 needs elements=int16",
+    names=_names(Weights),
+)
+
 _INT32_OUT = When("out", (Out.INT32,))
 _INT16 = When("elements", (Elements.INT16,))
 _NEEDS_RECORDS = (When("init", (Init.BIAS,)), When("quant", (Quant.CHANNEL,)))
@@ -353,12 +379,12 @@ A tap outside the input reads PAD_VALUE. Then
     out = clamp(OUT_ZP + requant(acc, multiplier, shift), ACT_MIN, ACT_MAX)      (out=int8)
 with multiplier and shift from OUT_MULT and OUT_SHIFT or from record[o] (quant). A bias enters once: the
 first pass over input channels takes init=bias, later ones init=partial.
-With elements=int16 (and out=int8, init=zero or bias, quant=channel) all zero points and PAD_VALUE count as 0,
+With elements=int16 (and out=int8, init=zero or bias) all zero points and PAD_VALUE count as 0,
 acc wraps at 48 bits, and
     out = clamp16((acc * factor + 2^(14 - shift)) >> (15 - shift))               (the low 32 bits)
 Such a record holds the low 32 bits of its bias, then factor in 16 bits and above it the bias's upper 16,
-then shift, which counts as at least -31 and at most 14. clamp16 limits to 256 * ACT_MIN and
-256 * ACT_MAX + 255.
+then shift, which counts as at least -31 and at most 14; with quant=tensor, factor is the low 16 bits of
+OUT_MULT, and shift OUT_SHIFT. clamp16 limits to 256 * ACT_MIN and 256 * ACT_MAX + 255.
 With sum=tensor (and elements=int8, out=int8, init=zero or bias, quant=channel) the result `out` above is not
 stored, but added to the tensor of int8 at ACC, as OP_E_ADD adds:
     a   = requant((out - OUT_ZP) << 20, IN_MULT, min(IN_SHIFT, 0))
@@ -392,6 +418,23 @@ k = 255 on, t is 65534 << n (logistic) or 65535 << n (tanh). Entry k of the tabl
 bits, difference[k] in the 10 bits above. This is how TensorFlow Lite computes LOGISTIC and TANH of int16, and
 both functions in an LSTM, where value[k] is 65536 / (1 + exp(-k / 24)); out has 15 fractional bits,
 and an element of int16 keeps its low 16 bits."""
+
+_LOOKUP16 = """\
+    lookup(x) = value[k] + ((x modulo 128) * difference[k] + 64 >> 7)      with k = x >> 7"""
+
+_SOFTMAX16 = """\
+    d     = limit16(requant(in[c] - greatest in of the pixel, IN_MULT, IN_SHIFT) + 32767) + 32768
+    e[c]  = lookup(d)
+    sum   = (sum over c of e[c]) modulo 2^32, or 1 if that is 0
+    zeros = leading zeros of sum, as a number of 32 bits
+    p     = min(((sum << zeros >> 1) + 2^13 >> 14) - 65536, 65535)     (from 0 on)
+    r     = lookup(65536 + p)
+    m     = r << max(zeros - 1, 0)                                     (wraps at 32 bits)
+    out   = min(max(requant(2 * e[c], m, 0), 0), 32767)
+with lookup as in OP_E16_LUT. This is how TensorFlow Lite computes the softmax of int16: the first 512 entries
+of the table are exp(10 * k / 512 - 10), the others 1 / (1 + k / 512), both with 15 fractional bits. IN_MULT
+and IN_SHIFT bring differences to steps of 10 / 65535. A machine with int16 = 0 does not have the
+instruction."""
 
 _DMA_FIELDS = (
     "{0}_RUN_BYTES contiguous bytes, {0}_RUNS times at the run strides, {0}_PLANES times at the plane strides"
@@ -548,6 +591,37 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         errors=_WIDE_ERRORS,
     ),
     Instruction(
+        "OP_E16_SOFTMAX",
+        0x1B,
+        Unit.VECTOR,
+        "softmax of int16 along the channels of each pixel",
+        _SOFTMAX16,
+        operands=(
+            Operand("IN", Extent.OUTPUT, element_bytes=INT16_BYTES),
+            Operand("LUT_ADDR", Extent.CURVES, element_bytes=INT32_BYTES),
+            Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT16_BYTES),
+        ),
+        parameters=(*_SIZES, "IN_MULT", "IN_SHIFT"),
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_E16_LUT",
+        0x1C,
+        Unit.VECTOR,
+        "any unary function of int16, by a table that is interpolated",
+        "    out = lookup(in + 32768)     (the low 16 bits)\n"
+        f"with\n{_LOOKUP16}\n"
+        "Entry k of the table holds value[k] in its low 16 bits, difference[k] in those above, both with a "
+        "sign. A machine with int16 = 0 does not have the instruction.",
+        operands=(
+            Operand("IN", Extent.OUTPUT, element_bytes=INT16_BYTES),
+            Operand("LUT_ADDR", Extent.CURVE, element_bytes=INT32_BYTES),
+            Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT16_BYTES),
+        ),
+        parameters=_SIZES,
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
         "OP_CONV",
         0x20,
         Unit.MAC,
@@ -612,11 +686,12 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "matrix multiplication, optionally requantized",
         "Each pixel of the input is a row of IN_CHANNELS values; the matrix is [OUT_CHANNELS][IN_CHANNELS]:\n"
         "    acc[row,o] = start + sum over i of (in[row,i] - IN_ZP) * (matrix[o,i] - WEIGHT_ZP)\n"
-        "init, out, quant and sum are those of OP_CONV.",
-        fields=(_INIT, _OUT, _QUANT, _ELEMENTS, _SUM),
+        "init, out, quant, elements and sum are those of OP_CONV. With weights=int16 the matrix has "
+        "elements of int16.",
+        fields=(_INIT, _OUT, _QUANT, _ELEMENTS, _SUM, _WEIGHTS16),
         operands=(
             Operand("IN", Extent.ROWS_OF_INPUT, int16_when=_INT16),
-            Operand("WEIGHT_ADDR", Extent.MATRIX),
+            Operand("WEIGHT_ADDR", Extent.MATRIX, int16_when=When("weights", (Weights.INT16,))),
             _ACC_SUMMED,
             _RECORDS,
             _OUT_ANY,
@@ -842,9 +917,13 @@ def adds_tensor(fields: Mapping[str, Any]) -> Any:
 
 
 def is_one_pass(fields: Mapping[str, Any]) -> Any:
-    """Whether an operation of MAC makes complete results by the channels' records, likewise."""
-    is_whole = (fields.get("out", Out.INT8) == Out.INT8) & (fields.get("init", Init.ZERO) != Init.PARTIAL)
-    return is_whole & (fields.get("quant", Quant.TENSOR) == Quant.CHANNEL)
+    """Whether an operation of MAC makes complete results, likewise."""
+    return (fields.get("out", Out.INT8) == Out.INT8) & (fields.get("init", Init.ZERO) != Init.PARTIAL)
+
+
+def has_channel_scales(fields: Mapping[str, Any]) -> Any:
+    """Whether multiplier and shift come from the records of channels, likewise."""
+    return fields.get("quant", Quant.TENSOR) == Quant.CHANNEL
 
 
 def _check_table() -> None:

@@ -110,7 +110,7 @@ module dla
   logic [31:0] start_index, start_limit, fetch_index, index, fault_address, queue_base;
   logic [63:0] host_word;
   /* verilator lint_off UNUSEDSIGNAL */
-  logic [63:0] word;  // operations that compute have no fields beyond bit 12
+  logic [63:0] word;  // operations that compute have no fields beyond bit 14
   /* verilator lint_on UNUSEDSIGNAL */
   logic [OPERAND_INDEX_BITS-1:0] operand_index;
   logic [31:0] region_base[REGION_COUNT], region_bytes[REGION_COUNT];
@@ -215,9 +215,10 @@ module dla
   assign watch_ends = halts || faults;
 
   // ------------------------------------------------------------------------------------------------------- queues
-  // Of a word: init or mode, out, quant, and elements if there is a choice; of one of MAC also sum, likewise
+  // Of a word: init or mode, out, quant, and elements if there is a choice; of one of MAC also sum and weights, likewise
   localparam int unsigned FIELD_BITS = (INT16 != 0 ? ELEMENTS_LOW + ELEMENTS_BITS : QUANT_LOW + QUANT_BITS) - INIT_LOW;
-  localparam int unsigned MAC_FIELD_BITS = MAC_SUMS != 0 ? SUM_LOW + SUM_BITS - INIT_LOW : FIELD_BITS;
+  localparam int unsigned MAC_FIELD_BITS = INT16 != 0 ? WEIGHTS_LOW + WEIGHTS_BITS - INIT_LOW
+      : MAC_SUMS != 0 ? SUM_LOW + SUM_BITS - INIT_LOW : FIELD_BITS;
   typedef struct packed {
     logic [7:0] opcode;
     logic [MAC_FIELD_BITS-1:0] fields;
@@ -591,7 +592,8 @@ module dla
       .wide(mac_head.fields[OUT_LOW-INIT_LOW] == OUT_INT32),
       .by_channel(mac_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
       .int16(INT16 != 0 && mac_head.fields[FIELD_BITS-1]),
-      .adds_tensor(MAC_SUMS != 0 && mac_head.fields[MAC_FIELD_BITS-1]),
+      .adds_tensor(MAC_SUMS != 0 && mac_head.fields[MAC_SUMS!=0?SUM_LOW-INIT_LOW : 0]),
+      .wide_matrix(INT16 != 0 && mac_head.fields[MAC_FIELD_BITS-1]),
       .operands(mac_kept(mac_head.slot)),
       .products(mac_head.products),
       .done(done[MAC]),

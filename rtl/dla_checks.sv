@@ -58,7 +58,7 @@ module dla_checks
   } box_t;
 
   logic [7:0] opcode;
-  logic unpacks, decodes, is_in, is_out, is_transfer, is_pool;
+  logic unpacks, decodes, is_in, is_out, is_transfer, is_pool, is_wide_matrix;
   logic [31:0] packed_bytes;  // from which a transfer unpacks twice as many
   logic [31:0] copied_bytes, code_bytes;  // behind those that a transfer decodes; all in system memory
   logic [31:0] most_region_bytes;
@@ -79,6 +79,7 @@ module dla_checks
   assign dma = is_in ? dma_in_operands(file) : dma_out_operands(file);
   assign most_region_bytes = region_bytes[dma.region[2:0]];
   assign uses = operand_uses(word);
+  assign is_wide_matrix = has_weights(opcode) && word[WEIGHTS_LOW] == WEIGHTS_INT16;
 
   // ------------------------------------------------------------- products of the operation: three cycles for each factor,
   // two of which multiply by a half of it, after one in which the first half is chosen; the last product is there after CYCLES.
@@ -86,6 +87,8 @@ module dla_checks
   // steps. Of a transfer bytes of a run by runs and planes.
   localparam int unsigned STEP_BITS = 49;  // 2^48 are allowed
   logic [STEP_BITS-1:0] steps, first_factor;
+  logic [STEP_BITS:0] weights_bytes;
+  assign weights_bytes = (STEP_BITS + 1)'(steps) << is_wide_matrix;
   logic [STEP_BITS+11:0] product, low_product, high_product;
   logic [STEP_BITS+24:0] whole_product;
   logic [23:0] factor;
@@ -196,12 +199,12 @@ module dla_checks
       IN2: chosen = view(IN2, uses.in2, file.in2_addr, file.in2_pixel_stride, file.in2_row_stride);
       WEIGHT:
       chosen = linear(WEIGHT, uses.weight, file.weight_addr,
-                      steps[STEP_BITS-1:SIZE_BITS] != 0 ? '1 : steps[SIZE_BITS-1:0]);
+                      weights_bytes[STEP_BITS:SIZE_BITS] != 0 ? '1 : weights_bytes[SIZE_BITS-1:0]);
       ACC: chosen = view(ACC, uses.acc, file.acc_addr, file.acc_pixel_stride, file.acc_row_stride);
       PARAM: chosen = linear(PARAM, uses.param, file.param_addr, SIZE_BITS'(file.out_channels) * SIZE_BITS'(RECORD_BYTES));
       LUT:
       chosen = linear(LUT, uses.lut, file.lut_addr,
-                      uses.lut.size != 0 ? SIZE_BITS'(EXPONENTIALS_BYTES) : SIZE_BITS'(TABLE_BYTES));
+                      SIZE_BITS'(table_bytes(uses.lut.extent)));
       OUT: chosen = view(OUT, uses.out, file.out_addr, file.out_pixel_stride, file.out_row_stride);
       WINDOW_ROWS:
       chosen = window(WINDOW_ROWS, windows.in_size.height, file.out_size.height, windows.kernel.height,
@@ -264,7 +267,7 @@ module dla_checks
       merged.run_bytes <= merged.runs_touch ? steps[31:0] : dma.run_bytes;
     end
     if (step == 7 && merged.planes_touch) merged.run_bytes <= decodes ? code_bytes : steps[31:0] - packed_bytes;
-    if (step == 7) products.filter_bytes <= steps[31:0] & PLACE;
+    if (step == 7) products.filter_bytes <= (steps[31:0] << is_wide_matrix) & PLACE;
   end
 
   // ----------------------------------------------------------------------------------------- third stage: where it ends
@@ -354,10 +357,10 @@ module dla_checks
   assign low_bits = third.box.address[1:0] | third.box.plane_stride[1:0] | third.box.run_stride[1:0];
   logic is_int16, lacks_int16, is_sum, lacks_sum, is_one_pass;
   assign is_int16 = has_elements(opcode) && word[ELEMENTS_LOW] == ELEMENTS_INT16;
-  assign is_one_pass = word[OUT_LOW] == OUT_INT8 && word[INIT_LOW+:INIT_BITS] != INIT_PARTIAL && word[QUANT_LOW] == QUANT_CHANNEL;
+  assign is_one_pass = word[OUT_LOW] == OUT_INT8 && word[INIT_LOW+:INIT_BITS] != INIT_PARTIAL;
   assign lacks_int16 = INT16 == 0 || (unit_of(opcode) == UNIT_MAC && !is_one_pass);
   assign is_sum = has_sum(opcode) && word[SUM_LOW] == SUM_TENSOR;
-  assign lacks_sum = MAC_SUMS == 0 || is_int16 || !is_one_pass || file.sum_min > file.sum_max;
+  assign lacks_sum = MAC_SUMS == 0 || is_int16 || !is_one_pass || word[QUANT_LOW] != QUANT_CHANNEL || file.sum_min > file.sum_max;
   always_comb begin
     found = NONE;
     if (in_sram && (low_bits & {third.box.size[1], third.box.size != 0}) != 0)
@@ -373,7 +376,8 @@ module dla_checks
   assign computes = unit_of(opcode) == UNIT_MAC || unit_of(opcode) == UNIT_VECTOR;
   assign is_bad = computes && ((is_clamped(opcode) && file.act_min > file.act_max) || (opcode == OPCODE_OP_DEPTH_CONV && remainder != 0)
           || (is_pool && (file.out_channels != file.in_channels || has_empty_window))
-          || (is_int16 && lacks_int16) || (is_sum && lacks_sum))
+          || (is_int16 && lacks_int16) || (needs_int16(opcode) && INT16 == 0) || (is_wide_matrix && !is_int16)
+          || (is_sum && lacks_sum))
       || ((unpacks || decodes) && (dma.runs != 1 || dma.planes != 1))
       || (unpacks && packed_bytes > dma.run_bytes >> 1)
       || (decodes && (copied_bytes > dma.run_bytes || word[WORDS_LOW+:WORDS_BITS] > word[STEPS_LOW+:STEPS_BITS]

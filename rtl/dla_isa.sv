@@ -6,8 +6,6 @@
 package dla_isa;
   localparam int unsigned WORD_BYTES = 8;
   localparam int unsigned RECORD_BYTES = 12;
-  localparam int unsigned TABLE_BYTES = 256;
-  localparam int unsigned EXPONENTIALS_BYTES = 1024;
   localparam int unsigned SOFTMAX_PASSES = 3;
   localparam int unsigned ADDRESS_BITS = 12;
   localparam int unsigned REGION_COUNT = 5;
@@ -45,6 +43,8 @@ package dla_isa;
   localparam logic [0:0] QUANT_CHANNEL = 1'h1;
   localparam logic [0:0] ELEMENTS_INT8 = 1'h0;
   localparam logic [0:0] ELEMENTS_INT16 = 1'h1;
+  localparam logic [0:0] WEIGHTS_INT8 = 1'h0;
+  localparam logic [0:0] WEIGHTS_INT16 = 1'h1;
   localparam logic [0:0] SUM_NONE = 1'h0;
   localparam logic [0:0] SUM_TENSOR = 1'h1;
   localparam logic [1:0] POOL_MAX = 2'h0;
@@ -75,6 +75,8 @@ package dla_isa;
   localparam logic [7:0] OPCODE_OP_E16_ADD = 8'h18;
   localparam logic [7:0] OPCODE_OP_E16_MUL = 8'h19;
   localparam logic [7:0] OPCODE_OP_E16_SIGMOID = 8'h1a;
+  localparam logic [7:0] OPCODE_OP_E16_SOFTMAX = 8'h1b;
+  localparam logic [7:0] OPCODE_OP_E16_LUT = 8'h1c;
   localparam logic [7:0] OPCODE_OP_CONV = 8'h20;
   localparam logic [7:0] OPCODE_OP_CONV_RELU = 8'h21;
   localparam logic [7:0] OPCODE_OP_DEPTH_CONV = 8'h22;
@@ -126,16 +128,19 @@ package dla_isa;
   localparam int unsigned QUANT_BITS = 1;
   localparam int unsigned SUM_LOW = 13;
   localparam int unsigned SUM_BITS = 1;
+  localparam int unsigned WEIGHTS_LOW = 14;
+  localparam int unsigned WEIGHTS_BITS = 1;
 
   function automatic unit_t unit_of(input logic [7:0] opcode);
     case (opcode)
       OPCODE_OP_DMA_READ, OPCODE_OP_DMA_UNPACK, OPCODE_OP_DMA_DECODE: return UNIT_DMA_IN;
       OPCODE_OP_DMA_WRITE: return UNIT_DMA_OUT;
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL: return UNIT_MAC;
-      OPCODE_OP_FILL, OPCODE_OP_E16_ADD, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID, OPCODE_OP_REQUANT,
-        OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_POOL, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU,
-        OPCODE_OP_ACT_LUT, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_MUL, OPCODE_OP_E_ABS,
-        OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_SOFTMAX, OPCODE_OP_E_SQDIFF: return UNIT_VECTOR;
+      OPCODE_OP_FILL, OPCODE_OP_E16_ADD, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID, OPCODE_OP_E16_SOFTMAX,
+        OPCODE_OP_E16_LUT, OPCODE_OP_REQUANT, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_POOL,
+        OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_ACT_LUT, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB,
+        OPCODE_OP_E_MUL, OPCODE_OP_E_ABS, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_SOFTMAX,
+        OPCODE_OP_E_SQDIFF: return UNIT_VECTOR;
       default: return UNIT_ISSUE;
     endcase
   endfunction
@@ -156,10 +161,12 @@ package dla_isa;
       OPCODE_OP_E16_ADD: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_MUL: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_E16_SIGMOID: return (word & 64'hffffffffffffec00) == '0 && word[9:8] <= 2'h1;
+      OPCODE_OP_E16_SOFTMAX: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_E16_LUT: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_CONV: return (word & 64'hffffffffffffc000) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_CONV_RELU: return (word & 64'hfffffffffffff400) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_DEPTH_CONV: return (word & 64'hffffffffffffc000) == '0 && word[9:8] <= 2'h2;
-      OPCODE_OP_MAT_MUL: return (word & 64'hffffffffffffc000) == '0 && word[9:8] <= 2'h2;
+      OPCODE_OP_MAT_MUL: return (word & 64'hffffffffffff8000) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_REQUANT: return (word & 64'hfffffffffffff700) == '0;
       OPCODE_OP_E32_SHIFT: return (word & 64'hfffffffffffffc00) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_E32_ADD: return (word & 64'hffffffffffffff00) == '0;
@@ -806,7 +813,9 @@ package dla_isa;
     EXTENT_RECORDS = 4'd6,
     EXTENT_TABLE = 4'd7,
     EXTENT_EXPONENTIALS = 4'd8,
-    EXTENT_SEGMENTS = 4'd9
+    EXTENT_CURVE = 4'd9,
+    EXTENT_CURVES = 4'd10,
+    EXTENT_SEGMENTS = 4'd11
   } extent_kind_t;
   // An SRAM operand: whether the operation has it, what it covers, its elements' bytes as a power of 2, and
   // whether it must not overlap itself.
@@ -816,6 +825,16 @@ package dla_isa;
     logic disjoint;
     extent_kind_t extent;
   } operand_use_t;
+  function automatic logic [31:0] table_bytes(input extent_kind_t extent);
+    case (extent)
+      EXTENT_TABLE: return 256;
+      EXTENT_EXPONENTIALS: return 1024;
+      EXTENT_CURVE: return 2048;
+      EXTENT_CURVES: return 4096;
+      EXTENT_SEGMENTS: return 1024;
+      default: return 0;
+    endcase
+  endfunction
   typedef struct packed {
     operand_use_t in;
     operand_use_t in2;
@@ -848,6 +867,16 @@ package dla_isa;
         uses.lut = {1'b1, 2'd2, 1'b0, EXTENT_SEGMENTS};
         uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd2, 1'b1, EXTENT_OUTPUT};
       end
+      OPCODE_OP_E16_SOFTMAX: begin
+        uses.in = {1'b1, 2'd1, 1'b0, EXTENT_OUTPUT};
+        uses.lut = {1'b1, 2'd2, 1'b0, EXTENT_CURVES};
+        uses.out = {1'b1, 2'd1, 1'b1, EXTENT_OUTPUT};
+      end
+      OPCODE_OP_E16_LUT: begin
+        uses.in = {1'b1, 2'd1, 1'b0, EXTENT_OUTPUT};
+        uses.lut = {1'b1, 2'd2, 1'b0, EXTENT_CURVE};
+        uses.out = {1'b1, 2'd1, 1'b1, EXTENT_OUTPUT};
+      end
       OPCODE_OP_CONV: begin
         uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b1, EXTENT_INPUT};
         uses.weight = {1'b1, 2'd0, 1'b0, EXTENT_CONV_WEIGHTS};
@@ -871,7 +900,7 @@ package dla_isa;
       end
       OPCODE_OP_MAT_MUL: begin
         uses.in = {1'b1, word[12] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_ROWS_OF_INPUT};
-        uses.weight = {1'b1, 2'd0, 1'b0, EXTENT_MATRIX};
+        uses.weight = {1'b1, word[14] == 1'h1 ? 2'd1 : 2'd0, 1'b0, EXTENT_MATRIX};
         uses.acc = {word[9:8] == 2'h2 || word[13] == 1'h1, word[13] == 1'h1 ? 2'd0 : 2'd2, 1'b0, EXTENT_OUTPUT};
         uses.param = {word[9:8] == 2'h1 || word[11] == 1'h1, 2'd2, 1'b0, EXTENT_RECORDS};
         uses.out = {1'b1, word[12] == 1'h1 ? 2'd1 : word[10] == 1'h1 ? 2'd2 : 2'd0, 1'b1, EXTENT_OUTPUT};
@@ -951,8 +980,8 @@ package dla_isa;
     return uses;
   endfunction
 
-  // Whether an operation reads ACT_MIN; has elements of its choice; may add a tensor; has a kernel; sums over
-  // input channels.
+  // Whether an operation reads ACT_MIN; has elements of its choice; has those of int16 alone; has weights of
+  // its choice; may add a tensor; has a kernel; sums over input channels.
   function automatic logic is_clamped(input logic [7:0] opcode);
     case (opcode)
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL, OPCODE_OP_REQUANT,
@@ -967,6 +996,20 @@ package dla_isa;
       OPCODE_OP_E16_SIGMOID, OPCODE_OP_CONV, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL, OPCODE_OP_POOL,
         OPCODE_OP_ACT_LRELU, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_MUL, OPCODE_OP_E_SQDIFF: return
         1'b1;
+      default: return 1'b0;
+    endcase
+  endfunction
+
+  function automatic logic needs_int16(input logic [7:0] opcode);
+    case (opcode)
+      OPCODE_OP_E16_SOFTMAX, OPCODE_OP_E16_LUT: return 1'b1;
+      default: return 1'b0;
+    endcase
+  endfunction
+
+  function automatic logic has_weights(input logic [7:0] opcode);
+    case (opcode)
+      OPCODE_OP_MAT_MUL: return 1'b1;
       default: return 1'b0;
     endcase
   endfunction

@@ -13,7 +13,8 @@
 // With SUMS it can add a tensor of int8 to its results (`dla_mac_sum`), in eight stages more.
 //
 // With INT16 it also takes elements of 16 bits: for each group of input channels it passes over the low bytes, which have
-// no sign, and then over the high ones, whose products count 256-fold in sums of 48 bits.
+// no sign, and then over the high ones, whose products count 256-fold in sums of 48 bits. A matrix of int16 has its bytes
+// side by side in the lanes: those of one element meet the same input, and the product of the high one counts 256-fold.
 
 module dla_mac
   import dla_isa::*;
@@ -50,6 +51,7 @@ module dla_mac
     /* verilator lint_off UNUSEDSIGNAL */
     input logic int16,
     input logic adds_tensor,
+    input logic wide_matrix,
     /* verilator lint_on UNUSEDSIGNAL */
     // What places the input has been multiplied out; without limits nothing asks for words.
     /* verilator lint_off UNUSEDSIGNAL */
@@ -116,7 +118,10 @@ module dla_mac
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
-  logic is_int16, is_sum;
+  logic is_int16, is_sum, is_wide;
+  logic [31:0] depths;  // bytes of a weight for each tap and output
+  assign is_wide = INT16 != 0 && wide_matrix;
+  assign depths = operands.in_channels << is_wide;
   assign is_sum = SUMS != 0 && adds_tensor;
   assign partial_size = is_sum ? 2'd0 : 2'd2;
   assign is_int16 = INT16 != 0 && int16;
@@ -158,7 +163,7 @@ module dla_mac
   assign next_row = (row + 1) & SIZE;
   assign next_column = (column + 1) & SIZE;
   assign ends_bytes = !is_int16 || high;
-  assign ends_depth = ends_bytes && depth + in_step >= operands.in_channels;
+  assign ends_depth = ends_bytes && depth + in_step >= depths;
   assign ends_tap_column = tap_column + 1 == kernel_width;
   assign ends_tap_row = tap_row + 1 == kernel_height;
   assign ends_column = column + 1 == out_width;
@@ -205,7 +210,7 @@ module dla_mac
     address_s.meets = meets;
     address_s.output_channel = group;
     address_s.input_channel = depth;
-    address_s.pixel = (in_place + ((depthwise ? group_channel : depth) << is_int16) + 32'(high)) & PLACE;
+    address_s.pixel = (in_place + ((depthwise ? group_channel : depth >> is_wide) << is_int16) + 32'(high)) & PLACE;
     address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
     address_s.partial = (operands.acc_addr + acc_place + (group << partial_size)) & PLACE;
     address_s.result = (operands.out_addr + out_place + (group << write_size)) & PLACE;
@@ -233,7 +238,7 @@ module dla_mac
         if (ends_depth) begin
           tap_column <= ends_tap_column ? 0 : (tap_column + 1) & SIZE;
           tap <= (tap + 1) & PLACE;
-          weight_tap <= (weight_tap + (depthwise ? operands.out_channels : operands.in_channels)) & PLACE;
+          weight_tap <= (weight_tap + (depthwise ? operands.out_channels : depths)) & PLACE;
           if (ends_tap_column) begin
             tap_row <= ends_tap_row ? 0 : (tap_row + 1) & SIZE;
             if (ends_tap_row) begin
@@ -329,9 +334,13 @@ module dla_mac
   // -------------------------------------------------------------------------------------------------------- read
   assign read = read_s.valid;
   assign input_address = read_s.pixel;
+  logic begins_high;  // the first lane has the high byte of a weight
+  assign begins_high = INPUT_LANES % 2 != 0 && is_wide && read_s.input_channel[0];
   for (genvar i = 0; i < INPUTS; i++) begin : input_ports
-    if (i < LANES) assign input_offset[i] = (depthwise ? begun[i] : OFFSET_BITS'(i)) << is_int16;
-    else assign input_offset[i] = OFFSET_BITS'(i) << is_int16;
+    logic [OFFSET_BITS-1:0] own;
+    assign own = is_wide ? (OFFSET_BITS'(i) + OFFSET_BITS'(begins_high)) >> 1 : OFFSET_BITS'(i);
+    if (i < LANES) assign input_offset[i] = (depthwise ? begun[i] : own) << is_int16;
+    else assign input_offset[i] = own << is_int16;
   end
   assign weight_address = read_s.weight;
   assign filter_step = depthwise ? 1 : filter_bytes;
@@ -339,21 +348,32 @@ module dla_mac
   // ---------------------------------------------------------------------------------------------------- multiply
   logic signed [8:0] value[INPUTS];
   logic signed [16:0] product[PES];
+  logic signed [31:0] term[PES];
   for (genvar i = 0; i < INPUTS; i++) begin : inputs
     logic signed [31:0] raw;
     assign raw = !multiply_s.meets ? (is_int16 ? '0 : operands.pad_value)
         : is_int16 && !multiply_s.high ? 32'(input_data[i]) : 32'($signed(input_data[i]));
-    assign value[i] = depthwise || multiply_s.input_channel + i < operands.in_channels
+    assign value[i] = depthwise || multiply_s.input_channel + i < depths
         ? 9'(raw - (is_int16 ? '0 : operands.in_zp)) : '0;
   end
   for (genvar p = 0; p < PES; p++) begin : pe
     localparam int unsigned INPUT = p % INPUT_LANES;
     localparam int unsigned LANE = OUTPUT_LANES == 1 ? p : p / INPUT_LANES;
+    logic is_low;  // byte of a weight of int16
+    if (INT16 == 0) begin : bytes
+      assign is_low = 1'b0;
+      assign term[p] = 32'(product[p]);
+    end else begin : halves
+      logic is_high;  // the same of the product, which comes a cycle later
+      assign is_low = is_wide && (INPUT % 2 != 0) == (INPUT_LANES % 2 != 0 && multiply_s.input_channel[0]);
+      always_ff @(posedge clock) if (multiply_s.valid) is_high <= is_wide && !is_low;
+      assign term[p] = is_high ? 32'(product[p]) <<< 8 : 32'(product[p]);
+    end
     dla_mac_pe multiplier (
         .clock,
         .enable(multiply_s.valid),
         .value(depthwise ? value[LANE] : value[INPUT]),
-        .weight(9'(32'($signed(weight_data[p])) - (is_int16 ? '0 : operands.weight_zp))),
+        .weight(9'((is_low ? 32'(weight_data[p]) : 32'($signed(weight_data[p]))) - (is_int16 ? '0 : operands.weight_zp))),
         .product(product[p])
     );
   end
@@ -401,12 +421,11 @@ module dla_mac
     logic signed [31:0] sum;
     if (l < OUTPUT_LANES) begin : with_tree
       always_comb begin
-        sum = 32'(product[OWN]);
-        if (!depthwise)
-          for (int unsigned i = 1; i < INPUT_LANES; i++) sum = sum + 32'(product[l*INPUT_LANES+i]);
+        sum = term[OWN];
+        if (!depthwise) for (int unsigned i = 1; i < INPUT_LANES; i++) sum = sum + term[l*INPUT_LANES+i];
       end
     end else begin : without_tree
-      assign sum = 32'(product[OWN]);
+      assign sum = term[OWN];
     end
     logic signed [ACCUMULATOR_BITS-1:0] newest;
     logic [31:0] own_result;
@@ -561,8 +580,8 @@ module dla_mac
       // Up to where the step reads: input channels, and bytes of a filter. No step runs before they stand there.
       logic [31:0] first_inputs, more_inputs, inputs_end, filter_end;
       logic starts_over;
-      assign first_inputs = operands.in_channels < INPUT_LANES ? operands.in_channels : INPUT_LANES;
-      assign more_inputs = ends_depth || operands.in_channels - inputs_end >= first_inputs ? first_inputs : operands.in_channels - inputs_end;
+      assign first_inputs = depths < INPUT_LANES ? depths : INPUT_LANES;
+      assign more_inputs = ends_depth || depths - inputs_end >= first_inputs ? first_inputs : depths - inputs_end;
       always_ff @(posedge clock) begin
         starts_over <= reset || done || !valid;
         if (starts_over) {inputs_end, filter_end} <= {2{first_inputs}};
@@ -585,7 +604,7 @@ module dla_mac
           .clock,
           .reset(reset || done),
           .valid,
-          .uses(operand_uses(64'({is_sum, is_int16, by_channel, wide, init, opcode}))),
+          .uses(operand_uses(64'({is_wide, is_sum, is_int16, by_channel, wide, init, opcode}))),
           .depthwise,
           .int16(is_int16),
           .operands,
@@ -601,7 +620,7 @@ module dla_mac
           .step_group(group),
           .step_in_row(in_row),
           .step_tap(tap),
-          .step_inputs(inputs_end),
+          .step_inputs((inputs_end + 32'(is_wide)) >> is_wide),
           .step_filter(filter_end),
           .step_tap_row(tap_row),
           .step_in_column(in_column),
@@ -656,12 +675,15 @@ module dla_mac
 
   logic [31:0] outputs_left, inputs_left;
   assign outputs_left = operands.out_channels - group;
-  assign inputs_left = operands.in_channels - depth;
+  assign inputs_left = depths - depth;
   // Few bits, for a small multiplier
   localparam int unsigned STEP_BITS = $clog2(LANES + 1), INPUT_BITS = $clog2(INPUT_LANES + 1);
   logic [STEP_BITS-1:0] step_outputs;
   logic [INPUT_BITS-1:0] step_inputs;
   assign step_outputs = STEP_BITS'(outputs_left < out_step ? outputs_left : out_step);
   assign step_inputs = INPUT_BITS'(depthwise ? 1 : inputs_left < INPUT_LANES ? inputs_left : INPUT_LANES);
-  assign macs = !steps || !ends_bytes ? 0 : 32'(step_outputs) * 32'(step_inputs);
+  // Of a matrix of int16 those count that have a high byte.
+  logic [INPUT_BITS-1:0] step_products;
+  assign step_products = is_wide ? INPUT_BITS'((32'(step_inputs) + 32'(depth[0])) >> 1) : step_inputs;
+  assign macs = !steps || !ends_bytes ? 0 : 32'(step_outputs) * 32'(step_products);
 endmodule

@@ -74,7 +74,7 @@ module dla_mac_result
     endfunction
     always_ff @(posedge clock) begin
       if (start) started16 <= whole + (init == INIT_BIAS ? {record_multiplier[31:16], bias} : '0);
-      if (start) drop <= lost(record_shift);
+      if (start) drop <= lost(by_channel ? record_shift : shift);
       multiplied <= (BITS + 17)'(started16) * (BITS + 17)'($signed({1'b0, multiplier_started[15:0]}));
       drop_multiplied <= drop;
       raised <= multiplied + $signed((BITS + 17)'(1) << (drop_multiplied - 1'b1));

@@ -1,5 +1,6 @@
 // What OP_SOFTMAX adds to the VECTOR unit: the greatest element of a row, the sum of its exponentials, and the
-// reciprocal of that by a multiplier of its own. docs/isa.md has the formulas.
+// reciprocal of that by a multiplier of its own; for OP_E16_SOFTMAX by a table, from which a cycle after the sum's leading
+// zeros an entry is read. docs/isa.md has the formulas.
 //
 // The greatest element stands two cycles after the row's last step of the first pass has been computed, the sum three
 // after the second pass's: the lanes have theirs first, then the row. Leading zeros take a cycle from then on, and each of
@@ -9,17 +10,26 @@ module dla_softmax
   import dla_isa::*;
   import dla_fixed_point::*;
 #(
-    parameter int unsigned LANES = 16
+    parameter int unsigned LANES = 16,
+    parameter int unsigned ELEMENT_BITS = 8
 ) (
     input logic clock,
     input logic reset,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic int16,  // OP_E16_SOFTMAX
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic compute,  // elements in `in`
     input logic first,  // of the pass
     input logic last,
     input logic [1:0] pass,
     input logic [LANES-1:0] used,  // lanes with a channel
-    input logic [7:0] in[LANES],
+    input logic [ELEMENT_BITS-1:0] in[LANES],
     input logic [31:0] looked_up[LANES],  // a cycle after the elements
+    output logic reads_reciprocal,
+    output logic [8:0] reciprocal_entry,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic [31:0] reciprocal_word,  // a cycle after that
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic signed [31:0] greatest,
     output logic signed [31:0] reciprocal,  // 0 where nothing is left of a result
     output logic [4:0] right  // by which a result is shifted after it
@@ -31,11 +41,12 @@ module dla_softmax
 
   // -------------------------------------------------------------------------------------------- the greatest element
   localparam int unsigned LEAVES = 1 << $clog2(LANES);
-  logic signed [7:0] greater[2*LEAVES], step_greatest;  // of two each, from the second on
+  localparam logic signed [ELEMENT_BITS-1:0] LEAST = {1'b1, {(ELEMENT_BITS - 1) {1'b0}}};
+  logic signed [ELEMENT_BITS-1:0] greater[2*LEAVES], step_greatest;  // of two each, from the second on
   logic compares, begins;
   always_comb begin
     greater[0] = '0;
-    for (int unsigned l = 0; l < LEAVES; l++) greater[LEAVES+l] = l < LANES && used[l] ? $signed(in[l]) : -8'sd128;
+    for (int unsigned l = 0; l < LEAVES; l++) greater[LEAVES+l] = l < LANES && used[l] ? $signed(in[l]) : LEAST;
     for (int unsigned pair = LEAVES - 1; pair > 0; pair--)
       greater[pair] = greater[2*pair] > greater[2*pair+1] ? greater[2*pair] : greater[2*pair+1];
   end
@@ -68,7 +79,8 @@ module dla_softmax
       fours_sum[four] = '0;
       for (int unsigned l = 4 * four; l < LANES && l < 4 * four + 4; l++)
         fours_sum[four] = fours_sum[four]
-            + (used_s[l] ? $unsigned(rounding_shift($signed(looked_up[l]), SUM_SHIFT, '0)) : '0);
+            + (!used_s[l] ? '0 : ELEMENT_BITS > 8 && int16 ? looked_up[l]
+            : $unsigned(rounding_shift($signed(looked_up[l]), SUM_SHIFT, '0)));
     end
   end
   for (genvar four = 0; four < FOURS; four++) begin : fours
@@ -117,6 +129,32 @@ module dla_softmax
     end
   end
 
-  assign reciprocal = reciprocal_shift[5] ? '0 : guess[31:30] != 0 ? 32'sh7fffffff : guess <<< 1;
+  // Of int16: the sum's first 17 bits without the highest, rounded, are a place in the table.
+  logic signed [31:0] reciprocal16;
+  if (ELEMENT_BITS == 8) begin : without_int16
+    assign {reads_reciprocal, reciprocal_entry, reciprocal16} = '0;
+  end else begin : with_int16
+    logic reads, has_read;
+    logic [4:0] zeros_kept;
+    logic [17:0] mantissa;
+    logic [15:0] place;
+    logic signed [31:0] found;
+    assign mantissa = 18'({1'b0, 31'(normalized | 31'h40000000)} + 32'd8192 >> 14) - 18'h10000;
+    assign found = 32'($signed(reciprocal_word[15:0]))
+        + ((32'($signed({1'b0, place[6:0]})) * 32'($signed(reciprocal_word[31:16])) + 32'sd64) >>> 7);
+    assign reads_reciprocal = reads;
+    assign reciprocal_entry = place[15:7];
+    always_ff @(posedge clock) begin
+      reads <= !reset && is_summed && int16;
+      has_read <= !reset && reads;
+      if (is_summed) begin
+        place <= mantissa[17:16] != 0 ? '1 : mantissa[15:0];
+        zeros_kept <= zeros == 0 ? '0 : 5'(zeros - 1'b1);
+      end
+      if (has_read) reciprocal16 <= found <<< zeros_kept;
+    end
+  end
+
+  assign reciprocal = ELEMENT_BITS > 8 && int16 ? reciprocal16 : reciprocal_shift[5] ? '0 : guess[31:30] != 0 ? 32'sh7fffffff : guess <<< 1;
   assign right = reciprocal_shift[4:0];
 endmodule

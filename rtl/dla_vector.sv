@@ -81,16 +81,18 @@ module dla_vector
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
-  logic pool, softmax, sigmoid, wide_in, wide_out;
+  logic pool, softmax, softmax16, looks_up16, half, wide_in, wide_out;
   logic [31:0] kernel_height, kernel_width, out_height, out_width;
   assign pool = opcode == OPCODE_OP_POOL;
-  assign softmax = opcode == OPCODE_OP_SOFTMAX;
+  assign softmax16 = INT16 != 0 && opcode == OPCODE_OP_E16_SOFTMAX;
+  assign softmax = opcode == OPCODE_OP_SOFTMAX || softmax16;
   assign wide_in = opcode == OPCODE_OP_REQUANT || wide_out;
-  assign sigmoid = opcode == OPCODE_OP_E16_SIGMOID;
+  assign half = INT16 != 0 && (int16 || needs_int16(opcode));
+  assign looks_up16 = opcode == OPCODE_OP_E16_SIGMOID || (INT16 != 0 && needs_int16(opcode));
   assign wide_out = opcode == OPCODE_OP_E32_SHIFT || opcode == OPCODE_OP_E32_ADD || opcode == OPCODE_OP_E16_ADD
-      || opcode == OPCODE_OP_E16_MUL || sigmoid;
-  assign read_size = INT16 != 0 && int16 ? 2'd1 : wide_in ? 2'd2 : 2'd0;
-  assign write_size = INT16 != 0 && int16 ? 2'd1 : wide_out ? 2'd2 : 2'd0;
+      || opcode == OPCODE_OP_E16_MUL || opcode == OPCODE_OP_E16_SIGMOID;
+  assign read_size = half ? 2'd1 : wide_in ? 2'd2 : 2'd0;
+  assign write_size = half ? 2'd1 : wide_out ? 2'd2 : 2'd0;
   assign kernel_height = pool ? 32'(operands.kernel.height) : 1;
   assign kernel_width = pool ? 32'(operands.kernel.width) : 1;
   assign out_height = 32'(operands.out_size.height);
@@ -100,6 +102,8 @@ module dla_vector
   localparam logic [1:0] LAST_PASS = 2'(SOFTMAX_PASSES - 1);
   // Cycles that `dla_softmax` takes beyond a step's own: for the greatest element, for the sum and its reciprocal
   localparam int unsigned GREATEST_CYCLES = 1, RECIPROCAL_CYCLES = 30;
+  // Of int16 the greatest element is needed before the scale, and the reciprocal comes from a table: as many in all.
+  localparam int unsigned GREATEST16_CYCLES = GREATEST_CYCLES + ALIGN, RECIPROCAL16_CYCLES = RECIPROCAL_CYCLES - ALIGN;
   // Registers have the bits that they can need: of a size, of channels.
   localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
   logic [31:0] row, column, channel, tap_row, tap_column, warm_up;
@@ -148,7 +152,8 @@ module dla_vector
           channel <= ends_channel ? 0 : (channel + LANES) & CHANNELS;
           if (ends_channel && !ends_pass) begin
             pass <= pass + 1'b1;
-            rest <= pass + 1'b1 == LAST_PASS ? 5'(RECIPROCAL_CYCLES) : 5'(GREATEST_CYCLES);
+            if (pass + 1'b1 == LAST_PASS) rest <= softmax16 ? 5'(RECIPROCAL16_CYCLES) : 5'(RECIPROCAL_CYCLES);
+            else rest <= softmax16 ? 5'(GREATEST16_CYCLES) : 5'(GREATEST_CYCLES);
           end else if (ends_channel) begin
             pass <= '0;
             column <= ends_column ? 0 : (column + 1) & SIZE;
@@ -220,35 +225,52 @@ module dla_vector
   always_ff @(posedge clock)
     if (compute_s.valid) pixels <= pixels_before + COUNT_BITS'(compute_s.meets);
 
-  assign finish_read = compute_s.valid && (compute_s.last || softmax);
+  logic reads_reciprocal;
+  logic [8:0] reciprocal_entry;
+  assign finish_read = (compute_s.valid && (compute_s.last || softmax)) || reads_reciprocal;
   assign record_address = (operands.param_addr + RECORD_BYTES * compute_s.channel) & PLACE;
   logic signed [31:0] greatest, reciprocal;
   logic [4:0] reciprocal_right;
   logic [LANES-1:0] used;
-  logic [7:0] element[LANES];  // that entered
+  localparam int unsigned ELEMENT_BITS = INT16 != 0 ? 16 : 8;
+  logic [15:0] element[LANES];  // that entered
+  logic [ELEMENT_BITS-1:0] compared[LANES];
+  logic signed [31:0] between[LANES];
+  logic [31:0] summand[LANES];
   dla_softmax #(
-      .LANES(LANES)
+      .LANES(LANES),
+      .ELEMENT_BITS(ELEMENT_BITS)
   ) rows (
       .clock,
       .reset,
+      .int16(softmax16),
       .compute(compute_s.valid && softmax),
       .first(compute_s.pass_first),
       .last(compute_s.pass_last),
       .pass(compute_s.pass),
       .used,
-      .in(element),
-      .looked_up(table_data),
+      .in(compared),
+      .looked_up(summand),
+      .reads_reciprocal,
+      .reciprocal_entry,
+      .reciprocal_word(table_data[0]),
       .greatest,
       .reciprocal,
       .right(reciprocal_right)
   );
   for (genvar l = 0; l < LANES; l++) begin : lane
     assign used[l] = compute_s.channel + l < operands.out_channels;
-    assign table_address[l] = PLACE & (operands.lut_addr + (softmax ? (greatest - 32'($signed(element[l]))) << 2
-        : sigmoid ? 32'(element[l]) << 2 : 32'($signed(element[l])) + 128));
+    logic [8:0] entry;
+    logic reads_own;
+    assign reads_own = l == 0 && reads_reciprocal;  // of the second half of the table
+    assign compared[l] = element[l][ELEMENT_BITS-1:0];
+    assign summand[l] = softmax16 ? between[l] : table_data[l];
+    assign table_address[l] = PLACE & (operands.lut_addr + (reads_own ? 32'({1'b1, reciprocal_entry}) << 2
+        : looks_up16 ? 32'(entry) << 2 : softmax ? (greatest - 32'($signed(element[l]))) << 2
+        : 32'($signed(element[l])) + 128));
     dla_vector_lane #(
         .COUNT_BITS(COUNT_BITS),
-        .ELEMENT_BITS(INT16 != 0 ? 16 : 8)
+        .ELEMENT_BITS(ELEMENT_BITS)
     ) arithmetic (
         .int16,
         .clock,
@@ -259,7 +281,10 @@ module dla_vector
         .operands,
         .in($signed(in_data[l])),
         .in2($signed(in2_data[l])),
+        .greatest,
         .element(element[l]),
+        .table_entry(entry),
+        .between(between[l]),
         .first(compute_s.first),
         .meets(compute_s.meets),
         .pixels,
@@ -293,7 +318,7 @@ module dla_vector
     logic [31:0] late;  // cycles from the last result's step to its end, beyond the pipeline's
     always_comb begin
       case (opcode)
-        OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: each = 48'(3 * REQUANTIZATION_CYCLES);
+        OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF, OPCODE_OP_E16_SOFTMAX: each = 48'(3 * REQUANTIZATION_CYCLES);
         OPCODE_OP_E16_ADD: each = 48'(2 * REQUANTIZATION_CYCLES);
         OPCODE_OP_REQUANT, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_E_MUL, OPCODE_OP_E_ABS,
         OPCODE_OP_SOFTMAX:

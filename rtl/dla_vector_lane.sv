@@ -23,7 +23,12 @@ module dla_vector_lane
     /* verilator lint_on UNUSEDSIGNAL */
     input logic signed [31:0] in,  // in enter
     input logic signed [31:0] in2,
-    output logic [7:0] element,  // in compute: that of the first input; of OP_E16_SIGMOID the table's entry
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic signed [31:0] greatest,  // in enter: of OP_E16_SOFTMAX
+    /* verilator lint_on UNUSEDSIGNAL */
+    output logic [15:0] element,  // in compute: that of the first input
+    output logic [8:0] table_entry,  // in compute: of a table that is interpolated
+    output logic signed [31:0] between,  // in finish: what that gives, for int16
     input logic first,  // in compute: the first tap
     input logic meets,  // in compute: the tap meets the input
     input logic [COUNT_BITS-1:0] pixels,  // in finish: taps of the window that met the input
@@ -43,7 +48,7 @@ module dla_vector_lane
   logic signed [ELEMENT_BITS+1:0] wide_centred, magnitude;
   logic signed [31:0] aligned, aligned2, entered, plain, present;
   // What the operation is stands in registers, long before its first element comes.
-  logic is_sum16, is_sigmoid, is_square, is_tanh, is_less, divides, rounds, shifts;
+  logic is_sum16, is_sigmoid, is_square, is_tanh, is_less, divides, rounds, shifts, is_softmax16, is_curve;
   always_ff @(posedge clock) begin
     is_sum16 <= opcode == OPCODE_OP_E16_ADD;
     is_sigmoid <= opcode == OPCODE_OP_E16_SIGMOID;
@@ -52,6 +57,8 @@ module dla_vector_lane
     shifts <= opcode == OPCODE_OP_E16_SIGMOID || (opcode == OPCODE_OP_E32_SHIFT && (mode == SHIFT_RIGHT || mode == SHIFT_RIGHT_ROUND));
   end
   assign is_tanh = mode[0] == SIGMOID_TANH;
+  assign is_softmax16 = ELEMENT_BITS > 8 && opcode == OPCODE_OP_E16_SOFTMAX;
+  assign is_curve = is_softmax16 || (ELEMENT_BITS > 8 && opcode == OPCODE_OP_E16_LUT);
   assign centred = (ELEMENT_BITS + 1)'($signed(in[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in_zp[7:0]));
   assign centred2 = (ELEMENT_BITS + 1)'($signed(in2[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in2_zp[7:0]));
   assign wide_centred = (ELEMENT_BITS + 2)'(centred);
@@ -60,13 +67,13 @@ module dla_vector_lane
   assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
   dla_rescale align (
       .clock,
-      .value(is_sum16 ? in : 32'(centred)),
-      .left(is_sum16 ? '0 : operands.left_shift[4:0]),
+      .value(is_sum16 ? in : is_softmax16 ? in - greatest : 32'(centred)),
+      .left(is_sum16 || is_softmax16 ? '0 : operands.left_shift[4:0]),
       .shift(operands.in_shift[6:0]),
       .replaces(1'b0),
       .replacement('0),
       .multiplier($signed(operands.in_mult)),
-      .added('0),
+      .added(is_softmax16 ? 32'sd32767 : '0),
       .result(aligned)
   );
   dla_rescale align2 (
@@ -121,7 +128,10 @@ module dla_vector_lane
   assign total = aligned + (opcode == OPCODE_OP_E_ADD ? aligned2 : ~aligned2) + 32'(opcode != OPCODE_OP_E_ADD);
   logic [23:0] entry;  // with the bits that lie beyond the table
   assign entry = is_tanh ? present[31:8] : {1'b0, present[31:9]};
-  assign element = !is_sigmoid ? present[7:0] : entry > LAST_ENTRY ? LAST_ENTRY[7:0] : entry[7:0];
+  logic [15:0] curve_place;  // in a table of 512 entries, each with 128 steps to the next
+  assign curve_place = 16'h8000 ^ (is_softmax16 ? 16'(limit16(aligned)) : present[15:0]);
+  assign element = present[15:0];
+  assign table_entry = is_curve ? curve_place[15:7] : {1'b0, entry > LAST_ENTRY ? LAST_ENTRY[7:0] : entry[7:0]};
   always_comb begin
     pooled = first ? (mode == POOL_MAX ? -(32'sd1 <<< (ELEMENT_BITS - 1)) : 0) : value;
     if (meets) pooled = mode == POOL_MAX ? larger(pooled, present) : pooled + present;
@@ -132,7 +142,7 @@ module dla_vector_lane
       OPCODE_OP_POOL: next_value = pooled;
       OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: next_value = total;
       OPCODE_OP_E16_ADD: next_value = limit16(aligned) + limit16(aligned2);
-      default: next_value = present;
+      default: next_value = is_curve ? 32'(curve_place[6:0]) : present;
     endcase
   end
   logic value_minus, is_beyond;  // of OP_E16_SIGMOID: beyond the table
@@ -148,10 +158,10 @@ module dla_vector_lane
   assign is_share = opcode == OPCODE_OP_SOFTMAX;
   assign is_negative = opcode == OPCODE_OP_ACT_LRELU && value < 0;
   assign from_record = opcode == OPCODE_OP_REQUANT && by_channel;
-  assign shift = from_record ? limit_shift(record_shift) : is_share ? -7'(reciprocal_right)
+  assign shift = from_record ? limit_shift(record_shift) : is_share ? -7'(reciprocal_right) : is_softmax16 ? '0
       : is_negative ? operands.in_shift[6:0] : operands.out_shift[6:0];
   always_ff @(posedge clock)
-    multiplier <= from_record ? record_multiplier : is_share ? reciprocal
+    multiplier <= from_record ? record_multiplier : is_share || is_softmax16 ? reciprocal
         : is_negative ? $signed(operands.in_mult) : $signed(operands.out_mult);
   dla_square squared (
       .clock,
@@ -161,13 +171,13 @@ module dla_vector_lane
   );
   dla_rescale rescale (
       .clock,
-      .value(is_share ? $signed(looked_up) : value),
+      .value(is_share ? $signed(looked_up) : is_softmax16 ? between <<< 1 : value),
       .left('0),
       .shift,
       .replaces(is_square),
       .replacement(square),
       .multiplier,
-      .added(is_share ? -32'sd128 : operands.out_zp),
+      .added(is_share ? -32'sd128 : is_softmax16 ? '0 : operands.out_zp),
       .result(rescaled)
   );
   dla_divider #(
@@ -186,14 +196,14 @@ module dla_vector_lane
   logic skips, is_free, has_int16;
   assign has_int16 = ELEMENT_BITS > 8 && int16;
   assign skips = opcode == OPCODE_OP_POOL && mode == POOL_MAX;
-  assign lowest = is_share ? -32'sd128
+  assign lowest = is_share ? -32'sd128 : is_softmax16 ? '0
       : has_int16 ? operands.act_min << 8
       : opcode == OPCODE_OP_ACT_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
-  assign highest = is_share ? 32'sd127 : has_int16 ? $signed({operands.act_max[23:0], 8'hff}) : operands.act_max;
+  assign highest = is_share ? 32'sd127 : is_softmax16 ? 32'sd32767 : has_int16 ? $signed({operands.act_max[23:0], 8'hff}) : operands.act_max;
   always_comb begin
     case (opcode)
       OPCODE_OP_FILL, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_ACT_LUT,
-      OPCODE_OP_E16_ADD, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID:
+      OPCODE_OP_E16_ADD, OPCODE_OP_E16_MUL, OPCODE_OP_E16_SIGMOID, OPCODE_OP_E16_LUT:
       is_free = 1'b1;
       default: is_free = 1'b0;
     endcase
@@ -201,13 +211,17 @@ module dla_vector_lane
   // OP_E16_ADD: the limits of the sum
   logic signed [31:0] limited;
   assign limited = clamp(value, -$signed({15'd0, operands.limit[16:0]}), operands.limit[15] ? 32'sd32767 : $signed({16'd0, operands.limit[15:0]}));
-  // OP_E16_SIGMOID: between the entries of the table; the next stage rounds that and gives it the sign
-  logic [31:0] between, between_first, between_rest;
+  // OP_E16_SIGMOID: between the entries of the table; the next stage rounds that and gives it the sign. The tables of other
+  // instructions for int16 have signed entries, and the steps between them half as many bits.
+  logic [31:0] segment, between_first;
   logic kept_minus;
+  logic signed [16:0] between_rest;
+  logic signed [26:0] further;
   assign between_first = !is_beyond ? 32'(looked_up[15:0]) : is_tanh ? 32'd65535 : 32'd65534;
-  assign between_rest = is_beyond ? '0 : 32'(looked_up[25:16]);
-  assign between = is_tanh ? (between_first << 8) + 32'(value[7:0]) * between_rest
-      : (between_first << 9) + 32'(value[8:0]) * between_rest;
+  assign between_rest = is_curve ? 17'($signed(looked_up[31:16])) : is_beyond ? '0 : 17'(looked_up[25:16]);
+  assign further = 27'($signed({1'b0, value[8] && !is_tanh, value[7:0]})) * 27'(between_rest);
+  assign segment = (is_tanh ? between_first << 8 : between_first << 9) + 32'(further);
+  assign between = 32'($signed(looked_up[15:0])) + ((32'(further) + 32'sd64) >>> 7);
   function automatic logic signed [31:0] rounded_sigmoid(input logic signed [31:0] found, input logic is_minus, tanh_);
     logic signed [31:0] sum;
     if (tanh_) sum = is_minus ? 32'sd8388608 + 32'sd127 - found : found - 32'sd8388608 + 32'sd128;
@@ -215,7 +229,7 @@ module dla_vector_lane
     return tanh_ ? sum >>> 8 : sum >>> 10;
   endfunction
   always_ff @(posedge clock) begin
-    kept[0] <= opcode == OPCODE_OP_ACT_LUT ? 32'($signed(looked_up[7:0])) : is_sigmoid ? $signed(between) : is_sum16 ? limited : value;
+    kept[0] <= opcode == OPCODE_OP_ACT_LUT ? 32'($signed(looked_up[7:0])) : is_sigmoid ? $signed(segment) : is_curve ? between : is_sum16 ? limited : value;
     kept_minus <= value_minus;
     kept[1] <= is_sigmoid ? rounded_sigmoid(kept[0], kept_minus, is_tanh) : kept[0];
     kept[2] <= kept[1];

@@ -45,7 +45,7 @@ module dla_vector_traffic
   assign has_parameters = uses.lut.present || uses.param.present;
   assign may_read = valid && (parameters_ready || !has_parameters);
   assign parameter_bytes = !uses.lut.present ? RECORD_BYTES * operands.out_channels
-      : uses.lut.size != 0 ? EXPONENTIALS_BYTES : TABLE_BYTES;
+      : table_bytes(uses.lut.extent);
   assign pixel_bytes = operands.out_channels << size;
 
   /* verilator lint_off PINCONNECTEMPTY */  // there is one group of channels

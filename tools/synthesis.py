@@ -114,11 +114,15 @@ BLOCKS = {
         ("dla_vector_lane", "dla_softmax", "dla_vector_traffic"),
         fixed=_PORTS | {"REQUANTIZATION_CYCLES": 16384, "DIVISION_CYCLES": 65536},
     ),
-    "softmax": RtlBlock("dla_softmax", _several("LANES", 1, 4, 16)),
+    "softmax": RtlBlock(
+        "dla_softmax",
+        [*_several("LANES", 1, 4, 16), *(one | {"ELEMENT_BITS": 16} for one in _several("LANES", 1, 4))],
+    ),
     "mac": RtlBlock(
         "dla_mac",
         [*_arrays((1, 1), (1, 4), (4, 1), (4, 4)),
-         *(one | {more: 1} for one in _arrays((4, 4)) for more in ("INT16", "SUMS"))],
+         *(one | {more: 1} for one in _arrays((4, 4)) for more in ("INT16", "SUMS")),
+         *(one | {"INT16": 1} for one in _arrays((1, 4)))],
         ("dla_mac_lane", "dla_mac_result", "dla_mac_sum", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic",
          "dla_accumulators"),
         fixed=_PORTS | {"RESULT_CYCLES": 16384},

@@ -92,7 +92,7 @@ class DlaNode:
     @property
     def is_int16(self) -> bool:
         """Whether it takes a machine that has elements of int16."""
-        return self.fields.get("elements") == Elements.INT16
+        return BY_MNEMONIC[self.mnemonic].needs_int16 or self.fields.get("elements") == Elements.INT16
 
     @property
     def multiplier(self) -> int:
@@ -109,6 +109,11 @@ class DlaNode:
         """Weights that one output channel needs."""
         if self.weights is None and self.matrix is None:
             return 0
+        return self._products * (1 if self.matrix is None else self.in_element_bytes)
+
+    @property
+    def _products(self) -> int:
+        """Of an element of the output, if it has weights."""
         taps = self.kernel[0] * self.kernel[1]
         return taps * self.in_shape[2] if self.is_dense else taps
 
@@ -132,7 +137,7 @@ class DlaNode:
     def macs(self) -> int:
         """Multiply-accumulates."""
         height, width, channels = self.out_shape
-        return height * width * channels * self.weight_bytes_per_channel
+        return height * width * channels * self._products if self.weight_bytes_per_channel else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ int8 with eight bits more, all alike, which is what the instructions can express
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -13,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.calls.nodes import DlaNode
-from dlasim.compiler_shim.forms import reductions, translate
+from dlasim.compiler_shim.calls.nodes import DlaNode, Value
+from dlasim.compiler_shim.forms import products, reductions, translate
 from dlasim.compiler_shim.forms.parts import with_constant
 from dlasim.compiler_shim.forms.rules import Candidate
 from dlasim.isa.host_ops import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunction, WideFunction
-from dlasim.isa.instructions import INT16_BYTES, Elements, Out, SigmoidMode
+from dlasim.isa.instructions import BY_MNEMONIC, INT16_BYTES, Elements, Out, SigmoidMode, Weights
+from dlasim.isa.registers import MAX_EXTENT
+from dlasim.sim.arithmetic.interpolation import curve_words
 from dlasim.sim.arithmetic.numerics import narrow_multiplier
 
 Nodes = list[DlaNode]
@@ -50,13 +53,15 @@ def rule_sums(candidate: Candidate) -> str | None:
     return None if greatest < 1 << _SUM_BITS else "its sums may need more than 48 bits"
 
 
+def rule_depth(candidate: Candidate) -> str | None:
+    """The matrices of a BATCH_MATMUL of int16 are at most 65,535 deep."""
+    depth = candidate.inputs[0].shape[-2 if candidate.attributes.transposed1 else -1]
+    return None if depth <= MAX_EXTENT else f"a size is larger than {MAX_EXTENT}"
+
+
 def rule_arithmetic(candidate: Candidate) -> str | None:
-    """Element-wise operators of int16 are sums, differences and products, of tensors with all channels."""
-    if candidate.attributes.function == WideFunction.DIV:
-        return "plain integer arithmetic"
-    channels = (1, *candidate.outputs[0].shape)[-1]
-    few = any((1, *value.shape)[-1] < channels for value in candidate.inputs[:2] if value.data is None)
-    return "one channel of int16 for all" if few else None
+    """Element-wise operators of int16 are sums, differences and products."""
+    return "plain integer arithmetic" if candidate.attributes.function == WideFunction.DIV else None
 
 
 def convolution(candidate: Candidate) -> Nodes:
@@ -79,6 +84,41 @@ def transpose_convolution(candidate: Candidate) -> Nodes | None:
 def fully_connected(candidate: Candidate) -> Nodes:
     """FULLY_CONNECTED_16."""
     return _as_int16(translate.fully_connected(_with_records(candidate)))
+
+
+def batch_matmul(candidate: Candidate) -> Nodes | None:
+    """BATCH_MATMUL_16."""
+    factor = int(narrow_multiplier(candidate.attributes.output_multiplier))
+    nodes = products.batch_matmul(_narrow(candidate, output_multiplier=factor))
+    return None if nodes is None else _as_int16(nodes)
+
+
+def softmax(candidate: Candidate) -> Nodes:
+    """SOFTMAX_16."""
+    at, (_, exponentials, reciprocals) = candidate.attributes, (value.data for value in candidate.inputs)
+    assert exponentials is not None, "made by the compiler"
+    assert reciprocals is not None, "likewise"
+    registers = {"IN_MULT": at.input_multiplier, "IN_SHIFT": at.input_shift}
+    return _looked_up(candidate, "OP_E16_SOFTMAX", (exponentials, reciprocals), registers)
+
+
+def lookup(candidate: Candidate) -> Nodes:
+    """LUT_16."""
+    table = candidate.inputs[1].data
+    assert table is not None, "made by the compiler"
+    return _looked_up(candidate, "OP_E16_LUT", (table,), {})
+
+
+def _looked_up(
+    candidate: Candidate, mnemonic: str, tables: Sequence[NDArray[Any]], registers: Mapping[str, int]
+) -> Nodes:
+    """An instruction with tables of 16 bits that are interpolated."""
+    words = np.concatenate([curve_words(table) for table in tables])
+    (node,) = translate.table(candidate)
+    return [replace(
+        node, mnemonic=mnemonic, registers=registers, in_element_bytes=INT16_BYTES,
+        table=candidate.add(Value("curves", words.shape, "int32", data=words)), out_element_bytes=INT16_BYTES,
+    )]  # fmt: skip
 
 
 def arithmetic(candidate: Candidate) -> Nodes:
@@ -164,7 +204,10 @@ def _wide_node(node: DlaNode, registers: dict[str, int]) -> DlaNode:
     mnemonic = node.mnemonic
     if mnemonic == "OP_CONV_RELU":  # which has nothing of its own without zero points
         mnemonic, fields["out"] = "OP_CONV", Out.INT8
+    if node.matrix is not None:
+        fields["weights"] = Weights.INT16
+    own = {name: value for name, value in registers.items() if name in BY_MNEMONIC[mnemonic].registers}
     return replace(
-        node, mnemonic=mnemonic, fields=fields, registers={**node.registers, **registers},
+        node, mnemonic=mnemonic, fields=fields, registers={**node.registers, **own},
         in_element_bytes=INT16_BYTES, out_element_bytes=INT16_BYTES,
     )  # fmt: skip

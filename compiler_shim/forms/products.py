@@ -102,11 +102,15 @@ def spread_channels(candidate: Candidate) -> tuple[Candidate, list[DlaNode]]:
         inputs[position] = replace(value, name=f"{value.name}/spread", shape=shape, alias=None, view=None)
         numbers[position] = candidate.add(inputs[position])
         ones = candidate.add(Value("ones", (channels, 1), "int8", data=np.ones((channels, 1), np.int8)))
-        source = candidate.input_numbers[position]
-        nodes.append(
-            _product(candidate, source, numbers[position], (rows, 1, channels), AS_IT_IS, weights=ones)
-        )
+        sizes, source = (rows, 1, channels), candidate.input_numbers[position]
+        registers = _as_it_is(value.dtype)
+        nodes.append(_product(candidate, source, numbers[position], sizes, registers, weights=ones))
     return replace(candidate, inputs=tuple(inputs), input_numbers=tuple(numbers)), nodes
+
+
+def _as_it_is(dtype: str) -> dict[str, int]:
+    """AS_IT_IS for elements of this type: the multiplier of int16 has half the bits."""
+    return {**AS_IT_IS, "OUT_MULT": 1 << 14} if dtype == "int16" else AS_IT_IS
 
 
 def _transpose(candidate: Candidate, position: int, size: tuple[int, int], nodes: list[DlaNode]) -> int:
@@ -115,12 +119,13 @@ def _transpose(candidate: Candidate, position: int, size: tuple[int, int], nodes
     height, width = size
     count = prod(value.shape[:-2])
     name = f"{candidate.outputs[0].name}/transposed_{position + 1}"
-    result = candidate.add(Value(name, (count, width, height), "int8", value.scale, value.zero_point))
+    result = candidate.add(Value(name, (count, width, height), value.dtype, value.scale, value.zero_point))
     block = min(width, _MIN_BLOCK)
     while count * -(-width // block) > _MAX_TRANSPOSES and block < width:
         block *= 2
-    ones = np.eye(block, dtype=np.int8)
-    identity = candidate.add(Value("identity", (block, block), "int8", data=ones))
+    ones = np.eye(block, dtype=value.dtype)
+    identity = candidate.add(Value("identity", (block, block), value.dtype, data=ones))
+    registers = _as_it_is(value.dtype)
     for matrix in range(count):
         for first in range(0, width, block):
             columns = min(block, width - first)
@@ -130,13 +135,14 @@ def _transpose(candidate: Candidate, position: int, size: tuple[int, int], nodes
             place = matrix * height * width + first * height
             output = _part(candidate, result, place, (columns, height))
             sizes = (columns, columns, height)
-            nodes.append(_product(candidate, chosen, output, sizes, AS_IT_IS, matrix=weights))
+            nodes.append(_product(candidate, chosen, output, sizes, registers, matrix=weights))
     return result
 
 
 def _part(candidate: Candidate, number: int, first: int, shape: tuple[int, int], line: int = 0) -> int:
     """A matrix in a tensor from an element on, `line` elements from a row to the next; 0: without gaps."""
-    part = Value("", shape, "int8", alias=number, view=View(first, shape, (line or shape[1], 1)))
+    view = View(first, shape, (line or shape[1], 1))
+    part = Value("", shape, candidate.inputs[0].dtype, alias=number, view=view)
     return candidate.add(part)
 
 

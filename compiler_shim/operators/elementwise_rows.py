@@ -44,7 +44,7 @@ ROWS = (
         "LUT QUANTIZE QUANTIZE_TABLE RESCALE MUL_LUT SELECT", f"OP_E16_ADD {_TABLE_PRODUCT} {_CHOICE}",
         traits=Trait.FOLDS | Trait.CONVERTS),
     row("RSQRT", "x -> x", elementwise.same_shape, elementwise.inverse_square_root,
-        "LUT UNARY LUT_16", "OP_ACT_LUT", table="", version=2),
+        "LUT UNARY LUT_16", "OP_ACT_LUT OP_E16_LUT", table="", version=2),
     row("SELECT", "c x x -> x", logic.select_shape, logic.select,
         "SELECT", _CHOICE, version=2),
     row("ONE_HOT", "i i x x -> x", logic.one_hot_shape, logic.one_hot,

@@ -60,6 +60,9 @@ enum dla_opcode {
     DLA_OPCODE_OP_E16_ADD = 0x18, /* element-wise sum with rescaling and limits of 16 bits */
     DLA_OPCODE_OP_E16_MUL = 0x19, /* element-wise product of 16-bit numbers */
     DLA_OPCODE_OP_E16_SIGMOID = 0x1a, /* logistic function or tanh of 16-bit numbers */
+    DLA_OPCODE_OP_E16_SOFTMAX = 0x1b, /* softmax of int16 along the channels of each pixel */
+    /* any unary function of int16, by a table that is interpolated */
+    DLA_OPCODE_OP_E16_LUT = 0x1c,
     DLA_OPCODE_OP_CONV = 0x20, /* convolution, optionally requantized */
     DLA_OPCODE_OP_CONV_RELU = 0x21, /* convolution, requantized, with ReLU */
     DLA_OPCODE_OP_DEPTH_CONV = 0x22, /* depthwise convolution, optionally requantized */
@@ -229,6 +232,24 @@ static inline uint64_t dla_encode_op_e16_sigmoid(uint32_t mode, uint32_t element
     return word;
 }
 
+/* OP_E16_SOFTMAX, unit VECTOR: softmax of int16 along the channels of each pixel.
+   Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, OUT_ADDR, OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, LUT_ADDR,
+   OUT_SIZE, OUT_CHANNELS, IN_MULT, IN_SHIFT. */
+static inline uint64_t dla_encode_op_e16_softmax(void)
+{
+    uint64_t word = DLA_OPCODE_OP_E16_SOFTMAX;
+    return word;
+}
+
+/* OP_E16_LUT, unit VECTOR: any unary function of int16, by a table that is interpolated.
+   Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, OUT_ADDR, OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, LUT_ADDR,
+   OUT_SIZE, OUT_CHANNELS. */
+static inline uint64_t dla_encode_op_e16_lut(void)
+{
+    uint64_t word = DLA_OPCODE_OP_E16_LUT;
+    return word;
+}
+
 /* OP_CONV, unit MAC: convolution, optionally requantized.
    Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, OUT_ADDR, OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, ACC_ADDR,
    ACC_PIXEL_STRIDE, ACC_ROW_STRIDE, WEIGHT_ADDR, PARAM_ADDR, IN_SIZE, IN_CHANNELS, OUT_SIZE, OUT_CHANNELS,
@@ -351,7 +372,11 @@ static inline uint64_t dla_encode_op_depth_conv(uint32_t init, uint32_t out, uin
 #define DLA_OP_MAT_MUL_SUM_MASK UINT64_C(0x2000)
 #define DLA_OP_MAT_MUL_SUM_NONE 0u
 #define DLA_OP_MAT_MUL_SUM_TENSOR 1u
-static inline uint64_t dla_encode_op_mat_mul(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements, uint32_t sum)
+#define DLA_OP_MAT_MUL_WEIGHTS_SHIFT 14
+#define DLA_OP_MAT_MUL_WEIGHTS_MASK UINT64_C(0x4000)
+#define DLA_OP_MAT_MUL_WEIGHTS_INT8 0u
+#define DLA_OP_MAT_MUL_WEIGHTS_INT16 1u
+static inline uint64_t dla_encode_op_mat_mul(uint32_t init, uint32_t out, uint32_t quant, uint32_t elements, uint32_t sum, uint32_t weights)
 {
     uint64_t word = DLA_OPCODE_OP_MAT_MUL;
     word |= (uint64_t)init << DLA_OP_MAT_MUL_INIT_SHIFT & DLA_OP_MAT_MUL_INIT_MASK;
@@ -359,6 +384,7 @@ static inline uint64_t dla_encode_op_mat_mul(uint32_t init, uint32_t out, uint32
     word |= (uint64_t)quant << DLA_OP_MAT_MUL_QUANT_SHIFT & DLA_OP_MAT_MUL_QUANT_MASK;
     word |= (uint64_t)elements << DLA_OP_MAT_MUL_ELEMENTS_SHIFT & DLA_OP_MAT_MUL_ELEMENTS_MASK;
     word |= (uint64_t)sum << DLA_OP_MAT_MUL_SUM_SHIFT & DLA_OP_MAT_MUL_SUM_MASK;
+    word |= (uint64_t)weights << DLA_OP_MAT_MUL_WEIGHTS_SHIFT & DLA_OP_MAT_MUL_WEIGHTS_MASK;
     return word;
 }
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dlasim.sim.arithmetic.numerics import Integers, wrap32
+from dlasim.sim.arithmetic.numerics import Integers, requant, wrap32
 
 Floats = NDArray[np.float32]
 
@@ -125,6 +125,31 @@ def lookup513(table: NDArray[np.int16], values: Integers) -> Integers:
     wide, entry = table.astype(np.int64), 256 + (values >> 7)
     found: Integers = wide[entry] + ((wide[entry + 1] - wide[entry]) * (values & 127) + 64 >> 7)
     return found
+
+
+def curve_words(table: NDArray[np.int16]) -> NDArray[np.int32]:
+    """A table of 513 entries as words: a value, and above it 16 bits of the difference to the next."""
+    wide = table.astype(np.int32)
+    words: NDArray[np.int32] = wide[:-1] & 0xFFFF | np.diff(wide) << 16
+    return words
+
+
+def lookup_words(words: Integers, places: Integers) -> Integers:
+    """The entry at a place in steps of 1 / 128, linear between entries."""
+    found = words[places >> 7]
+    between: Integers = low16(found) + ((places & 127) * (found >> 16) + 64 >> 7)
+    return between
+
+
+def softmax16(rows: Integers, words: Integers, multiplier: int, shift: int) -> Integers:
+    """OP_E16_SOFTMAX along the last axis."""
+    differences = requant(rows - rows.max(-1, keepdims=True), multiplier, shift)
+    parts = lookup_words(words, limited16(wrap32(differences + INT16_MAX)) - INT16_MIN)
+    sums = np.maximum(parts.sum(-1, keepdims=True) & 0xFFFF_FFFF, 1)
+    zeros = 32 - np.frexp(sums.astype(np.float64))[1].astype(np.int64)
+    mantissas = np.minimum(((sums << zeros >> 1) + (1 << 13) >> 14) - (1 << 16), 0xFFFF)
+    reciprocals = lookup_words(words, (1 << 16) + mantissas)
+    return np.clip(requant(2 * parts, wrap32(reciprocals << np.maximum(zeros - 1, 0)), 0), 0, INT16_MAX)
 
 
 def limited16(values: ArrayLike) -> Integers:

@@ -28,6 +28,8 @@ def needs_reference(batch: Batch) -> NDArray[np.bool_]:
         meets = source.present & _meet(source.box, output.box)
         if meets.any():
             clash |= meets & ~_interleaves(source.box, output.box) & ~_is_same(source, output)
+    if batch.instruction.needs_int16:
+        clash |= True
     if "elements" in batch.fields:  # the kernels know elements of int8 and int32
         clash |= batch.fields["elements"] == Elements.INT16
     return clash | _is_extreme(batch)

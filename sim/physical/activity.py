@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import SOFTMAX_PASSES, Elements, Unit
+from dlasim.isa.instructions import SOFTMAX_PASSES, Elements, Unit, Weights
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.memory_macros import port_bytes
@@ -48,11 +48,13 @@ def stream_activity(operations: int, batches: Batches) -> Activity:
             regions[chosen] = batch.value(f"{dma_prefix(instruction)}_REGION")
         else:
             pixels[chosen] = product(*batch.pair("OUT_SIZE"))
-            passes[chosen] += batch.fields.get("elements", Elements.INT8) == Elements.INT16
+            passes[chosen] <<= batch.fields.get("elements", Elements.INT8) == Elements.INT16
+            passes[chosen] <<= batch.fields.get("weights", Weights.INT8) == Weights.INT16
             results = product(pixels[chosen], batch.value("OUT_CHANNELS"))
             requantizations[chosen] = results * multiplications(batch)
             if instruction.normalizes_rows:
-                requantizations[chosen] += pixels[chosen] * RECIPROCAL_MULTIPLICATIONS
+                of_row = 0 if instruction.needs_int16 else RECIPROCAL_MULTIPLICATIONS
+                requantizations[chosen] += pixels[chosen] * of_row
                 elements[chosen] = results * SOFTMAX_PASSES
             elif instruction.unit is Unit.VECTOR:
                 elements[chosen] = product(results, *(batch.pair("KERNEL") if instruction.has_window else ()))

@@ -99,10 +99,18 @@ def _dma(sizes: Parameters) -> Terms:
 
 
 def _mac(sizes: Parameters) -> Terms:
-    """Multipliers, accumulators, and operands of adder trees beyond the first; what int16 and sums add."""
-    inputs, outputs = sizes["INPUT_LANES"], sizes["OUTPUT_LANES"]
+    """Multipliers, accumulators, and operands of adder trees beyond the first; what int16 adds, at all and to
+    each multiplier, and sums."""
+    inputs, outputs, int16 = sizes["INPUT_LANES"], sizes["OUTPUT_LANES"], sizes.get("INT16", 0)
     lanes = inputs if outputs == 1 else outputs
-    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1), sizes.get("INT16", 0), sizes.get("SUMS", 0)]
+    own = [1.0, inputs * outputs, lanes, outputs * (inputs - 1)]
+    return [*own, int16, int16 * inputs * outputs, sizes.get("SUMS", 0)]
+
+
+def _softmax(sizes: Parameters) -> Terms:
+    """Lanes, and sums of four of them; what int16 adds, at all and to each lane."""
+    lanes, is_wide = sizes["LANES"], float(sizes.get("ELEMENT_BITS", _BYTE_BITS) > _BYTE_BITS)
+    return [1.0, lanes, math.ceil(lanes / 4), is_wide, is_wide * lanes]
 
 
 def _wider(name: str, usual: int) -> Callable[[Parameters], Terms]:
@@ -154,7 +162,7 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "issue": _constant,
     "checks": _constant,
     "vector": lambda sizes: [1.0, sizes["LANES"], sizes.get("INT16", 0)],
-    "softmax": lambda sizes: [1.0, sizes["LANES"], math.ceil(sizes["LANES"] / 4)],  # sums of four lanes
+    "softmax": _softmax,
     "mac_results": _constant,
     "ports": _ports,
     "crossbar": _crossbar,
@@ -316,7 +324,7 @@ def _vector_area(config: DlaConfig) -> Area:
     )
     return (
         block_area("vector", LANES=lanes, INT16=config.int16)
-        + block_area("softmax", LANES=lanes)
+        + block_area("softmax", LANES=lanes, ELEMENT_BITS=bits)
         + lanes * lane
         + _shared(rate, LANE_REQUANTIZATIONS * lanes) * requantizer
         + _shared(rate / SQUARE_REQUANTIZATIONS, lanes) * square
@@ -364,7 +372,7 @@ def _choice_bits(unit: Unit, config: DlaConfig) -> int:
     if unit is Unit.DMA_IN:
         return int(config.dma_unpacking > 0) + int(config.dma_decoding > 0)
     if unit is Unit.MAC:
-        return config.mac_sums + (config.int16 | config.mac_sums)
+        return 3 if config.int16 else 2 * config.mac_sums
     return config.int16 if unit is Unit.VECTOR else 0
 
 

@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import INT8_BYTES, Channels, Elements, Extent, Unit, adds_tensor, is_one_pass
+from dlasim.isa.instructions import (
+    INT8_BYTES,
+    Channels,
+    Elements,
+    Extent,
+    Unit,
+    Weights,
+    adds_tensor,
+    has_channel_scales,
+    is_one_pass,
+)
 from dlasim.isa.registers import Region
 from dlasim.isa.weight_code import STEP_WEIGHTS
 from dlasim.sim.programs import fault_text
@@ -38,7 +48,8 @@ _CHANNEL_RULES: dict[Channels, tuple[str, Callable[[Count, Count], Truth]]] = {
     Channels.GROUPED: ("be a multiple of", lambda out, deep: out % deep == 0),
     Channels.EQUAL: ("equal", lambda out, deep: out == deep),
 }
-_ONE_PASS = "out=int8, init=zero or bias, and quant=channel"
+_NO_INT16 = "this machine has no elements of int16"
+_ONE_PASS = "out=int8 and init=zero or bias"
 _DECODABLE = (
     "it must be one run, not shorter than 4 * copied, and no longer than that and 64 * steps; words <= steps"
 )
@@ -90,6 +101,8 @@ def check_batch(
         for source in sources:
             _check_output(report, batch, source, output)
     _check_shapes(report, batch)
+    if batch.instruction.needs_int16 and not has_int16:
+        report.note(Fault.BAD_OPERANDS, np.ones(len(batch.positions), bool), 0, lambda _: _NO_INT16)
     if "elements" in batch.fields:
         _check_int16(report, batch, has_int16)
     if "sum" in batch.fields:
@@ -199,13 +212,16 @@ def _check_shapes(report: FaultReport, batch: Batch) -> None:
 
 
 def _check_int16(report: FaultReport, batch: Batch, has_int16: bool) -> None:
-    """A machine may lack int16; a product of it has no int32 results and no scale of a whole tensor."""
+    """A machine may lack int16; a product of it has no int32 results."""
     is_int16 = batch.fields["elements"] == Elements.INT16
     if not has_int16:
-        report.note(Fault.BAD_OPERANDS, is_int16, 0, lambda _: "this machine has no elements of int16")
+        report.note(Fault.BAD_OPERANDS, is_int16, 0, lambda _: _NO_INT16)
     if batch.instruction.unit is Unit.MAC:
         why = f"elements of int16 need {_ONE_PASS}"
         report.note(Fault.BAD_OPERANDS, is_int16 & ~is_one_pass(batch.fields), 0, lambda _: why)
+    if "weights" in batch.fields:
+        is_narrow = ~is_int16 & (batch.fields["weights"] == Weights.INT16)
+        report.note(Fault.BAD_OPERANDS, is_narrow, 0, lambda _: "weights=int16 needs elements=int16")
 
 
 def _check_sum(report: FaultReport, batch: Batch, has_sums: bool) -> None:
@@ -215,8 +231,9 @@ def _check_sum(report: FaultReport, batch: Batch, has_sums: bool) -> None:
         why = "this machine's MAC unit adds no tensor to its results"
         report.note(Fault.BAD_OPERANDS, adds, 0, lambda _: why)
     is_int8 = batch.fields["elements"] == Elements.INT8
-    why_not = f"sum=tensor needs elements=int8, {_ONE_PASS}"
-    report.note(Fault.BAD_OPERANDS, adds & ~(is_int8 & is_one_pass(batch.fields)), 0, lambda _: why_not)
+    why_not = f"sum=tensor needs elements=int8, quant=channel, {_ONE_PASS}"
+    fits = is_int8 & is_one_pass(batch.fields) & has_channel_scales(batch.fields)
+    report.note(Fault.BAD_OPERANDS, adds & ~fits, 0, lambda _: why_not)
     low, high = batch.value("SUM_MIN"), batch.value("SUM_MAX")
     report.note(
         Fault.BAD_OPERANDS,

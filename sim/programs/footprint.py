@@ -170,7 +170,9 @@ def _footprint(operation: Operation | Batch, operand: Operand) -> Footprint:
     elif operand.extent.is_view:
         box = _view(operation, operand, element)
     else:
-        box = Box(operation.value(operand.register), 1, 0, 1, 0, linear_bytes(operation, operand.extent))
+        size = linear_bytes(operation, operand.extent)
+        size = size * element if operand.extent is Extent.MATRIX else size
+        box = Box(operation.value(operand.register), 1, 0, 1, 0, size)
     return Footprint(operand, box, element, present)
 
 
@@ -186,7 +188,7 @@ def _view(operation: Operation | Batch, operand: Operand, element: Count) -> Box
 
 
 def linear_bytes(operation: Operation | Batch, extent: Extent) -> Count:
-    """Length of an operand that is one run."""
+    """Length of an operand that is one run: elements of a matrix, bytes of others."""
     out_channels = operation.value("OUT_CHANNELS")
     match extent:
         case Extent.CONV_WEIGHTS:

@@ -22,6 +22,7 @@ from dlasim.isa.instructions import (
     Operand,
     Unit,
     adds_tensor,
+    has_channel_scales,
     is_one_pass,
 )
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN, Region
@@ -285,9 +286,10 @@ def word_rules(word: int, has_sums: bool = True) -> WordRules:
     instruction, fields = decoded.instruction, decoded.values
     assert instruction is not None, "only legal words are operations"
     rules = WordRules()
-    rules.is_unknown = fields.get("packed", 0) or fields.get("elements", 0) or "copied" in fields
+    rules.is_unknown = fields.get("packed", 0) or any(fields.get(name, 0) for name in ("elements", "weights"))
+    rules.is_unknown = rules.is_unknown or "copied" in fields or instruction.needs_int16
     if adds_tensor(fields):
-        is_known = has_sums and is_one_pass(fields)
+        is_known = has_sums and is_one_pass(fields) and has_channel_scales(fields)
         rules.is_unknown, rules.clamps_sums = rules.is_unknown or not is_known, 1
     rules.is_transfer, rules.is_mac = instruction.is_transfer, instruction.unit is Unit.MAC
     rules.writes_system, rules.clamps = instruction.unit is Unit.DMA_OUT, instruction.clamps

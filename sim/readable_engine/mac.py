@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.instructions import SUM_LEFT_SHIFT, Init, Out, Quant, adds_tensor
+from dlasim.isa.instructions import SUM_LEFT_SHIFT, Init, Out, Quant, Weights, adds_tensor
 from dlasim.sim.arithmetic.numerics import requant, rescale48, wrap32, wrap48
 from dlasim.sim.readable_engine.operands import Context, Integers
 from dlasim.sim.readable_engine.taps import taps
@@ -36,7 +36,11 @@ def depth_conv(context: Context) -> Integers:
 def mat_mul(context: Context) -> Integers:
     """OP_MAT_MUL."""
     matrix = _weights(context, context.value("OUT_CHANNELS"), context.value("IN_CHANNELS"))
-    total = _product(context.view("IN") - _zero(context, "IN_ZP"), matrix)
+    rows = context.view("IN") - _zero(context, "IN_ZP")
+    if context.field("weights") == Weights.INT16:
+        total = (_product(rows, matrix >> 8) << 8) + _product(rows, matrix & 0xFF)
+    else:
+        total = _product(rows, matrix)
     return _finish(context, total, context.field("out"), context.value("ACT_MIN"))
 
 
@@ -94,9 +98,12 @@ def _aligned(context: Context, value: Integers, name: str) -> Integers:
 
 
 def _finish_int16(context: Context, total: Integers) -> Integers:
-    records = context.records()
-    bias = records.wide_bias if context.field("init") == Init.BIAS else 0
-    scaled = rescale48(wrap48(total + bias), records.factor, records.shift)
+    bias = context.records().wide_bias if context.field("init") == Init.BIAS else 0
+    factor: int | Integers = context.value("OUT_MULT") & 0xFFFF
+    shift: int | Integers = context.value("OUT_SHIFT")
+    if context.field("quant") == Quant.CHANNEL:
+        factor, shift = context.records().factor, context.records().shift
+    scaled = rescale48(wrap48(total + bias), factor, shift)
     return scaled.clip(*context.limits)
 
 

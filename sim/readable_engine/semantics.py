@@ -22,6 +22,8 @@ SEMANTICS: Mapping[str, Body] = {
     "OP_E16_ADD": vector.add16,
     "OP_E16_MUL": vector.multiply16,
     "OP_E16_SIGMOID": vector.sigmoid16,
+    "OP_E16_SOFTMAX": vector.normalize_rows16,
+    "OP_E16_LUT": vector.lookup16,
     "OP_CONV": mac.conv,
     "OP_CONV_RELU": mac.conv_relu,
     "OP_DEPTH_CONV": mac.depth_conv,

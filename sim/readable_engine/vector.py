@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.isa.instructions import PoolMode, ShiftMode, SigmoidMode
-from dlasim.sim.arithmetic.interpolation import limited16, logistic16, low16, tanh16
+from dlasim.sim.arithmetic.interpolation import (
+    INT16_MIN,
+    limited16,
+    logistic16,
+    lookup_words,
+    low16,
+    softmax16,
+    tanh16,
+)
 from dlasim.sim.arithmetic.numerics import (
     average_up,
     requant,
@@ -146,6 +154,17 @@ def maximum(context: Context) -> Integers:
 def normalize_rows(context: Context) -> Integers:
     """OP_SOFTMAX."""
     return softmax(context.view("IN"), context.linear("LUT_ADDR", 256)).astype(np.int64)
+
+
+def normalize_rows16(context: Context) -> Integers:
+    """OP_E16_SOFTMAX."""
+    scale = context.value("IN_MULT"), context.value("IN_SHIFT")
+    return softmax16(context.view("IN"), context.linear("LUT_ADDR", -1), *scale)
+
+
+def lookup16(context: Context) -> Integers:
+    """OP_E16_LUT."""
+    return low16(lookup_words(context.linear("LUT_ADDR", -1), context.view("IN") - INT16_MIN))
 
 
 def _input(context: Context) -> Integers:

@@ -42,9 +42,9 @@ class OperationKind(Record):
     """What the word of a compute instruction says of its costs.
 
     Whether it runs in the MAC unit, has a window, works on each channel apart, and sums over input channels;
-    the bytes of an element of the input under a window or in rows, and those that it reads and writes of an
-    output element; bytes of records of an output channel, and of tables; cycles of the output stage for
-    RESULTS_SCALE results.
+    the bytes of an element of the input under a window or in rows, of a weight, and those that it reads and
+    writes of an output element; bytes of records of an output channel, and of tables; cycles of the output
+    stage for RESULTS_SCALE results.
     """
 
     is_mac: int = 0
@@ -52,6 +52,7 @@ class OperationKind(Record):
     is_depthwise: int = 0
     reduces_channels: int = 0
     input_bytes: int = 1
+    weight_bytes: int = 1
     read_bytes: int = 0
     written_bytes: int = 0
     record_bytes: int = 0
@@ -82,6 +83,7 @@ class OperationSizes(Record):
 def describe_kind(instruction: Instruction, fields: Any, result_cycles: Any) -> OperationKind:
     """The kind of an instruction with these values of its fields: numbers, or arrays of them."""
     kind = plain(OperationKind)
+    kind.weight_bytes = 1
     kind.is_mac, kind.has_window = int(instruction.unit is Unit.MAC), int(instruction.has_window)
     kind.is_depthwise = int(instruction.is_depthwise)
     kind.reduces_channels = int(instruction.reduces_channels)
@@ -96,6 +98,8 @@ def describe_kind(instruction: Instruction, fields: Any, result_cycles: Any) -> 
                 kind.read_bytes = kind.read_bytes + size
             case Extent.INPUT | Extent.ROWS_OF_INPUT:
                 kind.input_bytes = size
+            case Extent.MATRIX:
+                kind.weight_bytes = size
             case Extent.RECORDS:
                 kind.record_bytes = present * RECORD_BYTES
             case _:
@@ -120,7 +124,9 @@ def mac_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> tu
     through the ports; multiplications. One group of output channels follows the other."""
     pixels, channels = sizes.rows * sizes.columns, sizes.channels
     taps = sizes.kernel_rows * sizes.kernel_columns if kind.has_window else 1
-    depth = sizes.in_channels if kind.reduces_channels else 1
+    depth = (
+        sizes.in_channels * kind.weight_bytes if kind.reduces_channels else 1
+    )  # lanes take bytes of weights
     turns = pixel_turns(unit, sizes.rows, sizes.columns)
     work = lane_cycles(unit, turns, taps, depth, channels) * kind.input_bytes  # a pass over each byte
     by_channel = pixels * channels * (kind.read_bytes + kind.written_bytes) + channels * kind.record_bytes
@@ -131,12 +137,13 @@ def mac_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> tu
     block_input = first_input(unit, kind, sizes) if unit.in_blocks else 0
     first = first_fetch_cycles(
         unit, channels, pixels, turns, depth * kind.reduces_channels, kind.record_bytes,
-        kind.read_bytes + kind.is_depthwise * kind.input_bytes, block_input, kind.input_bytes,
+        kind.read_bytes + kind.is_depthwise * kind.input_bytes, block_input,
+        kind.input_bytes // kind.weight_bytes,
     )  # fmt: skip
     output, stall, moved = grouped_costs(
         unit, channels, pixels, turns, work, each_group, by_channel, taps * depth, kind.written_bytes, first
     )
-    return work, output, stall, moved, pixels * channels * taps * depth
+    return work, output, stall, moved, pixels * channels * taps * depth // kind.weight_bytes
 
 
 @routine
@@ -148,7 +155,7 @@ def vector_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) ->
     turns = pixel_turns(unit, sizes.rows, sizes.columns)
     work = lane_cycles(unit, turns, taps, 1, channels)
     read = pixels * channels * kind.read_bytes + channels * kind.record_bytes
-    moved = read * row_crossings(unit, channels) + pixels * channels * kind.written_bytes
+    moved = read * row_crossings(unit, channels * kind.read_bytes) + pixels * channels * kind.written_bytes
     if kind.has_window:
         moved += window_bytes(unit, kind, sizes)
     output, stall = lane_costs(

@@ -16,8 +16,8 @@ _DIVIDED = (PoolMode.AVERAGE, PoolMode.AVERAGE_UP)
 
 def vector_requantizations(instruction: Instruction) -> int:
     """Of each result of a VECTOR instruction. A sum rescales both inputs and then its output."""
-    if instruction.normalizes_rows:
-        return 1
+    if instruction.normalizes_rows:  # of int16 also both times that it is brought to the table's scale
+        return 3 if instruction.needs_int16 else 1
     return ("OUT_MULT" in instruction.parameters) + 2 * ("IN2_MULT" in instruction.parameters)
 
 

@@ -115,13 +115,16 @@ def _crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Coun
     once = np.where(footprint.present, footprint.box.total_bytes, 0)
     if operand.writes or unit.passes == 1:
         return once
-    return once * row_crossings(unit, batch.value("OUT_CHANNELS"))  # type: ignore[arg-type]  # arrays
+    return once * row_crossings(unit, footprint.box.run_bytes)
 
 
 def _filter_bytes(batch: Batch) -> Count:
     """Bytes of the weights of an output channel."""
     taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
-    return taps if batch.instruction.is_depthwise else product(taps, batch.value("IN_CHANNELS"))
+    if batch.instruction.is_depthwise:
+        return taps
+    (weights,) = (each for each in all_footprints(batch) if each.operand.extent in _WEIGHTS)
+    return product(taps, batch.value("IN_CHANNELS"), weights.element_bytes)
 
 
 def _filter_words(unit: UnitCosts, batch: Batch, width: int) -> Count:

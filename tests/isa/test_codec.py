@@ -56,6 +56,11 @@ def test_encode_inverts_decode(word: int) -> None:
             "OP_CONV",
             {"init": 2, "out": 1, "quant": 1, "elements": 0, "sum": 0},
         ),
+        (
+            0x23 | 1 << 11 | 1 << 12 | 1 << 14,
+            "OP_MAT_MUL",
+            {"init": 0, "out": 0, "quant": 1, "elements": 1, "sum": 0, "weights": 1},
+        ),
         (0x33 | 1 << 8 | 1 << 12, "OP_POOL", {"mode": 1, "elements": 1}),
     ],
 )

@@ -19,7 +19,7 @@ OPERATIONS = tuple(row.mnemonic for row in INSTRUCTIONS if row.is_operation)
 _WEIGHTS = np.array([{Unit.MAC: 2.5}.get(row.unit, 1.0) for row in INSTRUCTIONS if row.is_operation])
 _WEIGHTS[:2] = 5.0
 REGION_BYTES = (4096, 16384, 4096, 8192, 65536)
-_SENSIBLE = (Extent.RECORDS, Extent.EXPONENTIALS)
+_SENSIBLE = (Extent.RECORDS, Extent.EXPONENTIALS, Extent.CURVE, Extent.CURVES)
 ROUNDS = 400  # of mending
 
 
@@ -35,7 +35,8 @@ class StreamMaker:
         self.sram: Array = rng.integers(0, 256, sram_bytes, np.uint8)
         self._words: list[int] = []
         self._known = reset_file()
-        has = {"OP_DMA_DECODE": decodes, "OP_DMA_UNPACK": unpacks}
+        has = {row.mnemonic: int16 for row in INSTRUCTIONS if row.needs_int16}
+        has |= {"OP_DMA_DECODE": decodes, "OP_DMA_UNPACK": unpacks}
         weights = np.where([has.get(name, True) for name in OPERATIONS], _WEIGHTS, 0)
         self._shares = weights / weights.sum()
 

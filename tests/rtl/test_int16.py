@@ -12,7 +12,8 @@ from tests.rtl.test_streams import compare_cycles
 from tests.tflite.sixteen_bit_operators import random_int16_graph
 
 KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "ADD", "MUL", "AVERAGE_POOL_2D",
-         "MAX_POOL_2D", "MEAN", "LEAKY_RELU", "LOGISTIC", "TANH", "CONCATENATION")  # fmt: skip
+         "MAX_POOL_2D", "MEAN", "LEAKY_RELU", "LOGISTIC", "TANH", "CONCATENATION", "BATCH_MATMUL",
+         "SOFTMAX")  # fmt: skip
 SEEDS = range(40, 44)
 NEAR = 0.06  # of the cycles of small operations, as tests/rtl/test_limits.py has it for int8
 

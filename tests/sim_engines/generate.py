@@ -13,6 +13,7 @@ from dlasim.sim.programs.footprint import all_footprints, footprints
 from dlasim.sim.programs.operation import Batch, Operation
 
 COMPUTED = tuple(row.mnemonic for row in INSTRUCTIONS if row.unit in (Unit.MAC, Unit.VECTOR))
+COMPILED = tuple(name for name in COMPUTED if not BY_MNEMONIC[name].needs_int16)  # by the fast engine
 _WINDOWED = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL")
 
 
@@ -24,7 +25,7 @@ class Limits:
     channels: int = 6
     channel_step: int = 1  # what the channels of many operations are a multiple of
     kernel: int = 3
-    sram_bytes: int = 4096
+    sram_bytes: int = 8192
 
 
 SMALL = Limits()
@@ -80,7 +81,9 @@ def random_scene(
         if "elements" in fields:
             fields["elements"] &= int16
         if fields.get("elements") and instruction.unit is Unit.MAC:
-            fields |= {"out": 0, "quant": 1, "init": fields["init"] & 1, "sum": 0}
+            fields |= {"out": 0, "init": fields["init"] & 1, "sum": 0}
+        if "weights" in fields:
+            fields["weights"] &= fields["elements"]
         if "sum" in fields:
             fields["sum"] &= sums
         if fields.get("sum"):
@@ -243,6 +246,13 @@ def _plausible_exponentials(rng: np.random.Generator, operation: Operation, sram
             falling = np.exp(-np.arange(256) * rng.choice([0, 0.001, 0.02, 0.1, 1, 10])) * ((1 << 31) - 1)
             start = footprint.box.address
             sram[start : start + 1024] = falling.astype("<i4").view(np.uint8)
+        if footprint.operand.extent is Extent.CURVES:
+            start, points = footprint.box.address, np.arange(513) / 512
+            for curve in (np.exp(10 * rng.random() * (points - 1)), 1 / (1 + points)):
+                entries = np.minimum(np.rint(curve * 32768), 32767).astype("<i2")
+                words = np.stack([entries[:-1], np.diff(entries)], axis=1)
+                sram[start : start + 2048] = words.reshape(-1).view(np.uint8)
+                start += 2048
 
 
 def _plausible_records(rng: np.random.Generator, operation: Operation, sram: NDArray[np.uint8]) -> None:

@@ -41,7 +41,8 @@ class Memory:
 
     @property
     def is_int16(self) -> bool:
-        return self.operation.fields.get("elements", 0) == 1
+        short = self.operation.instruction.mnemonic in ("OP_E16_SOFTMAX", "OP_E16_LUT")
+        return short or self.operation.fields.get("elements", 0) == 1
 
     def number(self, name: str) -> int:
         return self.operation.value(name)
@@ -150,10 +151,14 @@ def _product16(m: Memory, y: int, x: int, o: int) -> int:
             place = (j * kernel_w + i) * outputs + o if depthwise else (
                 ((o * kernel_h + j) * kernel_w + i) * inputs + c
             )  # fmt: skip
-            total += m.at("IN", row, column, c) * m.read(m.number("WEIGHT_ADDR") + place)
-    low, middle, shift = (m.record(o, member) for member in range(3))
+            size = 1 + m.operation.fields.get("weights", 0)
+            total += m.at("IN", row, column, c) * m.read(m.number("WEIGHT_ADDR") + size * place, size)
+    if m.operation.fields["quant"] == 1 or m.operation.fields["init"] == 1:
+        low, middle, shift = (m.record(o, member) for member in range(3))
     if m.operation.fields["init"] == 1:
         total += (middle // (1 << 16)) * (1 << 32) + low % (1 << 32)
+    if m.operation.fields["quant"] == 0:
+        middle, shift = m.number("OUT_MULT"), m.number("OUT_SHIFT")
     total = (total + (1 << 47)) % (1 << 48) - (1 << 47)
     shift = min(max(shift, -31), 14)
     scaled = math.floor(Fraction(total * (middle % (1 << 16)), 1 << (15 - shift)) + Fraction(1, 2))
@@ -337,11 +342,32 @@ def _sigmoid16(m: Memory, y: int, x: int, c: int) -> int:
     return _low16(result) if m.is_int16 else result
 
 
+def _between(m: Memory, place: int) -> int:
+    """A table's entry, of 128 steps to the next."""
+    at, rest = m.number("LUT_ADDR") + 4 * (place // 128), place % 128
+    return m.read(at, 2) + (rest * m.read(at + 2, 2) + 64) // 128
+
+
+def _softmax16(m: Memory, y: int, x: int, c: int) -> int:
+    row = [m.at("IN", y, x, each, 2) for each in range(m.number("OUT_CHANNELS"))]
+    scale = m.number("IN_MULT"), m.number("IN_SHIFT")
+    shares = [
+        _between(m, _limit16(wrap(requant(element - max(row), *scale) + 32767)) + 32768) for element in row
+    ]
+    total = sum(shares) % (1 << 32) or 1
+    zeros = 32 - len(f"{total:b}")
+    place = min((total * 2**zeros // 2 + 2**13) // 2**14 - 65536, 65535)
+    multiplier = wrap(_between(m, 65536 + place) * 2 ** max(zeros - 1, 0))
+    return min(max(requant(2 * shares[c], multiplier, 0), 0), 32767)
+
+
 _ELEMENTS: dict[str, Callable[[Memory, int, int, int], int]] = {
     "OP_FILL": lambda m, y, x, c: m.number("FILL_VALUE"),
     "OP_E16_ADD": _add16,
     "OP_E16_MUL": lambda m, y, x, c: _low16(m.at("IN", y, x, c, 4)) * _low16(m.at("IN2", y, x, c, 4)),
     "OP_E16_SIGMOID": _sigmoid16,
+    "OP_E16_SOFTMAX": _softmax16,
+    "OP_E16_LUT": lambda m, y, x, c: _low16(_between(m, m.at("IN", y, x, c, 2) + 32768)),
     "OP_CONV": _conv,
     "OP_CONV_RELU": _conv_relu,
     "OP_DEPTH_CONV": _depth_conv,

@@ -10,7 +10,7 @@ from dlasim.sim.fast_engine import Engine
 from dlasim.sim.fast_engine.loader import runnable_kinds
 from dlasim.sim.readable_engine import execute
 from tests.sim_engines.bench import Bench, records
-from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, Limits, is_legal, make_operation, random_scene
+from tests.sim_engines.generate import COMPILED, LARGE, SMALL, Limits, is_legal, make_operation, random_scene
 
 SUMS = ("OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL", "OP_DEPTH_CONV")
 WIDE = Limits(pixels=40, channels=200, kernel=4, sram_bytes=1 << 20)  # of several tiles and blocks
@@ -26,8 +26,8 @@ def engines():
 @pytest.mark.parametrize(
     ("mnemonic", "limits", "scenes"),
     [
-        *((mnemonic, SMALL, 200) for mnemonic in COMPUTED),
-        *((mnemonic, LARGE, 25) for mnemonic in COMPUTED),
+        *((mnemonic, SMALL, 200) for mnemonic in COMPILED),
+        *((mnemonic, LARGE, 25) for mnemonic in COMPILED),
         *((mnemonic, WIDE, 12) for mnemonic in SUMS),
         *((mnemonic, EIGHTS, 60) for mnemonic in SUMS),
     ],

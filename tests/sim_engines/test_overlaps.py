@@ -21,7 +21,7 @@ from tests.sim_engines import oracle
 from tests.sim_engines.generate import COMPUTED, Limits, is_legal, random_scene
 
 # Many operations of one and two pixels: those have kernels of their own.
-TINY = Limits(pixels=3, channels=5, kernel=2, sram_bytes=2048)
+TINY = Limits(pixels=3, channels=5, kernel=2, sram_bytes=8192)
 WIDE = Limits(pixels=2, channels=40, kernel=2, sram_bytes=8192)
 SCENES = {TINY: 10, WIDE: 3}  # of each pair of operands
 

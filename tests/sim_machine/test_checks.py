@@ -84,11 +84,13 @@ def operand_runs(values: Values, operand, size_bytes: int):
     lengths = {
         Extent.CONV_WEIGHTS: outs * kernel_height * kernel_width * ins,
         Extent.DEPTH_WEIGHTS: kernel_height * kernel_width * outs,
-        Extent.MATRIX: outs * ins,
+        Extent.MATRIX: outs * ins * size_bytes,
         Extent.RECORDS: 12 * outs,
         Extent.TABLE: 256,
         Extent.EXPONENTIALS: 1024,
         Extent.SEGMENTS: 1024,
+        Extent.CURVE: 2048,
+        Extent.CURVES: 4096,
     }
     if operand.extent in lengths:
         start = number(operand.register)
@@ -149,7 +151,7 @@ def expected(values: Values, instruction, fields: dict[str, int]) -> set[Fault]:
 
 def element_size(operand, fields: dict[str, int]) -> int:
     """Bytes of an element; int16 comes before int32."""
-    if operand.int16_when and fields["elements"]:
+    if operand.int16_when and fields[operand.int16_when.field]:
         return 2
     if operand.int8_when and fields["sum"]:
         return 1
@@ -215,9 +217,15 @@ def of_system(values: Values, instruction) -> set[Fault]:
 def of_shapes(values: Values, instruction, fields: dict[str, int]) -> set[Fault]:
     bad = "ACT_MIN" in instruction.registers and values.number("ACT_MIN") > values.number("ACT_MAX")
     if instruction.unit is Unit.MAC and (fields.get("elements") or fields.get("sum")):
-        bad |= fields["out"] == 1 or fields["init"] == 2 or fields["quant"] == 0
+        bad |= fields["out"] == 1 or fields["init"] == 2
+    if fields.get("weights"):
+        bad |= fields["elements"] == 0
     if fields.get("sum"):
-        bad |= fields["elements"] == 1 or values.number("SUM_MIN") > values.number("SUM_MAX")
+        bad |= (
+            fields["quant"] == 0
+            or fields["elements"] == 1
+            or values.number("SUM_MIN") > values.number("SUM_MAX")
+        )
     if instruction.mnemonic == "OP_DEPTH_CONV":
         bad |= values.number("OUT_CHANNELS") % values.number("IN_CHANNELS") != 0
     if instruction.mnemonic == "OP_POOL":

@@ -93,6 +93,7 @@ def test_small_buffers_move_operands_again() -> None:
         ("OP_E16_ADD", {}, 2 * RESULTS, RESULTS),
         ("OP_E16_MUL", {}, 0, RESULTS),
         ("OP_E16_SIGMOID", {}, 0, RESULTS),
+        ("OP_E16_LUT", {}, 0, RESULTS),
         ("OP_E_MUL", {}, RESULTS, RESULTS),
         ("OP_E_ABS", {}, RESULTS, RESULTS),
         ("OP_C_MAX", {}, 0, RESULTS),
@@ -111,8 +112,8 @@ def test_vector_operations(
 ) -> None:
     """As docs/isa.md defines them: how often each calls requant or divides, for each result."""
     plan = plan_of(
-        (mnemonic, fields), IN_CHANNELS=7, IN_PIXEL_STRIDE=28, IN_ROW_STRIDE=196, IN2_PIXEL_STRIDE=28,
-        IN2_ROW_STRIDE=196, IN2_ADDR=16384, LUT_ADDR=32768,
+        (mnemonic, fields), config=CONFIG.replace(int16=1), IN_CHANNELS=7, IN_PIXEL_STRIDE=28,
+        IN_ROW_STRIDE=196, IN2_PIXEL_STRIDE=28, IN2_ROW_STRIDE=196, IN2_ADDR=16384, LUT_ADDR=32768,
     )  # fmt: skip
     assert activity(plan).requantizations.tolist() == [requantizations]
     assert activity(plan).elements.tolist() == [elements]

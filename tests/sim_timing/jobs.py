@@ -20,6 +20,8 @@ ELEMENTS = {
     "OP_E16_ADD": (4, 4, 4),
     "OP_E16_MUL": (4, 4, 4),
     "OP_E16_SIGMOID": (4, 0, 4),
+    "OP_E16_SOFTMAX": (2, 0, 2),
+    "OP_E16_LUT": (2, 0, 2),
     "OP_REQUANT": (4, 0, 1),
     "OP_E32_SHIFT": (4, 0, 4),
     "OP_E32_ADD": (4, 4, 4),
@@ -35,13 +37,16 @@ ELEMENTS = {
     "OP_C_MAX": (1, 1, 1),
     "OP_SOFTMAX": (1, 0, 1),
 }
-RECORD, TABLES = 12, {"OP_ACT_LUT": 256, "OP_SOFTMAX": 1024, "OP_E16_SIGMOID": 1024}
+RECORD = 12
+TABLES = {
+    "OP_ACT_LUT": 256, "OP_SOFTMAX": 1024, "OP_E16_SIGMOID": 1024, "OP_E16_SOFTMAX": 4096, "OP_E16_LUT": 2048,
+}  # fmt: skip
 ELEMENT_BYTES = 1, 2  # of int8 and int16
 BIAS, PARTIAL, INT32, PER_CHANNEL = 1, 2, 1, 1
 
 REQUANTIZATIONS = {"OP_REQUANT": 1, "OP_ACT_RELU": 1, "OP_ACT_LRELU": 1, "OP_E_ADD": 3, "OP_E_SUB": 3,
                    "OP_E_SQDIFF": 3, "OP_E16_ADD": 2, "OP_E_MUL": 1, "OP_E_ABS": 1,
-                   "OP_SOFTMAX": 1}  # fmt: skip
+                   "OP_SOFTMAX": 1, "OP_E16_SOFTMAX": 3}  # fmt: skip
 MEAN, AVERAGES = 2, (1, 3)
 QUEUE = 64  # bytes between the SRAM's ports and a unit, besides its buffers
 ANSWER = 2  # cycles from a request at the ports until its word has crossed
@@ -88,7 +93,10 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
     out_bytes = 4 if fields.get("out") == INT32 else element
     record = RECORD if fields["init"] == BIAS or fields["quant"] == PER_CHANNEL else 0
     partial = 4 if fields["init"] == PARTIAL else fields.get("sum", 0)  # the tensor to be added is of bytes
-    depths = [1] if depthwise else [min(lanes_in, inputs - low) for low in range(0, inputs, lanes_in)]
+    halves = 1 + fields.get("weights", 0)  # bytes of a weight, each of which takes a lane
+    lows = range(0, halves * inputs, lanes_in)
+    depths = [1] if depthwise else [min(lanes_in, halves * inputs - low) for low in lows]
+    products = [(low + depth) // halves - low // halves for low, depth in zip(lows, depths, strict=False)]
     turns = list(pixel_turns(rows, columns, config))
     block = config.accumulators or len(turns)
     order = list(step_order(len(window.taps), len(depths), config.mac_step_group))
@@ -112,6 +120,7 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
                 offset = 0  # of the weights of a step among those of the group
                 for number, (step, byte) in enumerate(order):
                     depth = depths[step[1]] if step and not byte else 0  # weights come once
+                    multiplied = products[step[1]] if depth else 0
                     again = offset + depth * group
                     kept = (
                         again
@@ -125,17 +134,17 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
                         for y, x in pixels:
                             part = (step[1], first) if step and depthwise else step and step[1]
                             if step and window.is_new(y, x, window.taps[step[0]], part):
-                                of_input += element * (feeding if depthwise else depth)
+                                of_input += element * (feeding if depthwise else depth) // halves
                             if number == 0:
                                 reads += partial * group + (record * group if y == x == 0 else 0)
                         results = group * len(pixels) if number == len(order) - 1 else 0
                         if in_blocks:
                             finished += results
-                            made.append((depth * group * len(pixels), of_input, reads, is_early))
+                            made.append((multiplied * group * len(pixels), of_input, reads, is_early))
                         else:
                             begins = takes and number == turn == 0
                             ends = takes and bool(results) and turn == len(together) - 1
-                            macs = depth * group * len(pixels)
+                            macs = multiplied * group * len(pixels)
                             yield macs, of_input + reads, results, stage, out_bytes, begins, ends
                     for _ in range(len(together), load):  # the weights of the next step are not there yet
                         if in_blocks:
@@ -203,9 +212,9 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
         stage = each(config.vector_divisions)
     elif window and fields["mode"] == MEAN:
         stage = each(config.vector_requantizations)
-    if mnemonic == "OP_SOFTMAX":
+    if mnemonic in ("OP_SOFTMAX", "OP_E16_SOFTMAX"):
         for pixel in range(rows * columns):
-            yield from softmax_steps(channels, 0 if pixel else once, stage, config)
+            yield from softmax_steps(channels, 0 if pixel else once, stage, config, out)
         return
     for y in range(rows):
         for x in range(columns):
@@ -222,19 +231,19 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
                     yield 0, reads, group if tap is window.taps[-1] else 0, stage, out, False, False
 
 
-def softmax_steps(channels: int, table: int, stage: Exact, config) -> Iterator[Step]:
+def softmax_steps(channels: int, table: int, stage: Exact, config, size: int) -> Iterator[Step]:
     """The greatest element; the sum; then its reciprocal, in 31 cycles; the results. The table comes first. A
     row that the line buffer does not hold is read in each pass."""
     groups = [min(config.vector_lanes, channels - low) for low in range(0, channels, config.vector_lanes)]
-    again = 1 if config.line_buffer_bytes and channels > config.line_buffer_bytes else 0
+    again = size if config.line_buffer_bytes and size * channels > config.line_buffer_bytes else 0
     for number, group in enumerate(groups):
-        yield 0, group + (0 if number else table), 0, stage, 1, False, False
+        yield 0, size * group + (0 if number else table), 0, stage, size, False, False
     for group in groups:
-        yield 0, again * group, 0, stage, 1, False, False
+        yield 0, again * group, 0, stage, size, False, False
     for _ in range(31):
-        yield 0, 0, 0, stage, 1, False, False
+        yield 0, 0, 0, stage, size, False, False
     for group in groups:
-        yield 0, again * group, group, stage, 1, False, False
+        yield 0, again * group, group, stage, size, False, False
 
 
 class Window:

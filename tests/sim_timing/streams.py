@@ -12,7 +12,8 @@ SRAM_BYTES = 1 << 20
 MAC = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL")
 POINTWISE = ("OP_FILL", "OP_REQUANT", "OP_E32_ADD", "OP_E_ADD", "OP_ACT_LUT", "OP_C_MAX", "OP_ACT_RELU")
 KINDS = (*MAC, "OP_POOL", *POINTWISE, "OP_DMA_READ", "OP_DMA_READ", "OP_DMA_WRITE", "OP_DMA_WRITE")
-INT16 = ("OP_CONV", "OP_DEPTH_CONV", "OP_MAT_MUL", "OP_POOL", "OP_E_ADD")  # have elements of int16
+# Have elements of int16.
+INT16 = ("OP_CONV", "OP_DEPTH_CONV", "OP_MAT_MUL", "OP_POOL", "OP_E_ADD", "OP_E16_SOFTMAX", "OP_E16_LUT")
 SUMMING = ("OP_CONV", "OP_DEPTH_CONV", "OP_MAT_MUL")  # can add a tensor to their results
 WITH_UNPACKING = (*KINDS, "OP_DMA_UNPACK", "OP_DMA_UNPACK", "OP_DMA_DECODE")
 WINDOWED = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL")
@@ -178,8 +179,11 @@ def random_operation(
     elif mnemonic == "OP_REQUANT":
         fields = {"quant": rng.randrange(2)}
     _geometry(writer, rng, mnemonic, sizes)
-    if more == "int16" and mnemonic in INT16:
+    if more == "int16" and mnemonic in INT16 and "E16" not in mnemonic:
         fields["elements"] = 1
+        if mnemonic == "OP_MAT_MUL":
+            fields["weights"] = rng.randrange(2)
+            writer.set("WEIGHT_ADDR", 2 * rng.randrange(500))
     if more == "sum" and mnemonic in SUMMING:
         fields["sum"] = 1
     if more and mnemonic in SUMMING:

@@ -36,6 +36,9 @@ def operand_lines() -> Iterator[str]:
         ("extent_kind_t", "extent"),
     ]
     yield from sv_text.structure("operand_use_t", members)
+    tables = [([f"EXTENT_{each.name}"], str(each.table_bytes)) for each in _EXTENTS if each.table_bytes]
+    body = sv_text.case_returns("extent", tables, "0")
+    yield from sv_text.function("logic [31:0]", "table_bytes", "input extent_kind_t extent", body)
     yield from sv_text.structure(
         "operand_uses_t", [("operand_use_t", member) for member in _MEMBERS.values()]
     )
@@ -43,11 +46,13 @@ def operand_lines() -> Iterator[str]:
     yield from sv_text.function("operand_uses_t", "operand_uses", "input logic [63:0] word", _uses())
     yield ""
     yield from sv_text.comment(
-        "Whether an operation reads ACT_MIN; has elements of its choice; may add a tensor; has a kernel; "
-        "sums over input channels."
+        "Whether an operation reads ACT_MIN; has elements of its choice; has those of int16 alone; has "
+        "weights of its choice; may add a tensor; has a kernel; sums over input channels."
     )
     yield from _set("is_clamped", lambda i: "ACT_MIN" in i.parameters)
     yield from _set("has_elements", lambda i: any(field.name == "elements" for field in i.fields))
+    yield from _set("needs_int16", lambda i: i.needs_int16)
+    yield from _set("has_weights", lambda i: any(field.name == "weights" for field in i.fields))
     yield from _set("has_sum", lambda i: bool(i.sum_parameters))
     yield from _set("has_kernel", lambda i: "KERNEL" in i.parameters)
     yield from _set("sums_channels", lambda i: i.unit is Unit.MAC and not _is_depthwise(i))

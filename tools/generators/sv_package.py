@@ -9,12 +9,10 @@ from dlasim.isa import registers
 from dlasim.isa.bits import Field
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import (
-    EXPONENTIALS_BYTES,
     INSTRUCTIONS,
     OPCODE,
     RECORD_BYTES,
     SOFTMAX_PASSES,
-    TABLE_BYTES,
     WORD_BITS,
     WORD_BYTES,
     Elements,
@@ -27,6 +25,7 @@ from dlasim.isa.instructions import (
     SigmoidMode,
     Sum,
     Unit,
+    Weights,
     sum_registers,
 )
 from dlasim.isa.kept_bits import is_kept, kept_bits, legal_bits, lies_in_sram
@@ -61,7 +60,7 @@ IMPLEMENTED = frozenset(
         "OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL",
         "OP_REQUANT", "OP_E32_SHIFT", "OP_E32_ADD", "OP_POOL", "OP_ACT_RELU", "OP_ACT_LRELU", "OP_ACT_LUT",
         "OP_E_ADD", "OP_E_SUB", "OP_E_MUL", "OP_E_ABS", "OP_C_MIN", "OP_C_MAX", "OP_SOFTMAX",
-        "OP_E_SQDIFF", "OP_E16_ADD", "OP_E16_MUL", "OP_E16_SIGMOID",
+        "OP_E_SQDIFF", "OP_E16_ADD", "OP_E16_MUL", "OP_E16_SIGMOID", "OP_E16_SOFTMAX", "OP_E16_LUT",
     }
 )  # fmt: skip
 CONTROL = tuple(register for register in REGISTERS if register.group == "control")
@@ -103,8 +102,6 @@ def _lines() -> Iterator[str]:
 def _sizes() -> Iterator[str]:
     yield sv_text.number("WORD_BYTES", WORD_BYTES)
     yield sv_text.number("RECORD_BYTES", RECORD_BYTES)
-    yield sv_text.number("TABLE_BYTES", TABLE_BYTES)
-    yield sv_text.number("EXPONENTIALS_BYTES", EXPONENTIALS_BYTES)
     yield sv_text.number("SOFTMAX_PASSES", SOFTMAX_PASSES)
     yield sv_text.number("ADDRESS_BITS", ADDRESS_BITS)
     yield sv_text.number("REGION_COUNT", registers.REGION_COUNT)
@@ -118,7 +115,7 @@ def _enumerations() -> Iterator[str]:
     yield ""
     yield from sv_text.enumeration("fault_t", 4, [(f"FAULT_{fault.name}", int(fault)) for fault in Fault])
     yield ""
-    for kind in (Init, Out, Quant, Elements, Sum, PoolMode, ShiftMode, SigmoidMode):
+    for kind in (Init, Out, Quant, Elements, Weights, Sum, PoolMode, ShiftMode, SigmoidMode):
         prefix = kind.__name__.removesuffix("Mode").upper()
         bits = max(1, (len(kind) - 1).bit_length())
         yield from (sv_text.constant(f"{prefix}_{member.name}", int(member), bits) for member in kind)

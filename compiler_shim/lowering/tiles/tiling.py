@@ -164,6 +164,9 @@ class MachineModel:
         unit = cost.unit_costs(self._timed, node.mnemonic, node.fields.get("mode", 0), node.adds_tensor)
         if is_mac:
             unit.passes = node.in_element_bytes  # one over each byte
+            if node.matrix is not None and node.is_int16:  # of whose elements each byte takes a lane
+                halves = unit.input_lanes % 2 == 0
+                unit.input_lanes, unit.passes = unit.input_lanes >> halves, unit.passes << 1 - halves
         operation = formulas.overhead_cycles(unit)
         words = WORDS_PER_TASK * self.word_cycles + self.check_cycles
         task, channel = operation + words, 0
