@@ -79,11 +79,13 @@ def update_slice(call: Call, target: Array) -> Callable[[], None]:
     values, update, start = call.inputs
     starts, is_copy = start.reshape(-1), not np.may_share_memory(values, target)
     rooms = [whole - part for whole, part in zip(values.shape, update.shape, strict=True)]
-    places = np.lib.stride_tricks.sliding_window_view(target, update.shape, writeable=True)
+    whole = target.reshape(values.shape)  # the output may have another shape
+    assert np.may_share_memory(whole, target), "tensors are dense"
+    places = np.lib.stride_tricks.sliding_window_view(whole, update.shape, writeable=True)
 
     def compute() -> None:
         if is_copy:
-            target[...] = values
+            whole[...] = values
         first = [min(max(at, 0), room) for at, room in zip(starts.tolist(), rooms, strict=True)]
         places[tuple(first)] = update
 

@@ -88,11 +88,12 @@ def requantized(work: Work) -> float:
 
 
 def matrices(rate: float) -> Callable[[Work], float]:
-    """A rate of cycles for each product of two elements."""
+    """A rate of cycles for each product of two elements, and 100 for each product of two matrices."""
 
     def cycles(work: Work) -> float:
         transposed = work.attributes is not None and work.attributes.transposed1
-        return rate * work.written * (1, 1, *work.input(0))[-2 if transposed else -1]
+        products = work.written * (1, 1, *work.input(0))[-2 if transposed else -1]
+        return rate * products + 100 * prod(work.output[:-2])
 
     return cycles
 
