@@ -66,9 +66,8 @@ def _place(build: LanguageBuilder, position: int, context: int, tokens: int) -> 
             ("sines", np.hstack([-np.sin(angles), np.sin(angles)])),
         )
     )
-    heads = (
-        _HEADS // _GROUPS if tokens > 1 else 1
-    )  # the rows of a group are those of all tokens, head by head
+    # The rows of a group are those of all tokens, head by head.
+    heads = _HEADS // _GROUPS if tokens > 1 else 1
     table = build.constant("mask/table", np.triu(np.full((context, context), _MASK), 1))
     rows = build.repeat_indices("mask/rows", position, tokens, heads)
     mask = build.look_up("mask", table, rows, np.tile(samples, heads))

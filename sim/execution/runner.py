@@ -214,7 +214,10 @@ class Simulation:
                 self._host(part)
         known = kept.inference
         self.dla.skip(known.total_cycles, len(known.runs), kept.counters)
-        return replace(known, runs=list(known.runs))
+        return Inference(
+            runs=list(known.runs), host=list(known.host), doorbells=list(known.doorbells),
+            total_cycles=known.total_cycles,
+        )  # fmt: skip
 
     def _infer(self) -> Inference:
         """The inference step by step."""

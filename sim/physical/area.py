@@ -368,7 +368,8 @@ def _shared(rate: float, most: int) -> int:
 
 def _choice_bits(unit: Unit, config: DlaConfig) -> int:
     """Bits of an operation that say what its elements are, whether it adds a tensor, or whether it unpacks
-    or decodes, where that is a choice."""
+    or decodes, where that is a choice. Of MAC the RTL keeps the fields `elements`, `sum` and `weights` up to
+    the last one that is."""
     if unit is Unit.DMA_IN:
         return int(config.dma_unpacking > 0) + int(config.dma_decoding > 0)
     if unit is Unit.MAC:

@@ -124,9 +124,8 @@ def mac_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> tu
     through the ports; multiplications. One group of output channels follows the other."""
     pixels, channels = sizes.rows * sizes.columns, sizes.channels
     taps = sizes.kernel_rows * sizes.kernel_columns if kind.has_window else 1
-    depth = (
-        sizes.in_channels * kind.weight_bytes if kind.reduces_channels else 1
-    )  # lanes take bytes of weights
+    # Lanes take bytes of weights.
+    depth = sizes.in_channels * kind.weight_bytes if kind.reduces_channels else 1
     turns = pixel_turns(unit, sizes.rows, sizes.columns)
     work = lane_cycles(unit, turns, taps, depth, channels) * kind.input_bytes  # a pass over each byte
     by_channel = pixels * channels * (kind.read_bytes + kind.written_bytes) + channels * kind.record_bytes

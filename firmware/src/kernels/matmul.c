@@ -1,5 +1,5 @@
-/* BATCH_MATMUL and BATCH_MATMUL_16: a product of two matrices for each batch; an input without a batch dimension, or with one batch
- * where the other has several, is used again. */
+/* BATCH_MATMUL and BATCH_MATMUL_16: a product of two matrices for each batch; an input without a batch
+ * dimension, or with one batch where the other has several, is used again. */
 #include "call.h"
 #include "fixed_point.h"
 
