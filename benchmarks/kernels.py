@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.isa import codec
-from dlasim.isa.instructions import Init, Out, Quant
+from dlasim.isa.instruction_rows import Init, Out, Quant
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.fast_engine import Engine
 from dlasim.sim.fast_engine.loader import best_kind

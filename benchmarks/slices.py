@@ -37,7 +37,7 @@ from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
 from dlasim.errors import InputError
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB

@@ -29,7 +29,8 @@ from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.inputs import noise
 from dlasim.isa import codec, container
-from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program
 from dlasim.isa.registers import REGION_COUNT
 from dlasim.sim.configuration.config import DlaConfig

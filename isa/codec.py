@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from dlasim.dataclass import dataclass
 from dlasim.isa import instructions, registers
 from dlasim.isa.bits import Field
-from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, OPCODE, Instruction
+from dlasim.isa.instruction_rows import OPCODE, Instruction
+from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE
 
 if TYPE_CHECKING:
     import numpy as np

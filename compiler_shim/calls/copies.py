@@ -19,7 +19,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Shape, Value
 from dlasim.compiler_shim.calls.views import View, dense, sliced
 from dlasim.compiler_shim.forms.products import pick_channels
 from dlasim.compiler_shim.forms.rules import MAX_PARTS, Candidate
-from dlasim.isa.instructions import INT16_BYTES, Elements, PoolMode
+from dlasim.isa.instruction_rows import INT16_BYTES, Elements, PoolMode
 from dlasim.isa.registers import MAX_EXTENT
 
 _MAX_PICKED = (

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.calls.views import Layout, View, composed, dense, image_layout
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
-from dlasim.isa.instructions import BY_MNEMONIC, INT32_BYTES, Elements, adds_tensor
+from dlasim.isa.instruction_rows import INT32_BYTES, Elements, adds_tensor
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import HostCall
 
 if TYPE_CHECKING:

@@ -13,15 +13,8 @@ from math import prod
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, with_layouts
 from dlasim.compiler_shim.lowering.addresses.memory import reads, resolve_alias, variables, writes
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT
-from dlasim.isa.instructions import (
-    BY_MNEMONIC,
-    INSTRUCTIONS,
-    SUM_LEFT_SHIFT,
-    Out,
-    Sum,
-    has_channel_scales,
-    is_one_pass,
-)
+from dlasim.isa.instruction_rows import SUM_LEFT_SHIFT, Out, Sum, has_channel_scales, is_one_pass
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 
 # By the instruction of an operation, the one that also adds.
 _SUMMING = {row.mnemonic: row.mnemonic for row in INSTRUCTIONS if row.sum_parameters} | {

@@ -17,7 +17,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Shape, Value
 from dlasim.compiler_shim.forms.products import INT8_RANGE
 from dlasim.compiler_shim.forms.rules import POSITION_CODES, Candidate
 from dlasim.compiler_shim.forms.translate import elementwise
-from dlasim.isa.instructions import Init, Out, PoolMode, Quant
+from dlasim.isa.instruction_rows import Init, Out, PoolMode, Quant
 from dlasim.sim.arithmetic.numerics import INT8_MAX
 
 _IDENTITY = {"IN_MULT": 1 << 30, "IN_SHIFT": 1, "IN2_MULT": 1 << 30, "IN2_SHIFT": 1}

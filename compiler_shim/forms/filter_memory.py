@@ -18,7 +18,7 @@ from dlasim.compiler_shim.forms.products import INT8_RANGE
 from dlasim.compiler_shim.forms.rules import Candidate
 from dlasim.compiler_shim.forms.translate import matrix_sums
 from dlasim.compiler_shim.forms.wide_arithmetic import INT16_BITS, NO_LIMIT, WideArithmetic, scaled
-from dlasim.isa.instructions import INT32_BYTES, Init, Out, Quant
+from dlasim.isa.instruction_rows import INT32_BYTES, Init, Out, Quant
 from dlasim.sim.arithmetic.numerics import INT8_MIN
 
 

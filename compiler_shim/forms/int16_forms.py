@@ -19,7 +19,8 @@ from dlasim.compiler_shim.forms import products, reductions, translate
 from dlasim.compiler_shim.forms.parts import with_constant
 from dlasim.compiler_shim.forms.rules import Candidate
 from dlasim.isa.host_ops import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunction, WideFunction
-from dlasim.isa.instructions import BY_MNEMONIC, INT16_BYTES, Elements, Out, SigmoidMode, Weights
+from dlasim.isa.instruction_rows import INT16_BYTES, Elements, Out, SigmoidMode, Weights
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import MAX_EXTENT
 from dlasim.sim.arithmetic.interpolation import curve_words
 from dlasim.sim.arithmetic.numerics import narrow_multiplier

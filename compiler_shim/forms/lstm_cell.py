@@ -6,7 +6,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.calls.views import View
 from dlasim.compiler_shim.forms.rules import Candidate
 from dlasim.compiler_shim.forms.wide_arithmetic import NO_LIMIT, WideArithmetic, scaled
-from dlasim.isa.instructions import SigmoidMode
+from dlasim.isa.instruction_rows import SigmoidMode
 from dlasim.sim.arithmetic.interpolation import sigmoid_scale
 
 _GATES = 4

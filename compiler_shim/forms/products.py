@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.calls.nodes import DlaNode, Shape, Value
 from dlasim.compiler_shim.calls.views import View
 from dlasim.compiler_shim.forms.rules import MAX_PARTS, Candidate, is_spread
-from dlasim.isa.instructions import Init, Out, Quant
+from dlasim.isa.instruction_rows import Init, Out, Quant
 
 _MIN_BLOCK = 8  # columns that one product transposes: its work grows with them, and there are fewer products
 _MAX_TRANSPOSES = MAX_PARTS // 2  # products for one operand

@@ -25,7 +25,7 @@ from dlasim.compiler_shim.forms.products import AS_IT_IS
 from dlasim.compiler_shim.forms.rules import Candidate
 from dlasim.compiler_shim.forms.wide_arithmetic import WideArithmetic
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import INT32_BYTES, Init, Out, Quant
+from dlasim.isa.instruction_rows import INT32_BYTES, Init, Out, Quant
 from dlasim.sim.arithmetic.float_steps import SIGN, float_steps
 from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, Integers, requant, wrap32
 

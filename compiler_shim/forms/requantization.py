@@ -7,7 +7,8 @@ from dataclasses import replace
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value, alias_chain
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import decode_attributes, encode_attributes
-from dlasim.isa.instructions import BY_MNEMONIC, Out, Quant
+from dlasim.isa.instruction_rows import Out, Quant
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import HostCall
 
 _CLAMP_REGISTERS = ("OUT_ZP", "ACT_MIN", "ACT_MAX")

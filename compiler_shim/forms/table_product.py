@@ -15,7 +15,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.forms.rules import Candidate
 from dlasim.compiler_shim.forms.translate import elementwise, flat_image, with_one_whole
 from dlasim.compiler_shim.forms.wide_arithmetic import WideArithmetic
-from dlasim.isa.instructions import INT32_BYTES, Init, Out, Quant, ShiftMode
+from dlasim.isa.instruction_rows import INT32_BYTES, Init, Out, Quant, ShiftMode
 from dlasim.sim.arithmetic.numerics import INT8_MAX, Integers
 
 _LOW_BITS, _UPPER = 14, 128  # of the lower number, and what the first of two bytes counts

@@ -16,7 +16,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Shape, Value
 from dlasim.compiler_shim.calls.views import View, dense
 from dlasim.compiler_shim.forms.products import INT8_RANGE
 from dlasim.compiler_shim.forms.rules import Candidate, as_image
-from dlasim.isa.instructions import INT16_BYTES, INT32_BYTES, Quant, ShiftMode
+from dlasim.isa.instruction_rows import INT16_BYTES, INT32_BYTES, Quant, ShiftMode
 
 INT16_BITS = 16
 NO_LIMIT = 1 << (INT16_BITS - 1)

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 
 MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut
 

@@ -14,7 +14,7 @@ from dlasim.compiler_shim.operators.factor_table import find_factors
 from dlasim.errors import InputError
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
-from dlasim.isa.instructions import INT32_BYTES
+from dlasim.isa.instruction_rows import INT32_BYTES
 from dlasim.sim.arithmetic.float_steps import float_steps
 from dlasim.sim.arithmetic.numerics import (
     INT8_MAX,

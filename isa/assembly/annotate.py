@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dlasim.isa import codec, registers
 from dlasim.isa.assembly.lexer import quote
 from dlasim.isa.assembly.word_text import value_format
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, OPCODE, Operand
+from dlasim.isa.instruction_rows import OPCODE, Operand
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.isa.program import Program
 from dlasim.isa.registers import Register
 

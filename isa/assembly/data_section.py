@@ -9,7 +9,7 @@ from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.program_builder import MAX_CONSTANT_BYTES, Builder, Mode
 from dlasim.isa.assembly.source import Refused
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
-from dlasim.isa.instructions import RECORD_BYTES
+from dlasim.isa.instruction_rows import RECORD_BYTES
 
 _MAX_ALIGNMENT = 1 << 16
 _BYTE = (-(1 << 7), (1 << 8) - 1)

@@ -14,7 +14,8 @@ from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.source import SourceText
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
 from dlasim.isa.bits import Field
-from dlasim.isa.instructions import BY_MNEMONIC, OPCODE, WORD_BITS, Instruction
+from dlasim.isa.instruction_rows import OPCODE, WORD_BITS, Instruction
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Register
 
 _CFG = BY_MNEMONIC["CFG"]

@@ -23,7 +23,7 @@ from dlasim.isa.file_records import (
     FileRecord,
     Section,
 )
-from dlasim.isa.instructions import WORD_BYTES
+from dlasim.isa.instruction_rows import WORD_BYTES
 from dlasim.system.fileio import MAX_FILE_BYTES
 
 MAX_MESSAGE_CHARACTERS = 200

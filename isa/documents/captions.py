@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlasim.isa.bits import Field
-from dlasim.isa.instructions import INT32_BYTES, OPCODE, WORD_BITS, Extent, Instruction, Operand, When
+from dlasim.isa.instruction_rows import INT32_BYTES, OPCODE, WORD_BITS, Extent, Instruction, Operand, When
 from dlasim.isa.registers import Register
 
 RESERVED = "reserved, 0"

@@ -14,7 +14,8 @@ from dlasim.isa import file_records
 from dlasim.isa.faults import Fault
 from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator
-from dlasim.isa.instructions import INSTRUCTIONS, Instruction
+from dlasim.isa.instruction_rows import Instruction
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import REGISTERS, Register
 
 CatalogueEntry: TypeAlias = Instruction | Register | Fault | FileRecord | HostOperator | type[enum.IntEnum]

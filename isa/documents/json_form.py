@@ -11,7 +11,7 @@ from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import Attribute, HostOperator
-from dlasim.isa.instructions import Instruction, Operand
+from dlasim.isa.instruction_rows import Instruction, Operand
 from dlasim.isa.registers import Register
 
 # Keys in their order; with =, an attribute that has another name.

@@ -12,7 +12,8 @@ from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import Attribute, HostOperator, Word
-from dlasim.isa.instructions import INSTRUCTIONS, OPCODE, Channels, Instruction
+from dlasim.isa.instruction_rows import OPCODE, Channels, Instruction
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import BY_NAME, REGISTER_BITS, Access, Register
 
 _ACCESS = {

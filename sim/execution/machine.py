@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec, registers
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import WORD_BYTES
+from dlasim.isa.instruction_rows import WORD_BYTES
 from dlasim.isa.registers import REGION_COUNT, REGISTER_BYTES, Access, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.control import ControlRegisters, find, may_write

@@ -12,7 +12,7 @@ import numpy as np
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import Role
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Program, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.execution.runner import Inference

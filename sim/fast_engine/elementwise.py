@@ -6,7 +6,7 @@ touch it: whoever prepares the rows sees to that.
 
 from __future__ import annotations
 
-from dlasim.isa.instructions import Quant, ShiftMode
+from dlasim.isa.instruction_rows import Quant, ShiftMode
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.finish import (
     CONSTANT_BYTES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dlasim.isa.instructions import RECORD_BYTES, SUM_LEFT_SHIFT, Init, Out, Quant, Sum
+from dlasim.isa.instruction_rows import RECORD_BYTES, SUM_LEFT_SHIFT, Init, Out, Quant, Sum
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.memory_access import (
     copy_bytes,

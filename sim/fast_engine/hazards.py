@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Elements, Extent
+from dlasim.isa.instruction_rows import Elements, Extent
 from dlasim.sim.programs.footprint import Box, Count, Footprint, all_footprints
 from dlasim.sim.programs.operation import Batch
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import registers
-from dlasim.isa.instructions import INSTRUCTIONS, Instruction, Out
+from dlasim.isa.instruction_rows import Instruction, Out
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.native.record import Record, record
 from dlasim.native.routine import inlined
 from dlasim.sim.programs.operation import Batch, Operation

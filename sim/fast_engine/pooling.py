@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.isa.instructions import PoolMode
+from dlasim.isa.instruction_rows import PoolMode
 from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.fast_engine.finish import part8, put_part8
 from dlasim.sim.fast_engine.operation_rows import OperationRow

@@ -7,7 +7,7 @@ neighbouring outputs meet neighbouring bytes whatever the stride and the dilatio
 
 from __future__ import annotations
 
-from dlasim.isa.instructions import Init, Out
+from dlasim.isa.instruction_rows import Init, Out
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.fast_engine.dot import multiply_add
 from dlasim.sim.fast_engine.finish import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.isa.instructions import SigmoidMode
+from dlasim.isa.instruction_rows import SigmoidMode
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.elementwise import extents
 from dlasim.sim.fast_engine.finish import part32, put_part32

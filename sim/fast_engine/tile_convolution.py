@@ -7,7 +7,7 @@ tiles. Inputs that are dense already are read where they lie.
 
 from __future__ import annotations
 
-from dlasim.isa.instructions import Out
+from dlasim.isa.instruction_rows import Out
 from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.fast_engine.convolution import UNPACKED_PIXELS, convolve_packed
 from dlasim.sim.fast_engine.dot import GROUP_BYTES, stage_at

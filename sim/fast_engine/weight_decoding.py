@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dlasim.isa.instructions import COPIED_BYTES
+from dlasim.isa.instruction_rows import COPIED_BYTES
 from dlasim.isa.weight_code import (
     BODY_BITS,
     CODE_BYTES,

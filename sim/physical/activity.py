@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import SOFTMAX_PASSES, Elements, Unit, Weights
+from dlasim.isa.instruction_rows import SOFTMAX_PASSES, Elements, Unit, Weights
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.memory_macros import port_bytes

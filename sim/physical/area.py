@@ -14,7 +14,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit, sum_registers
+from dlasim.isa.instruction_rows import UNITS, Unit
+from dlasim.isa.instructions import INSTRUCTIONS, sum_registers
 from dlasim.isa.kept_bits import kept_bits
 from dlasim.isa.registers import BY_NAME
 from dlasim.isa.weight_code import BODY_BITS, STEP_WEIGHTS

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import (
+from dlasim.isa.instruction_rows import (
     INT8_BYTES,
     Channels,
     Elements,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dlasim.isa import codec, registers
-from dlasim.isa.instructions import BY_OPCODE, OPCODE, OPTIONAL, Extent
+from dlasim.isa.instruction_rows import OPCODE, Extent
+from dlasim.isa.instructions import BY_OPCODE, OPTIONAL
 from dlasim.isa.registers import Region
 from dlasim.sim.programs.footprint import Box, Footprint
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import (
+from dlasim.isa.instruction_rows import (
     COPIED_BYTES,
     PACKED_BYTES,
     RECORD_BYTES,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import (
+from dlasim.isa.instruction_rows import (
     RECORD_BYTES,
     Channels,
     Extent,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import registers
-from dlasim.isa.instructions import Instruction
+from dlasim.isa.instruction_rows import Instruction
 from dlasim.isa.registers import OPERAND_COLUMN
 
 _RESET = tuple(register.reset for register in registers.OPERANDS)

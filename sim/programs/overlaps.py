@@ -6,7 +6,7 @@ operand is in place, or the two are slices of the same pixels or rows.
 
 from __future__ import annotations
 
-from dlasim.isa.instructions import Extent, Unit
+from dlasim.isa.instruction_rows import Extent, Unit
 from dlasim.native.routine import Number, routine
 from dlasim.sim.programs.footprint import Box, Footprint, Truth
 

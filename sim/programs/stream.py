@@ -12,7 +12,8 @@ from dlasim.dataclass import dataclass
 from dlasim.isa import codec, instructions, registers
 from dlasim.isa.bits import Field
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, Unit
+from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE
 from dlasim.sim.programs import fault_text
 from dlasim.sim.programs.operation import Batch, Operation
 

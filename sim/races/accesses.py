@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.programs.checks import READ_ONLY_REGIONS
 from dlasim.sim.programs.footprint import Box, Count, all_footprints, dma_prefix, system_box

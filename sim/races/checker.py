@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from dlasim.errors import printable
-from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, UNITS
+from dlasim.isa.instruction_rows import UNITS
+from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE
 from dlasim.isa.program import Program
 from dlasim.sim.programs.checks import first_fault
 from dlasim.sim.programs.operation import reset_file

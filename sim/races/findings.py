@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 
 
 @dataclass(frozen=True, slots=True)

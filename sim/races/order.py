@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, UNITS
+from dlasim.isa.instruction_rows import UNITS
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.sim.programs.stream import DecodedStream
 from dlasim.sim.races.boxes import Ints
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import UNITS
+from dlasim.isa.instruction_rows import UNITS
 from dlasim.sim.races.accesses import AccessTable
 from dlasim.sim.races.box_overlap import may_overlap
 from dlasim.sim.races.boxes import Ints, expand

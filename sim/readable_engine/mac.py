@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.instructions import SUM_LEFT_SHIFT, Init, Out, Quant, Weights, adds_tensor
+from dlasim.isa.instruction_rows import SUM_LEFT_SHIFT, Init, Out, Quant, Weights, adds_tensor
 from dlasim.sim.arithmetic.numerics import requant, rescale48, wrap32, wrap48
 from dlasim.sim.readable_engine.operands import Context, Integers
 from dlasim.sim.readable_engine.taps import taps

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import INT32_BYTES, RECORD_BYTES, Elements
+from dlasim.isa.instruction_rows import INT32_BYTES, RECORD_BYTES, Elements
 from dlasim.sim.programs.footprint import Footprint, all_footprints
 from dlasim.sim.programs.operation import Operation
 from dlasim.sim.readable_engine.box_copy import window

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import COPIED_BYTES, INSTRUCTIONS, Unit
+from dlasim.isa.instruction_rows import COPIED_BYTES, Unit
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.sim.programs.footprint import all_footprints, dma_prefix, packed_bytes, system_box
 from dlasim.sim.programs.operation import Operation
 from dlasim.sim.readable_engine import mac, vector

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.instructions import PoolMode, ShiftMode, SigmoidMode
+from dlasim.isa.instruction_rows import PoolMode, ShiftMode, SigmoidMode
 from dlasim.sim.arithmetic.interpolation import (
     INT16_MIN,
     limited16,

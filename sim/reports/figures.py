@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
+from dlasim.isa.instruction_rows import UNITS, WORD_BYTES, Unit
 from dlasim.sim.physical.area import COMPONENTS, areas
 from dlasim.sim.physical.clock import max_clock_hz
 from dlasim.sim.physical.memory_macros import MEMORIES, memory_kib

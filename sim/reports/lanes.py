@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import UNITS
+from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.program import Program
 from dlasim.sim.execution.runner import Inference
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Inference

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import BY_OPCODE, UNITS, Unit
+from dlasim.isa.instruction_rows import UNITS, Unit
+from dlasim.isa.instructions import BY_OPCODE
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.machine import Run

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import UNITS, Unit
+from dlasim.isa.instruction_rows import UNITS, Unit
 from dlasim.sim.timing.cost import Costs
 from dlasim.sim.timing.timeline import BLOCK_COLUMNS, BLOCK_END, BLOCK_START, IS_QUEUE_FULL, Timeline
 

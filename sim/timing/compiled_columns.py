@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import registers
-from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
+from dlasim.isa.instruction_rows import OPCODE
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.native.record import Record, array, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import Store, filled_memory, pointer_to

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.registers import OPERAND_COLUMN
 from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.native.record import Record, Records, member, pointer, record

@@ -12,7 +12,7 @@ cycle is settled for the whole cycle.
 
 from __future__ import annotations
 
-from dlasim.isa.instructions import UNITS, Unit
+from dlasim.isa.instruction_rows import UNITS, Unit
 from dlasim.native.record import Record, Records, array, pointer, record
 from dlasim.native.routine import Numbers, routine
 

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
-from dlasim.isa.instructions import (
-    BY_MNEMONIC,
+from dlasim.isa.instruction_rows import (
     COPIED_BYTES,
-    INSTRUCTIONS,
     PACKED_BYTES,
     SOFTMAX_PASSES,
     UNITS,
@@ -21,6 +19,7 @@ from dlasim.isa.instructions import (
     Unit,
     adds_tensor,
 )
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.isa.registers import Region
 from dlasim.isa.weight_code import CODE_BYTES, STEP_WEIGHTS
 from dlasim.sim.configuration.config import DlaConfig

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.registers import COUNTERS
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.accounting import Account

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.file_records import StepKind
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, call_cycles

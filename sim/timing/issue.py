@@ -6,7 +6,7 @@ the SRAM's ports change each other's end, and `contention` works those out.
 
 from __future__ import annotations
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.native.routine import Routine, routine
 from dlasim.sim.timing.contention import UNIT_COUNT, Walk, catch_up, find_end
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, INSTRUCTIONS, Unit
+from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, INSTRUCTIONS
 from dlasim.isa.program import Program
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig

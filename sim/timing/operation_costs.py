@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlasim.isa.instructions import RECORD_BYTES, Extent, Instruction, Unit
+from dlasim.isa.instruction_rows import RECORD_BYTES, Extent, Instruction, Unit
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN
 from dlasim.native.record import Record, record
 from dlasim.native.routine import Numbers, routine

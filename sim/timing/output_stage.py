@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.instructions import Instruction, Out, PoolMode, Unit, adds_tensor
+from dlasim.isa.instruction_rows import Instruction, Out, PoolMode, Unit, adds_tensor
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import Count
 from dlasim.sim.programs.operation import Batch

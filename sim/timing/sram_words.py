@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Extent, Unit
+from dlasim.isa.instruction_rows import Extent, Unit
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import Box, Count, Footprint, all_footprints, product
 from dlasim.sim.programs.operation import Batch

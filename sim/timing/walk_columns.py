@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, UNITS
+from dlasim.isa.instruction_rows import UNITS
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.stream import DecodedStream
 from dlasim.sim.timing import issue

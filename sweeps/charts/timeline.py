@@ -12,7 +12,7 @@ from dlasim.compiler_shim.compile import lower_for
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
-from dlasim.isa.instructions import UNITS
+from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.program import Program
 from dlasim.sim.execution.runner import Inference, first_and_steady
 from dlasim.sim.reports.lanes import CPU, lane_spans

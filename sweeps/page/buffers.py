@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Program
 from dlasim.isa.registers import Region
 from dlasim.sim.execution.runner import Inference

@@ -21,7 +21,8 @@ from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, Unit
+from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.energy import EnergyModel

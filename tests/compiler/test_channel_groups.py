@@ -21,7 +21,7 @@ from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies.builder import NetworkBuilder
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.machine_code import ROUTINES
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Simulation

@@ -25,7 +25,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.machine_code import ROUTINES
 from dlasim.native.routine import is_routine
 from dlasim.sim.configuration.config import DlaConfig

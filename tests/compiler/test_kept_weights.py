@@ -18,7 +18,7 @@ from dlasim.isa.assembly.assembler import assemble
 from dlasim.isa.assembly.disassembler import disassemble
 from dlasim.isa.container import reader, writer
 from dlasim.isa.file_records import StepKind
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import make_executor

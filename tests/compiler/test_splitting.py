@@ -14,7 +14,7 @@ from dlasim.compiler_shim.planning import refinement
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Simulation
 from tests.compiler.cases import random_case, run_case

@@ -9,7 +9,8 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
+from dlasim.isa.instruction_rows import OPCODE
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.sim.configuration.config import DlaConfig
 from tests.oracle import run_tflite_micro
 

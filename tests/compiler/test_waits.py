@@ -11,7 +11,8 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa import codec
 from dlasim.isa.file_records import StepKind
-from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
+from dlasim.isa.instruction_rows import OPCODE
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB

@@ -19,7 +19,8 @@ from dlasim.isa import codec, program
 from dlasim.isa.faults import Fault
 from dlasim.isa.file_records import ENUMS, FORMAT_VERSION, MAGIC, RECORDS
 from dlasim.isa.host_ops import HOST_OPERATORS
-from dlasim.isa.instructions import INSTRUCTIONS, Unit
+from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import REGISTERS, Region
 from tests.tool_module import tool_module
 

@@ -9,7 +9,8 @@ import pytest
 from dlasim.isa import codec
 from dlasim.isa.assembly import assemble
 from dlasim.isa.documents import captions
-from dlasim.isa.instructions import INSTRUCTIONS, Instruction
+from dlasim.isa.instruction_rows import Instruction
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import OPERANDS, Register
 
 

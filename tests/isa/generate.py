@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dlasim.isa import host_ops, registers
 from dlasim.isa.codec import encode
 from dlasim.isa.file_records import ELEMENT_BYTES, SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind
-from dlasim.isa.instructions import INSTRUCTIONS, Instruction
+from dlasim.isa.instruction_rows import Instruction
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.program import HostCall, Layer, Program, Requirement, Step, Stream, TensorDescriptor
 from dlasim.isa.registers import REGION_COUNT, Region
 

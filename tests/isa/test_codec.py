@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from dlasim.errors import InputError
 from dlasim.isa import codec, instructions
 from dlasim.isa.bits import Field
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Instruction, Unit
+from dlasim.isa.instruction_rows import Instruction, Unit
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 
 
 @st.composite

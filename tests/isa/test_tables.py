@@ -4,19 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from dlasim.isa import instructions, registers
+from dlasim.isa import instruction_rows, instructions, registers
 from dlasim.isa.bits import Field, check_layout
 from dlasim.isa.file_records import HEADER
-from dlasim.isa.instructions import (
-    BY_MNEMONIC,
-    INSTRUCTIONS,
-    Channels,
-    Extent,
-    Instruction,
-    Operand,
-    Unit,
-    When,
-)
+from dlasim.isa.instruction_rows import Channels, Extent, Instruction, Operand, Unit, When
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.isa.registers import Access, Register
 
 
@@ -139,7 +131,7 @@ def test_the_papers_mnemonics_are_there() -> None:
 def test_features_have_a_bit_for_every_opcode() -> None:
     """Loading the table checks the opcodes against this number."""
     (features,) = [member for member in HEADER.members if member.name == "features"]
-    assert features.type == f"u{instructions.FEATURE_BITS}"
+    assert features.type == f"u{instruction_rows.FEATURE_BITS}"
 
 
 def test_every_number_of_a_register_fits_cfg() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.result import RunResult
 from dlasim.sim.reports.figures import LAYER_FIGURES
 from dlasim.sweeps.page.run import run_page

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from tests.races.streams import SRAM_BYTES, Writer
 
 UNITS = (Unit.DMA_IN, Unit.DMA_OUT, Unit.MAC, Unit.VECTOR)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dlasim.isa import codec, registers
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 
 Bytes = set[tuple[str, int]]  # (memory, address)
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import DecodedStream, decode_stream
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlasim.isa.file_records import SPAN, LayerKind, StepKind
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Layer, Program, Requirement, Step, Stream
 from dlasim.isa.registers import Region
 from dlasim.sim.races import check_program

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dlasim.isa.instructions import Init, Unit
+from dlasim.isa.instruction_rows import Init, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.races import Race, RaceReport, check_races
 from tests.races.streams import SRAM_BYTES, Writer

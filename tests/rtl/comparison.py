@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
+from dlasim.isa.instruction_rows import UNITS, WORD_BYTES, Unit
 from dlasim.isa.registers import COUNTERS, OPERANDS, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import Executor, ReferenceExecutor

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dlasim.isa import registers
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import UNITS
+from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.registers import BY_NAME, COUNTERS
 from dlasim.sim.programs.stream import FaultAt
 

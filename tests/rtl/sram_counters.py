@@ -10,7 +10,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import UNITS, Extent, Unit
+from dlasim.isa.instruction_rows import UNITS, Extent, Unit
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.memory_macros import port_bytes
 from dlasim.sim.programs.operation import Operation

@@ -5,7 +5,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dlasim.isa import codec, registers
-from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Extent, Unit
+from dlasim.isa.instruction_rows import UNITS, Extent, Unit
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import Region
 from dlasim.sim.programs.footprint import footprints
 from dlasim.sim.programs.operation import Operation, reset_file

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import INSTRUCTIONS, UNITS, PoolMode, Unit
+from dlasim.isa.instruction_rows import UNITS, PoolMode, Unit
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.operation import reset_file

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import registers
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, RECORD_BYTES, Extent, Instruction, Unit
+from dlasim.isa.instruction_rows import RECORD_BYTES, Extent, Instruction, Unit
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.sim.programs.checks import check_batch
 from dlasim.sim.programs.footprint import all_footprints, footprints
 from dlasim.sim.programs.operation import Batch, Operation

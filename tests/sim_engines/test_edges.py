@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dlasim.isa.instructions import Quant, ShiftMode
+from dlasim.isa.instruction_rows import Quant, ShiftMode
 from dlasim.sim.fast_engine import Engine
 from dlasim.sim.readable_engine import execute as execute_reference
 from tests.sim_engines import oracle

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dlasim.isa.instructions import Init, Out, Quant
+from dlasim.isa.instruction_rows import Init, Out, Quant
 from dlasim.sim.fast_engine import Engine
 from dlasim.sim.fast_engine.loader import runnable_kinds
 from dlasim.sim.readable_engine import execute

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import Init, Out
+from dlasim.isa.instruction_rows import Init, Out
 from dlasim.native.host_system import LinuxCpu, platform_name
 from dlasim.native.levels import X86_LINUX
 from dlasim.sim.fast_engine import Engine, loader

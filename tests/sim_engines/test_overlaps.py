@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, INT32_BYTES, Extent
+from dlasim.isa.instruction_rows import INT32_BYTES, Extent
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import OPERANDS, REGION_COUNT, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import make_executor

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from dlasim.isa.instructions import Init, Out, PoolMode, Quant
+from dlasim.isa.instruction_rows import Init, Out, PoolMode, Quant
 from dlasim.sim.arithmetic.numerics import mean_multiplier, quantize_multiplier
 from dlasim.sim.fast_engine import Engine
 from dlasim.sim.readable_engine import execute as execute_reference

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_files import preset, preset_names
 from dlasim.sim.physical import area

@@ -12,7 +12,8 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa import codec
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import INSTRUCTIONS, Extent, Unit
+from dlasim.isa.instruction_rows import Extent, Unit
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import BY_NAME, OPERANDS
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.checks import first_fault

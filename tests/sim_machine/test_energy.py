@@ -7,7 +7,7 @@ import pytest
 
 from dlasim.errors import InputError
 from dlasim.isa import codec
-from dlasim.isa.instructions import PoolMode
+from dlasim.isa.instruction_rows import PoolMode
 from dlasim.isa.registers import COUNTERS, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical import area, memory_macros

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dlasim.isa import registers
-from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_files import preset, preset_names

@@ -10,7 +10,7 @@ import pytest
 import dlasim
 from dlasim.cli.summary import print_summary
 from dlasim.compiler_shim.topologies import topology_names
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.result import RunResult
 from dlasim.sim.configuration.machine_files import preset, preset_names
 from dlasim.sim.timing.accounting import busy_cycles

@@ -18,7 +18,7 @@ from dlasim.compiler_shim.topologies.builder import NetworkBuilder
 from dlasim.compiler_shim.topologies.calibration import calibration_inputs
 from dlasim.errors import InputError
 from dlasim.isa import container
-from dlasim.isa.instructions import UNITS
+from dlasim.isa.instruction_rows import UNITS
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Simulation
 from dlasim.sim.reports.losses import FIRST_LOAD, ISSUE, TRANSFERS, find_losses

@@ -13,7 +13,8 @@ from dlasim.checking.tensorflow_reference import Reference
 from dlasim.checking.verification import Comparison, Verification
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
-from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.loading import load
 from dlasim.on_board import host_options
 from dlasim.sim.configuration.config import DlaConfig

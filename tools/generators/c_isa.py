@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlasim.isa.faults import FAULT_DOCS, Fault
-from dlasim.isa.instructions import INSTRUCTIONS, OPCODE, WORD_BYTES, Instruction, Unit
+from dlasim.isa.instruction_rows import OPCODE, WORD_BYTES, Instruction, Unit
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import BY_NAME
 from generators import c_text
 

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dlasim.isa.instructions import (
-    INSTRUCTIONS,
-    Extent,
-    Instruction,
-    Operand,
-    Unit,
-    When,
-)
+from dlasim.isa.instruction_rows import Extent, Instruction, Operand, Unit, When
+from dlasim.isa.instructions import INSTRUCTIONS
 from generators import sv_text
 
 # In the order in which an instruction's row lists them, which is the order in which they are checked.

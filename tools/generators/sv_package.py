@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dlasim.isa import registers
 from dlasim.isa.bits import Field
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import (
-    INSTRUCTIONS,
+from dlasim.isa.instruction_rows import (
     OPCODE,
     RECORD_BYTES,
     SOFTMAX_PASSES,
@@ -26,8 +25,8 @@ from dlasim.isa.instructions import (
     Sum,
     Unit,
     Weights,
-    sum_registers,
 )
+from dlasim.isa.instructions import INSTRUCTIONS, sum_registers
 from dlasim.isa.kept_bits import is_kept, kept_bits, legal_bits, lies_in_sram
 from dlasim.isa.registers import (
     BY_NAME,

@@ -19,7 +19,7 @@ from dlasim.compiler_shim.lowering.loads.load_records import (
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instruction_rows import Unit
 from dlasim.native.record import SLOT_BYTES, slots_of
 
 _SEGMENT, _CONSTANTS = (

@@ -35,7 +35,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.segments.chains import Rows
 from dlasim.isa.file_records import SLICE, SPAN
-from dlasim.isa.instructions import UNITS
+from dlasim.isa.instruction_rows import UNITS
 from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import packs_weights

@@ -18,7 +18,8 @@ from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts, TensorLocation
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, geometries_of
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
+from dlasim.isa.instruction_rows import Init, Out
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.native.storage import Store, filled_memory
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}

@@ -24,7 +24,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorLocation,
 )
 from dlasim.compiler_shim.lowering.tiles.transfers import transfer_shape
-from dlasim.isa.instructions import COPIED_BYTES, PACKED_BYTES, Unit
+from dlasim.isa.instruction_rows import COPIED_BYTES, PACKED_BYTES, Unit
 from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.native.routine import routine
 

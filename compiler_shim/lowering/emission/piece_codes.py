@@ -10,7 +10,8 @@ from dlasim.compiler_shim.lowering.addresses.memory import once
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, network_nodes
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
-from dlasim.isa.instructions import BY_MNEMONIC, COPIED_BYTES
+from dlasim.isa.instruction_rows import COPIED_BYTES
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.weight_code import CODE_BYTES
 
 _DECODE = BY_MNEMONIC["OP_DMA_DECODE"]

@@ -8,7 +8,7 @@ from struct import Struct
 
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, NodeSizes
 from dlasim.isa import registers
-from dlasim.isa.instructions import UNITS
+from dlasim.isa.instruction_rows import UNITS
 from dlasim.native.record import Record, Records, array, member, pointer, record
 from dlasim.native.routine import Numbers
 

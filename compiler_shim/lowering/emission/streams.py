@@ -26,7 +26,7 @@ from dlasim.compiler_shim.lowering.emission.words import (
     write_put_off,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
-from dlasim.isa.instructions import UNITS
+from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.registers import OPERANDS
 from dlasim.native.routine import Routine, routine
 

@@ -34,7 +34,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     PlannedOperation,
     StreamBuilder,
 )
-from dlasim.isa.instructions import RECORD_BYTES, UNITS, Unit
+from dlasim.isa.instruction_rows import RECORD_BYTES, UNITS, Unit
 from dlasim.native.routine import routine
 
 _UNITS = len(UNITS)

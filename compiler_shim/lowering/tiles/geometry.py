@@ -14,7 +14,8 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, Shape
 from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.lowering.tiles import tile_buffers
 from dlasim.compiler_shim.lowering.tiles.tile_records import BufferSizes, ChannelGroup, NodeSizes, Tile
-from dlasim.isa.instructions import BY_MNEMONIC, RECORD_BYTES
+from dlasim.isa.instruction_rows import RECORD_BYTES
+from dlasim.isa.instructions import BY_MNEMONIC
 
 MAX_TASK_CYCLES = 1 << 25  # more than a task besides its work, a result, or a transfer besides its bytes take
 

@@ -41,7 +41,8 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
 )
 from dlasim.compiler_shim.lowering.tiles.transfers import constants_beats
 from dlasim.dataclass import dataclass
-from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing import cost, formulas
