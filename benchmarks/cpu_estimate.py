@@ -20,7 +20,7 @@ from compared.single_calls import Single, singles
 
 from dlasim import api
 from dlasim.inputs import noise
-from dlasim.isa import host_ops
+from dlasim.isa import host_op_rows, host_ops
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
@@ -41,7 +41,7 @@ NETWORKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("mobilenet_v1", {"alpha": 0.25, "resolution": 96, "classes": 2}),
     ("mobilenet_v2", {"alpha": 0.35, "resolution": 96}),
 )
-_ROOTS = (host_ops.UnaryFunction.SQRT, host_ops.UnaryFunction.RSQRT)
+_ROOTS = (host_op_rows.UnaryFunction.SQRT, host_op_rows.UnaryFunction.RSQRT)
 
 
 def measure(single: Single) -> tuple[int, int]:
@@ -92,7 +92,7 @@ def program_of(single: Single) -> Program:
     )  # fmt: skip
 
 
-def _usual(attribute: host_ops.Attribute) -> Any:
+def _usual(attribute: host_op_rows.Attribute) -> Any:
     usual = {"clamp_min": -128, "clamp_max": 127, "output_shift": -8}
     if attribute.name.startswith(("stride_", "dilation_")):
         return 1

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 from dlasim.errors import InputError
-from dlasim.isa.host_ops import BY_NAME, Attribute, HostOperator, Word
+from dlasim.isa.host_op_rows import Attribute, HostOperator, Word
+from dlasim.isa.host_ops import BY_NAME
 
 
 def encode_attributes(name: str, **values: int | float | Sequence[int]) -> tuple[int, ...]:

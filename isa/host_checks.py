@@ -13,13 +13,8 @@ One with a repeated operand holds for each.
 from __future__ import annotations
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.host_ops import (
-    BY_NAME,
-    BinaryFunction,
-    CompareFunction,
-    ReduceFunction,
-    UnaryFunction,
-)
+from dlasim.isa.host_op_rows import BinaryFunction, CompareFunction, ReduceFunction, UnaryFunction
+from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.limits import MAX_RANK
 
 RESIZE_ENTRY_WORDS = 3

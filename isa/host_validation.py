@@ -15,7 +15,7 @@ from typing import Any
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import DataType
 from dlasim.isa.host_checks import RULES
-from dlasim.isa.host_ops import HostOperand, HostOperator, Word
+from dlasim.isa.host_op_rows import HostOperand, HostOperator, Word
 from dlasim.isa.limits import MAX_RANK
 
 

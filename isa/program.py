@@ -12,7 +12,7 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import counted, printable
 from dlasim.isa import codec
 from dlasim.isa.file_records import SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind
-from dlasim.isa.host_ops import HostOperator
+from dlasim.isa.host_op_rows import HostOperator
 from dlasim.isa.instruction_rows import WORD_BYTES
 from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import BY_NAME, Region

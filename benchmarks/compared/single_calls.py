@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from dlasim.isa import host_ops
+from dlasim.isa import host_op_rows
 from dlasim.isa.host_attributes import float_word
 from dlasim.sim.arithmetic.float_steps import float_steps
 
@@ -118,7 +118,7 @@ def _more() -> Iterator[Single]:
     """What looks along dimensions, compares and chooses."""
     for shape in ((1, 12, 12, 16), (1, 40, 64), (2, 3, 500)):
         kept = (*shape[:-1], 1)
-        for function in (host_ops.ReduceFunction.MAX, host_ops.ReduceFunction.MIN):
+        for function in (host_op_rows.ReduceFunction.MAX, host_op_rows.ReduceFunction.MIN):
             rank = len(shape)
             yield _int8("REDUCE", shape, kept, function=int(function), axis_mask=1 << rank - 1)
             yield _int8("REDUCE", shape, (1, *shape[1:]), function=int(function), axis_mask=1)
@@ -143,22 +143,22 @@ def _floats() -> Iterator[Single]:
     for shape in ((1, 12, 12, 6), (1, 250)):
         real, row = (shape, "float32"), ((shape[-1],), "float32")
         kept = ((*shape[:-1], 1), "float32")
-        for function in host_ops.BinaryFunction:
-            if function != host_ops.BinaryFunction.POW:
+        for function in host_op_rows.BinaryFunction:
+            if function != host_op_rows.BinaryFunction.POW:
                 words = {"function": int(function), **_FLOAT_LIMITS}
                 yield Single("BINARY", (real, real), real, words)
                 yield Single("BINARY", (real, row), real, words)
-        for unary in host_ops.UnaryFunction:
+        for unary in host_op_rows.UnaryFunction:
             yield Single("UNARY", (real,), real, {"function": int(unary)})
         yield Single("SOFTMAX_FLOAT", (real,), real, {"beta": 1.0})
         for dtype in ("int8", "int32", "int64"):
             yield Single("CAST", (real,), (shape, dtype), {})
             if dtype != "int32":  # which is zero here
                 yield Single("CAST", ((shape, dtype),), real, {})
-        for compared in host_ops.CompareFunction:
+        for compared in host_op_rows.CompareFunction:
             words = {"function": int(compared)}
             yield Single("COMPARE", (real, row), (shape, "bool"), words)
-        for reduced in list(host_ops.ReduceFunction)[:4]:
+        for reduced in list(host_op_rows.ReduceFunction)[:4]:
             words = {"function": int(reduced), "axis_mask": 1 << len(shape) - 1}
             yield Single("REDUCE", (real,), kept, words)
         yield Single("CUMULATIVE_SUM", (real,), real, {"axis": len(shape) - 1})
@@ -193,7 +193,7 @@ def _sixteen_bits() -> Iterator[Single]:
         yield Single("FULLY_CONNECTED_16", given, ((shape[0], 12), "int16"), {**usual, "wide_sums": 1})
     for shape in ((1, 12, 12, 8), (1, 10)):
         one, out = (shape, "int16"), (shape, "int16")
-        for function in host_ops.WideFunction:
+        for function in host_op_rows.WideFunction:
             yield Single("ARITHMETIC_16", (one, one), out, {**usual, "function": int(function)})
         tables = ((513,), "int16")
         yield Single("SOFTMAX_16", (one, tables, tables), out, {})
@@ -204,7 +204,7 @@ def _sixteen_bits() -> Iterator[Single]:
         yield Single("SIGMOID_16", (one, ((256,), "int32")), out, {"factor": 3})
         yield Single("LEAKY_16", (one,), out, usual)
         yield Single("DEQUANTIZE", (one,), (shape, "float32"), {"scale": 0.05})
-    for function in host_ops.PoolFunction:
+    for function in host_op_rows.PoolFunction:
         filters = {"filter_height": 2, "filter_width": 2, "stride_height": 2, "stride_width": 2}
         image, out = ((1, 12, 12, 8), "int16"), ((1, 6, 6, 8), "int16")
         yield Single("POOL_16", (image,), out, {**usual, **filters, "function": int(function)})
@@ -318,8 +318,8 @@ def _elements(shape: Shape) -> Iterator[Single]:
     yield Single("RESIZE_FLOAT", ((shape, "float32"), *tables), (larger, "float32"), {})
     yield Single("QUANTIZE", ((shape, "float32"),), (shape, "int8"), {"scale": 0.05})
     yield Single("CAST", ((shape, "int8"),), (shape, "int32"), {})
-    yield _int8("BINARY", shape, shape, (shape, "int8"), function=int(host_ops.BinaryFunction.MAXIMUM))
-    function = int(host_ops.UnaryFunction.ABS)
+    yield _int8("BINARY", shape, shape, (shape, "int8"), function=int(host_op_rows.BinaryFunction.MAXIMUM))
+    function = int(host_op_rows.UnaryFunction.ABS)
     yield Single("UNARY", ((shape, "int32"),), (shape, "int32"), {"function": function})
     yield Single("ARG_MAX", ((shape, "int8"),), (shape[:-1], "int32"), {"axis": 3})
     yield _int8("GATHER", shape, shape, ((width,), "int32"), axis=2)

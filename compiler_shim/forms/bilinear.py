@@ -22,7 +22,7 @@ from dlasim.compiler_shim.forms.parts import images, with_input, with_output
 from dlasim.compiler_shim.forms.products import INT8_RANGE
 from dlasim.compiler_shim.forms.rules import MAX_PARTS, Candidate, as_image
 from dlasim.dataclass import dataclass
-from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
+from dlasim.isa.host_op_rows import RESIZE_FRACTION_BITS
 from dlasim.isa.instruction_rows import Init, Out, Quant, ShiftMode
 from dlasim.sim.arithmetic.numerics import INT8_MAX
 

@@ -18,7 +18,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.forms import products, reductions, translate
 from dlasim.compiler_shim.forms.parts import with_constant
 from dlasim.compiler_shim.forms.rules import Candidate
-from dlasim.isa.host_ops import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunction, WideFunction
+from dlasim.isa.host_op_rows import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunction, WideFunction
 from dlasim.isa.instruction_rows import INT16_BYTES, Elements, Out, SigmoidMode, Weights
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import MAX_EXTENT

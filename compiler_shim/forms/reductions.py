@@ -18,7 +18,7 @@ from dlasim.compiler_shim.calls.views import View, dense
 from dlasim.compiler_shim.forms.products import INT8_RANGE, mean_by_product
 from dlasim.compiler_shim.forms.rules import Candidate, as_image, reduced_extents
 from dlasim.compiler_shim.forms.translate import flat_image
-from dlasim.isa.host_ops import ReduceFunction
+from dlasim.isa.host_op_rows import ReduceFunction
 from dlasim.isa.instruction_rows import PoolMode
 
 

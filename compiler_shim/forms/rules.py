@@ -16,7 +16,7 @@ import numpy as np
 from dlasim.compiler_shim.calls.nodes import Value
 from dlasim.compiler_shim.network.graph import label
 from dlasim.dataclass import dataclass
-from dlasim.isa.host_ops import BinaryFunction, ReduceFunction
+from dlasim.isa.host_op_rows import BinaryFunction, ReduceFunction
 from dlasim.isa.registers import MAX_EXTENT
 from dlasim.sim.arithmetic.numerics import quantize_multiplier
 

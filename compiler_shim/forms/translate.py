@@ -20,7 +20,7 @@ from dlasim.compiler_shim.forms.parts import groups, images, with_constant, with
 from dlasim.compiler_shim.forms.products import spread_channels
 from dlasim.compiler_shim.forms.rules import Candidate, as_image, element_order, padded
 from dlasim.dataclass import dataclass
-from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction
+from dlasim.isa.host_op_rows import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction
 from dlasim.isa.instruction_rows import Init, Out, PoolMode, Quant
 
 _PER_CHANNEL = {"init": Init.BIAS, "out": Out.INT8, "quant": Quant.CHANNEL}

@@ -13,7 +13,7 @@ from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shap
 from dlasim.compiler_shim.operators.factor_table import find_factors
 from dlasim.errors import InputError
 from dlasim.isa.host_attributes import float_word
-from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
+from dlasim.isa.host_op_rows import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
 from dlasim.isa.instruction_rows import INT32_BYTES
 from dlasim.sim.arithmetic.float_steps import float_steps
 from dlasim.sim.arithmetic.numerics import (

@@ -12,7 +12,7 @@ from dlasim.compiler_shim.operators.activations import quantized_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
 from dlasim.compiler_shim.operators.windows import transposed_attributes, window_attributes
 from dlasim.isa.host_attributes import float_word
-from dlasim.isa.host_ops import (
+from dlasim.isa.host_op_rows import (
     INT16_ADD_LEFT_SHIFT,
     BinaryFunction,
     PoolFunction,

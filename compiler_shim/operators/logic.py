@@ -9,7 +9,7 @@ from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.strided import copy_call
 from dlasim.errors import InputError
-from dlasim.isa.host_ops import BinaryFunction, CompareFunction
+from dlasim.isa.host_op_rows import BinaryFunction, CompareFunction
 
 _MAX_DEPTH = 1 << 20  # of ONE_HOT, whose output has an element for each
 

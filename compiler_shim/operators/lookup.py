@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.operators import int16
 from dlasim.compiler_shim.operators.activations import quantized_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
-from dlasim.isa.host_ops import UnaryFunction
+from dlasim.isa.host_op_rows import UnaryFunction
 from dlasim.sim.arithmetic import numerics
 from dlasim.sim.arithmetic.numerics import (
     INT8_MAX,

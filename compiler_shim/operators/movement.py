@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_attributes import float_word
-from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
+from dlasim.isa.host_op_rows import RESIZE_FRACTION_BITS
 from dlasim.isa.limits import MAX_RANK
 
 _MAX_INDICES = 1 << 24

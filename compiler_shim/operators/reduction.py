@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.network.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
-from dlasim.isa.host_ops import SUM_LEFT_SHIFT, ReduceFunction
+from dlasim.isa.host_op_rows import SUM_LEFT_SHIFT, ReduceFunction
 from dlasim.sim.arithmetic.numerics import wrap32
 
 _MAX_PRODUCT_SHIFT = 7  # of the fixed point in which TFLite multiplies int64

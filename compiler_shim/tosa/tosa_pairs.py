@@ -21,7 +21,7 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     Value,
     curve_of,
 )
-from dlasim.isa.host_ops import ADD_LEFT_SHIFT
+from dlasim.isa.host_op_rows import ADD_LEFT_SHIFT
 from dlasim.sim.arithmetic.numerics import INT8_MAX, Integers, quantize_multiplier, requant
 
 _MOST_WRONG = 16  # of 65,536 pairs, by a step; a convolution may be wrong as often

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dlasim.errors import counted
-from dlasim.isa import host_ops
+from dlasim.isa import host_op_rows, host_ops
 from dlasim.isa import program as p
 from dlasim.isa.assembly.calls import UnresolvedCall
 from dlasim.isa.assembly.error_text import joined, suggestion_text
@@ -98,7 +98,7 @@ def _host(builder: Builder, line: Line, directive: Token) -> None:
     )
 
 
-def _operator(line: Line) -> host_ops.HostOperator:
+def _operator(line: Line) -> host_op_rows.HostOperator:
     token = line.expect_kind("a host operator", Kind.NAME, Kind.NUMBER)
     if token.kind is Kind.NUMBER:
         operator = host_ops.BY_CODE.get(number(line.source, token))

@@ -13,7 +13,8 @@ from dlasim.errors import InputError
 from dlasim.isa import file_records
 from dlasim.isa.faults import Fault
 from dlasim.isa.file_records import FileRecord
-from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator
+from dlasim.isa.host_op_rows import HostOperator
+from dlasim.isa.host_ops import HOST_OPERATORS
 from dlasim.isa.instruction_rows import Instruction
 from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import REGISTERS, Register

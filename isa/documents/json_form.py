@@ -10,7 +10,7 @@ from dlasim.isa.documents.catalogue import CatalogueEntry, enumeration_doc
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_checks import RULES
-from dlasim.isa.host_ops import Attribute, HostOperator
+from dlasim.isa.host_op_rows import Attribute, HostOperator
 from dlasim.isa.instruction_rows import Instruction, Operand
 from dlasim.isa.registers import Register
 

@@ -11,7 +11,7 @@ from dlasim.isa.documents.sheet_elements import Block, CodeBlock, Link, Prose, R
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_checks import RULES
-from dlasim.isa.host_ops import Attribute, HostOperator, Word
+from dlasim.isa.host_op_rows import Attribute, HostOperator, Word
 from dlasim.isa.instruction_rows import OPCODE, Channels, Instruction
 from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import BY_NAME, REGISTER_BITS, Access, Register

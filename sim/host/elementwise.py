@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dlasim.isa.host_attributes import word_float
-from dlasim.isa.host_ops import (
+from dlasim.isa.host_op_rows import (
     ADD_LEFT_SHIFT,
     COMPARE_LEFT_SHIFT,
     DIFFERENCE_LEFT_SHIFT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.host_ops import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunction, WideFunction
+from dlasim.isa.host_op_rows import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunction, WideFunction
 from dlasim.sim.arithmetic.interpolation import INT16_MAX, limited16, logistic16, lookup513, tanh16
 from dlasim.sim.arithmetic.numerics import quotient, requant, requant_int64, rounded_average, wrap32
 from dlasim.sim.host.call import Array, Call

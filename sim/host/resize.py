@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
+from dlasim.isa.host_op_rows import RESIZE_FRACTION_BITS
 from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, limit
 from dlasim.sim.host.call import Array, Call
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from dlasim.isa.host_ops import SUM_LEFT_SHIFT, ReduceFunction
+from dlasim.isa.host_op_rows import SUM_LEFT_SHIFT, ReduceFunction
 from dlasim.sim.arithmetic import numerics
 from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 from dlasim.sim.host.call import Array, Call

@@ -11,7 +11,7 @@ from math import gcd, log, log2, prod
 
 import numpy as np
 
-from dlasim.isa import host_ops
+from dlasim.isa import host_op_rows
 from dlasim.sim.host_time.host_work import Work, row_length
 
 
@@ -247,7 +247,7 @@ def int16_windows(work: Work) -> float:
 def int16_arithmetic(work: Work) -> float:
     """66 for each sum, 33 for each product, 282 for each quotient, 110 for each row."""
     function = 0 if work.attributes is None else int(work.attributes.function)
-    rates: dict[int, int] = {host_ops.WideFunction.MUL: 33, host_ops.WideFunction.DIV: 282}
+    rates: dict[int, int] = {host_op_rows.WideFunction.MUL: 33, host_op_rows.WideFunction.DIV: 282}
     each = rates.get(function, 66)
     return each * work.written + 110 * (work.written // row_length(work))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import prod
 
-from dlasim.isa.host_ops import BinaryFunction, ReduceFunction, UnaryFunction
+from dlasim.isa.host_op_rows import BinaryFunction, ReduceFunction, UnaryFunction
 from dlasim.sim.host_time.host_work import Work, row_length
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling, nearest_factors
-from dlasim.isa.host_ops import BinaryFunction, UnaryFunction
+from dlasim.isa.host_op_rows import BinaryFunction, UnaryFunction
 from dlasim.sim.host_time import unquantized_rates
 from dlasim.sim.host_time.host_estimate import RATES
 from dlasim.sim.physical.supply import supply_for

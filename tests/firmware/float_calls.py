@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dlasim.isa.host_attributes import float_word
-from dlasim.isa.host_ops import BinaryFunction, CompareFunction, ReduceFunction, UnaryFunction
+from dlasim.isa.host_op_rows import BinaryFunction, CompareFunction, ReduceFunction, UnaryFunction
 from dlasim.sim.host import TensorSpec
 from tests.firmware.kernel_calls import TYPES, Array, Call, Random, broadcast_shapes, call, elements
 

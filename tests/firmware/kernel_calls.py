@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.isa.host_ops import (
+from dlasim.isa.host_op_rows import (
     BinaryFunction,
     CompareFunction,
     PoolFunction,

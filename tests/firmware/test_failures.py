@@ -12,7 +12,8 @@ from dlasim.isa.assembly import assemble
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.host_checks import RULES
-from dlasim.isa.host_ops import BY_CODE, BY_NAME, HostOperator
+from dlasim.isa.host_op_rows import HostOperator
+from dlasim.isa.host_ops import BY_CODE, BY_NAME
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig

@@ -17,7 +17,7 @@ import dlasim
 from dlasim.checking.inexact import MOST_ULPS
 from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from dlasim.isa.host_ops import UnaryFunction
+from dlasim.isa.host_op_rows import UnaryFunction
 from dlasim.sim.host import elementwise
 from tests.host.models import GraphBuilder, run_on_host
 from tests.oracle import run_litert_reference, run_tflite_micro

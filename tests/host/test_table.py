@@ -11,7 +11,8 @@ from dlasim.errors import InputError, RunError
 from dlasim.isa import host_ops
 from dlasim.isa.file_records import DataType
 from dlasim.isa.host_attributes import decode_attributes, encode_attributes
-from dlasim.isa.host_ops import HOST_OPERATORS, Word
+from dlasim.isa.host_op_rows import Word
+from dlasim.isa.host_ops import HOST_OPERATORS
 from dlasim.sim.host import TensorSpec, run_host_op
 from dlasim.sim.host.host_operation import KERNELS
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dlasim.isa import host_ops
-from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator, Word
+from dlasim.isa import host_op_rows
+from dlasim.isa.host_op_rows import HostOperator, Word
+from dlasim.isa.host_ops import HOST_OPERATORS
 from dlasim.isa.limits import MAX_RANK
 from generators import c_text
 
@@ -22,12 +23,12 @@ def render() -> str:
 def _lines() -> Iterator[str]:
     yield c_text.define("DLA_HOST_MAX_RANK", f"{MAX_RANK}u")
     yield from c_text.comment("ADD and SUB keep this many bits below the point while they add.")
-    yield c_text.define("DLA_HOST_ADD_LEFT_SHIFT", str(host_ops.ADD_LEFT_SHIFT))
-    yield c_text.define("DLA_HOST_DIFFERENCE_LEFT_SHIFT", str(host_ops.DIFFERENCE_LEFT_SHIFT))
-    yield c_text.define("DLA_HOST_SUM_LEFT_SHIFT", str(host_ops.SUM_LEFT_SHIFT))
-    yield c_text.define("DLA_HOST_COMPARE_LEFT_SHIFT", str(host_ops.COMPARE_LEFT_SHIFT))
+    yield c_text.define("DLA_HOST_ADD_LEFT_SHIFT", str(host_op_rows.ADD_LEFT_SHIFT))
+    yield c_text.define("DLA_HOST_DIFFERENCE_LEFT_SHIFT", str(host_op_rows.DIFFERENCE_LEFT_SHIFT))
+    yield c_text.define("DLA_HOST_SUM_LEFT_SHIFT", str(host_op_rows.SUM_LEFT_SHIFT))
+    yield c_text.define("DLA_HOST_COMPARE_LEFT_SHIFT", str(host_op_rows.COMPARE_LEFT_SHIFT))
     yield from c_text.comment("RESIZE_BILINEAR weighs its pixels in units of 2^-this.")
-    yield c_text.define("DLA_HOST_RESIZE_FRACTION_BITS", str(host_ops.RESIZE_FRACTION_BITS))
+    yield c_text.define("DLA_HOST_RESIZE_FRACTION_BITS", str(host_op_rows.RESIZE_FRACTION_BITS))
     yield ""
     yield from c_text.comment("Member `code` of a host call.")
     yield from c_text.enumeration("DLA_HOST_OP", ((op.name, op.code, "") for op in HOST_OPERATORS))
