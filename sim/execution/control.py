@@ -35,12 +35,15 @@ class ControlRegisters:
         self._config = config
         self._values: dict[str, int] = {}
         self._counts: list[int] = []
+        self._added: Sequence[int] = ()
+        self._times = 0  # that these amounts are still to be added to the counts
         self.reset()
 
     def reset(self) -> None:
         """Back to the table's reset values and the machine's capabilities."""
         self._values = dict(_RESET)
-        self._counts = [0] * len(COUNTERS)
+        self._counts = self._added = [0] * len(COUNTERS)
+        self._times = 0
         inputs, outputs = self._config.lanes
         self._values |= {
             "CAP_PES": self._config.pes,
@@ -54,6 +57,7 @@ class ControlRegisters:
         if value is not None:
             return value
         number, shift = _COUNTER_PLACES[name]
+        self._settle()
         return (self._counts[number] >> shift) & WORD
 
     def __setitem__(self, name: str, value: int) -> None:
@@ -72,7 +76,15 @@ class ControlRegisters:
 
     def count(self, amounts: Sequence[int]) -> None:
         """Add a completed stream to the performance counters."""
-        self._counts = [total + amount for total, amount in zip(self._counts, amounts, strict=True)]
+        if amounts is not self._added:
+            self._settle()
+            self._added = amounts
+        self._times += 1
+
+    def _settle(self) -> None:
+        times, self._times = self._times, 0
+        pairs = zip(self._counts, self._added, strict=True)
+        self._counts = [total + times * amount for total, amount in pairs]
 
 
 def find(offset: int) -> Register | None:

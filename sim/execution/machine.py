@@ -123,10 +123,11 @@ class Dla:
                 self._complete()
         self._now = now
 
-    def execute(self, run: Run) -> None:
-        """Compute once more what a stream of the queue computes; nothing else changes."""
+    def computing(self, run: Run) -> Callable[[], None]:
+        """What computes a stream of the queue once more, as long as `writes` stays the same; nothing else
+        changes."""
         assert self._executor is not None
-        self._executor.run(run.plan, self.sram, self._windows(), None, run.first_word)
+        return self._executor.prepared(run.plan, self.sram, self._windows())
 
     def skip(self, cycles: int, streams: int, counters: Sequence[int]) -> None:
         """Let time pass in which so many streams of the queue have completed."""

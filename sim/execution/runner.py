@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,7 +21,7 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.execution.executor import Executor, Observer
 from dlasim.sim.execution.machine import Dla, Run
-from dlasim.sim.execution.repetition import MachineState, Repetition
+from dlasim.sim.execution.repetition import Repetition
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.programs.fault_text import mnemonic_of
 from dlasim.sim.programs.stream import FaultAt
@@ -43,7 +44,8 @@ class HostSpan:
 
 @dataclass(slots=True)
 class Inference:
-    """One inference: outputs (none where only time was asked for), and what ran when."""
+    """One inference: outputs (none where only time was asked for), and what ran when, in lists that it shares
+    with others that are alike."""
 
     outputs: list[NDArray[Any]] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
@@ -163,6 +165,7 @@ class Simulation:
         self._load()
         self._views = [self.tensor(described) for described in program.tensors if self._computes]
         self._inputs = [self.tensor(described) for described in program.inputs if self._computes]
+        self._expected = [(view.shape, view.dtype) for view in self._inputs]
         self._outputs = self._numbers(Role.OUTPUT)
         self.reset_variables()
 
@@ -195,11 +198,9 @@ class Simulation:
         return result
 
     def _load_inputs(self, inputs: Sequence[NDArray[Any]]) -> None:
-        views = self._inputs
-        expected = [(view.shape, view.dtype) for view in views]
-        if [(array.shape, array.dtype) for array in inputs] != expected:
+        if [(array.shape, array.dtype) for array in inputs] != self._expected:
             checked_inputs(self.program, inputs)  # says what is wrong
-        for view, array in zip(views, inputs, strict=True):
+        for view, array in zip(self._inputs, inputs, strict=True):
             view[...] = array
 
     def _repeat(self) -> Inference | None:
@@ -207,27 +208,24 @@ class Simulation:
         kept = self._repetition
         if kept is None or not kept.applies(self.dla):
             return None
-        for part in kept.work if self._computes else ():
-            if isinstance(part, Run):
-                self.dla.execute(part)
-            else:
-                self._host(part)
+        for compute in kept.work:
+            compute()
         known = kept.inference
         self.dla.skip(known.total_cycles, len(known.runs), kept.counters)
-        return Inference(
-            runs=list(known.runs), host=list(known.host), doorbells=list(known.doorbells),
-            total_cycles=known.total_cycles,
-        )  # fmt: skip
+        return Inference([], known.runs, known.host, known.doorbells, known.total_cycles)
 
     def _infer(self) -> Inference:
         """The inference step by step."""
-        self._repetition, state = None, MachineState.of(self.dla)
+        self._repetition = None
+        words = self.region(Region.COMMANDS)
+        state = list(self.dla.file), words.tobytes()
         self._runs.clear()
         start = now = self.dla.now
         done = int(self._is_preloaded)  # of the streams
         self._write("QUEUE_READ", sum(stream.words for stream in self.program.streams[:done]))
         result = Inference()
-        for step in self.program.steps[done:]:
+        steps = self.program.steps[done:]
+        for step in steps:
             now = self._step(step, now, result)
         now = max(now, self._wait(len(self.program.streams) - done, now))
         result.runs = [Run(r.start - start, r.first_word, r.plan, r.from_queue) for r in self._runs]
@@ -236,12 +234,18 @@ class Simulation:
         result.total_cycles = now - start
         self.dla.tick(now)
         preloads, self._is_preloaded = self.program.preloads and not done, self.program.preloads
-        if not preloads:
-            runs = iter(result.runs)
-            work = [next(runs) if step.is_stream else step.index for step in self.program.steps[done:]]
+        if not preloads and (self.dla.file, words.tobytes()) == state:
             counters = [sum(each) for each in zip(*(run.plan.counters for run in result.runs), strict=True)]
-            self._repetition = Repetition(state, self.dla.writes, replace(result), work, counters)
+            work = list(self._work(steps, result.runs)) if self._computes else []
+            self._repetition = Repetition(self.dla.writes, words, state[1], replace(result), work, counters)
         return result
+
+    def _work(self, steps: Sequence[Step], runs: list[Run]) -> Iterator[Callable[[], None]]:
+        """What computes the steps of an inference that has run."""
+        following = iter(runs)
+        for step in steps:
+            is_stream = step.is_stream
+            yield self.dla.computing(next(following)) if is_stream else partial(self._host, step.index)
 
     def tensor(self, described: TensorDescriptor) -> NDArray[Any]:
         """A tensor in system memory, as a view."""

@@ -26,7 +26,9 @@ from dlasim.sim.fast_engine.finish import (
     finish,
     may_halve,
     place_outputs,
+    place_row,
 )
+from dlasim.sim.fast_engine.kept_weights import PACK, REUSE
 from dlasim.sim.fast_engine.memory_access import shifted, table_at
 from dlasim.sim.fast_engine.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.fast_engine.operation_rows import OperationRow, geometry
@@ -125,12 +127,12 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
     offsets_at = accs_at + aligned(4 * pixels)
     taps_at = offsets_at + aligned(4 * pixels)
     tile_at = taps_at + aligned(4 * taps)
-    constants_at = tile_at + (SPAN + PIXELS) * VECTORS * BYTES32
-    starts_at = constants_at + VECTORS * CONSTANT_BYTES
-    rows_at = starts_at + VECTORS * BYTES32
+    rows_at = tile_at + (SPAN + PIXELS) * VECTORS * BYTES32
     scratch_offset = rows_at + 2 * BYTES32
-    packed_at = scratch_offset + LANES * BYTES32
-    needed = packed_at + (taps * (groups + 1) + LANES) * VECTORS * BYTES32
+    blocks_at = scratch_offset + LANES * BYTES32
+    block_bytes = VECTORS * (CONSTANT_BYTES + BYTES32 + (taps * (groups + 1) + LANES) * BYTES32)
+    blocks = (outputs + VECTORS * LANES - 1) // (VECTORS * LANES) if row.kept != PACK else 1
+    needed = blocks_at + blocks * block_bytes
     if needed > capacity:
         return needed
 
@@ -139,19 +141,16 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
     offsets, tap_places, tile = (
         table_at(arena, offsets_at), table_at(arena, taps_at), table_at(arena, tile_at),
     )  # fmt: skip
-    constants, starts = table_at(arena, constants_at), table_at(arena, starts_at)
     room = PackingRoom(
         table_at(arena, rows_at), shifted(arena, scratch_offset), table_at(arena, rows_at + BYTES32)
     )
-    packed = shifted(arena, packed_at)
 
     stage_input(row, sram, stage, height, width, 128 if IS_QUAD else -row.in_zp)
     place_outputs(row, outs)
-    at = 0
+    at, pixel_bytes = 0, channels * STAGED_BYTES
     for y in range(row.out_height):
-        for x in range(out_w):
-            places[at] = (y * stride_h * width + x * stride_w) * channels * STAGED_BYTES
-            at += 1
+        place_row(places, at, out_w, y * stride_h * width * pixel_bytes, stride_w * pixel_bytes)
+        at += out_w
     for i in range(pixels, PIXELS):
         places[i] = places[0]
     for tap in range(taps):
@@ -167,17 +166,21 @@ def convolve_packed(row: OperationRow, sram: Pointer, arena: Pointer, capacity: 
     while channel < outputs:
         columns = min(VECTORS, (outputs - channel + LANES - 1) // LANES)
         layout = HALVES if outputs - channel == HALF and may_halve(row) else PLAIN
-        for v in range(columns):
-            channel_constants(row, sram, channel, v, layout, table_at(constants, v * CONSTANT_BYTES))
+        here = blocks_at + (channel // (VECTORS * LANES) * block_bytes if row.kept != PACK else 0)
+        constants, starts = table_at(arena, here), table_at(arena, here + VECTORS * CONSTANT_BYTES)
+        packed = shifted(arena, here + VECTORS * (CONSTANT_BYTES + BYTES32))
         block = ChannelBlock(channel, columns, layout, constants)
         halves = layout == HALVES
         paired = VECTORS > 1 and columns == 1 and taps * groups >= PAIRED_GROUPS
         steps = (groups + 1) // 2 * 2 if paired or halves else groups
-        pack_block(row, sram, block, 0, columns, Filters(taps, run, steps), room, packed)
-        fold_offset(128 + row.in_zp, columns, taps * steps, packed, constants, starts)
-        if paired or halves:
-            for i in range(0, taps * steps, 2):
-                zip_groups(packed, i * BYTES32)
+        if row.kept != REUSE:
+            for v in range(columns):
+                channel_constants(row, sram, channel, v, layout, table_at(constants, v * CONSTANT_BYTES))
+            pack_block(row, sram, block, 0, columns, Filters(taps, run, steps), room, packed)
+            fold_offset(128 + row.in_zp, columns, taps * steps, packed, constants, starts)
+            if paired or halves:
+                for i in range(0, taps * steps, 2):
+                    zip_groups(packed, i * BYTES32)
         products = Products(stage, places, tap_places, taps, steps, packed, starts, tile)
         multiply_block(row, sram, block, products, paired, offsets, outs)
         channel += columns * LANES

@@ -6,6 +6,8 @@ touch it: whoever prepares the rows sees to that.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dlasim.isa.instruction_rows import Quant, ShiftMode
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.finish import (
@@ -21,7 +23,7 @@ from dlasim.sim.fast_engine.finish import (
     put_part8,
     put_part32,
 )
-from dlasim.sim.fast_engine.memory_access import get8, load32, put8, table_at
+from dlasim.sim.fast_engine.memory_access import get8, load8, load32, put8, store8_saturated, table_at
 from dlasim.sim.fast_engine.operation_rows import OperationRow, opcode
 from dlasim.sim.fast_engine.rescaling import DownScale, down_scale, rescale, rescale_down, rescale_high, scale
 from dlasim.sim.fast_engine.vectors import (
@@ -71,28 +73,86 @@ def extents(
 
 
 @inlined
-def goes_down(row: OperationRow) -> Number:
-    """Whether OP_E_ADD or OP_E_SUB has the usual scales: those of `requantize_down`, for all its values."""
-    return (
-        (row.opcode == _ADD or row.opcode == _SUB)
-        and row.left_shift <= _MAX_DOWN_LEFT
-        and -MAX_DOWN_SHIFT <= row.in_shift <= 0
-        and -MAX_DOWN_SHIFT <= row.in2_shift <= 0
-        and -MAX_DOWN_SHIFT <= row.out_shift < 0
-        and min(row.in_mult, row.in2_mult, row.out_mult) >= 0
-    )
-
-
-@inlined
 def is_half(left_shift: Number, multiplier: Number, shift: Number) -> Number:
     """Whether a scale takes half of an even number: that of the coarser input of a sum always does."""
     return left_shift > 0 and multiplier == _HALF and shift == 0
 
 
 @inlined
-def rescale_part(value: Vector, by: DownScale, shift: Number) -> Vector:
-    """One input of a sum, rescaled."""
-    return rescale_down(value, by) if shift < 0 else rescale_high(value, by)
+def halves_one(row: OperationRow) -> Number:
+    """Whether it is OP_E_ADD with the usual scales: one input is halved, the scales of the other and of the
+    result are those of `requantize_down`, for all values."""
+    return (
+        row.opcode == _ADD
+        and row.left_shift <= _MAX_DOWN_LEFT
+        and min(row.in_shift, row.in2_shift) >= -MAX_DOWN_SHIFT
+        and max(row.in_shift, row.in2_shift) <= 0
+        and -MAX_DOWN_SHIFT <= row.out_shift < 0
+        and min(row.in_mult, row.in2_mult, row.out_mult) >= 0
+        and (
+            is_half(row.left_shift, row.in_mult, row.in_shift)
+            or is_half(row.left_shift, row.in2_mult, row.in2_shift)
+        )
+    )
+
+
+class HalvedSum(NamedTuple):
+    """The input that is halved: its zero point, and the shift that does so; the other's; and the result's."""
+
+    half_zero: Vector
+    half_left: Vector
+    zero: Vector
+    left: Vector
+    other: DownScale
+    out: DownScale
+    low: Vector
+    high: Vector
+
+
+@inlined
+def halved_sum(row: OperationRow, is_first: Number) -> HalvedSum:
+    """The constants of a sum whose first or second input is halved."""
+    half_zero, zero = (row.in_zp, row.in2_zp) if is_first else (row.in2_zp, row.in_zp)
+    other = scale(row.in2_mult, row.in2_shift) if is_first else scale(row.in_mult, row.in_shift)
+    return HalvedSum(
+        splat(half_zero),
+        splat(row.left_shift - 1),
+        splat(zero),
+        splat(row.left_shift),
+        down_scale(other, splat(0)),
+        down_scale(scale(row.out_mult, row.out_shift), splat(row.out_zp)),
+        splat(row.act_min),
+        splat(row.act_max),
+    )
+
+
+@inlined
+def add_run(
+    sram: Pointer,
+    half: Number,
+    other: Number,
+    out: Number,
+    count: Number,
+    by: HalvedSum,
+    is_half: Number,
+    shift: Number,
+    is_whole: Number,
+) -> None:
+    """Whole vectors of sums; the other input is halved, too, or has a shift, or just a multiplier; `is_whole`
+    where int8 alone limits the results."""
+    for c in range(0, count, LANES):
+        a = shift_left(subtract(load8(sram, half + c), by.half_zero), by.half_left)
+        b = subtract(load8(sram, other + c), by.zero)
+        if is_half:
+            b = shift_left(b, by.half_left)
+        elif shift < 0:
+            b = rescale_down(shift_left(b, by.left), by.other)
+        else:
+            b = rescale_high(shift_left(b, by.left), by.other)
+        total = rescale_down(add(a, b), by.out)
+        if not is_whole:
+            total = minimum(maximum(total, by.low), by.high)
+        store8_saturated(sram, out + c, total)
 
 
 @routine
@@ -105,27 +165,29 @@ def binary8(row: OperationRow, sram: Pointer) -> Number:
     zero_in, zero_in2, zero_out = splat(row.in_zp), splat(row.in2_zp), splat(row.out_zp)
     moved, low, high = splat(row.left_shift), splat(row.act_min), splat(row.act_max)
     height, width, channels = extents(row, 1, 1, 1)
-    is_down, one = goes_down(row), splat(1)
-    halved = is_half(row.left_shift, row.in_mult, row.in_shift)
-    halved2 = is_half(row.left_shift, row.in2_mult, row.in2_shift)
-    down_in, down_in2 = down_scale(scale_in, splat(0)), down_scale(scale_in2, splat(0))
-    down_out = down_scale(scale_out, zero_out)
+    is_first = is_half(row.left_shift, row.in_mult, row.in_shift)
+    by, shift = halved_sum(row, is_first), row.in2_shift if is_first else row.in_shift
+    are_both = is_first and is_half(row.left_shift, row.in2_mult, row.in2_shift)
+    is_whole = row.act_min == -128 and row.act_max == 127
+    done = channels // LANES * LANES if halves_one(row) else 0
     for y in range(height):
         for x in range(width):
             in_at = row.in_addr + y * row.in_row_stride + x * row.in_pixel_stride
             in2_at = row.in2_addr + y * row.in2_row_stride + x * row.in2_pixel_stride
             out_at = row.out_addr + y * row.out_row_stride + x * row.out_pixel_stride
-            for c in range(0, channels, LANES):
+            half_at, other_at = (in_at, in2_at) if is_first else (in2_at, in_at)
+            if are_both:
+                add_run(sram, half_at, other_at, out_at, done, by, 1, 0, 0)
+            elif not is_whole:
+                add_run(sram, half_at, other_at, out_at, done, by, 0, shift, 0)
+            elif shift < 0:
+                add_run(sram, half_at, other_at, out_at, done, by, 0, -1, 1)
+            else:
+                add_run(sram, half_at, other_at, out_at, done, by, 0, 0, 1)
+            for c in range(done, channels, LANES):
                 count = channels - c
                 a, b = part8(sram, in_at + c, count), part8(sram, in2_at + c, count)
-                if is_down:
-                    a = shift_left(subtract(a, zero_in), moved)
-                    b = shift_left(subtract(b, zero_in2), moved)
-                    a = shift_right(a, one) if halved else rescale_part(a, down_in, row.in_shift)
-                    b = shift_right(b, one) if halved2 else rescale_part(b, down_in2, row.in2_shift)
-                    a = rescale_down(add(a, b) if which == _ADD else subtract(a, b), down_out)
-                    a = minimum(maximum(a, low), high)
-                elif which in (_ADD, _SUB, _SQDIFF):
+                if which in (_ADD, _SUB, _SQDIFF):
                     a = rescale(shift_left(subtract(a, zero_in), moved), scale_in)
                     b = rescale(shift_left(subtract(b, zero_in2), moved), scale_in2)
                     a = add(a, b) if which == _ADD else subtract(a, b)

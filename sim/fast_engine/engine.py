@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,10 +11,15 @@ from numpy.typing import NDArray
 
 from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import REGION_COUNT
+from dlasim.native.storage import pointer_to
 from dlasim.sim.fast_engine.hazards import needs_reference
+from dlasim.sim.fast_engine.job import Job, Workspace
+from dlasim.sim.fast_engine.kept_weights import PACK, mark_kept
 from dlasim.sim.fast_engine.loader import best_kind, load_kernels
 from dlasim.sim.fast_engine.operation_rows import (
+    KEPT,
     ROW_LENGTH,
+    OperationRow,
     Rows,
     batch_rows,
     column,
@@ -37,8 +43,7 @@ class Engine:
     def __init__(self, kind: str | None = None) -> None:
         """`kind` is `amx`, `vnni` or `portable`; by default the fastest that may run here."""
         self._run = load_kernels(kind or best_kind())
-        self._state = np.zeros(1, np.int64)
-        self._state_address = address_of(self._state)
+        self.workspace = Workspace()
         self._reserve(_FIRST_ARENA_BYTES)
 
     def execute(self, operation: Operation, sram: Bytes) -> bool:
@@ -56,25 +61,28 @@ class Engine:
         """The first `count` operations of a stream, ready to run any number of times."""
         return PreparedStream(self, stream, len(stream) if count is None else count)
 
-    def run_rows(self, rows: int, first: int, last: int, sram: int, regions: int) -> int:
-        """Run rows, all by address, until one that the kernels do not do; returns its number, or `last`."""
-        while True:
-            first = self._run(
-                rows, first, last, sram, regions, self._arena_address, self._capacity,
-                self._state_address,
-            )  # fmt: skip
-            needed = 0 if first == last else int(self._state[0])
+    def run(self, job: Job) -> int:
+        """Run a job until a row that the kernels do not do; returns its number, or `last`."""
+        while (reached := self._run(job)) < job.last:
+            needed = self.workspace.stopped
             if not 0 < needed <= _LARGEST_ARENA_BYTES:
-                return first
+                break
             self._reserve(needed + needed // 4)
+            job.first = reached
+        return reached
+
+    def job(self, rows: Rows, regions: NDArray[np.int64], sram: int = 0) -> Job:
+        """All of these rows."""
+        workspace: Any = ctypes.pointer(self.workspace)
+        return Job(pointer_to(rows, OperationRow), 0, len(rows), sram, pointer_to(regions), workspace)
 
     def _run_alone(self, rows: Rows, sram: Bytes) -> bool:
-        return self.run_rows(address_of(rows), 0, 1, address_of(sram), 0) == 1
+        return self.run(self.job(rows, np.zeros(REGION_COUNT, np.int64), address_of(sram))) == 1
 
     def _reserve(self, size_bytes: int) -> None:
         self._arena = np.empty(size_bytes + _LINE_BYTES, np.uint8)
-        self._arena_address = -(-address_of(self._arena) // _LINE_BYTES) * _LINE_BYTES
-        self._capacity = size_bytes
+        self.workspace.arena = -(-address_of(self._arena) // _LINE_BYTES) * _LINE_BYTES
+        self.workspace.capacity = size_bytes
 
 
 class PreparedStream:
@@ -82,12 +90,10 @@ class PreparedStream:
 
     def __init__(self, engine: Engine, stream: DecodedStream, count: int) -> None:
         self._engine, self._stream, self._count = engine, stream, count
+        self._pieces = range(piece_count(count))
         self._regions = np.zeros(REGION_COUNT, np.int64)
-        # Asking NumPy for an address takes longer than some operations.
-        self._regions_address = address_of(self._regions)
         self._sram: Bytes | None = None
         self._memory: Sequence[Bytes] | None = None
-        self._sram_address = 0
         self._load(0)
 
     def __len__(self) -> int:
@@ -95,15 +101,17 @@ class PreparedStream:
 
     def run(self, sram: Bytes, regions: Sequence[Bytes]) -> None:
         """All operations in program order, on this SRAM and these regions."""
-        for piece in range(piece_count(self._count)):
-            self._find(piece, sram, regions)
-            self._advance(0, len(self._rows), sram, regions)
+        for piece in self._pieces:
+            if sram is not self._sram or regions is not self._memory or piece != self._piece:
+                self._find(piece, sram, regions)
+            self._advance(0, self._length, sram, regions)
 
     def steps(self, sram: Bytes, regions: Sequence[Bytes]) -> Iterator[int]:
         """All operations in program order, with a pause after each, which has its number."""
-        for piece in range(piece_count(self._count)):
+        for piece in self._pieces:
             self._find(piece, sram, regions)
-            for number in range(len(self._rows)):
+            self._rows[:, column(KEPT)] = PACK  # the engine may work for others in between
+            for number in range(self._length):
                 self._advance(number, number + 1, sram, regions)
                 yield self._first + number
 
@@ -115,7 +123,9 @@ class PreparedStream:
             rows = chosen - self._first
             self._rows[rows] = batch_rows(batch)
             self._rows[rows[needs_reference(batch)], 0] = _NO_KERNEL
-        self._rows_address = address_of(self._rows)
+        mark_kept(self._rows)
+        self._length = len(self._rows)
+        self._job = self._engine.job(self._rows, self._regions)
         self._used = _used_regions(self._rows)
 
     def _find(self, piece: int, sram: Bytes, regions: Sequence[Bytes]) -> None:
@@ -125,20 +135,16 @@ class PreparedStream:
         """
         if piece != self._piece:
             self._load(piece)
-        elif sram is self._sram and regions is self._memory:
-            return
-        self._sram, self._memory, self._sram_address = sram, regions, address_of(sram)
+        self._sram, self._memory, self._job.sram = sram, regions, address_of(sram)
         for number in self._used:
             self._regions[number] = address_of(regions[number])
 
     def _advance(self, first: int, last: int, sram: Bytes, regions: Sequence[Bytes]) -> None:
-        while first < last:
-            first = self._engine.run_rows(
-                self._rows_address, first, last, self._sram_address, self._regions_address
-            )
-            if first < last:
-                execute_operation(self._stream.operation(self._first + first), sram, regions)
-                first += 1
+        job = self._job
+        job.first, job.last = first, last
+        while (reached := self._engine.run(job)) < last:
+            execute_operation(self._stream.operation(self._first + reached), sram, regions)
+            job.first = reached + 1
 
 
 def address_of(array: NDArray[Any]) -> int:

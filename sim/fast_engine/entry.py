@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dlasim.native.routine import Bytes, Number, Numbers, Pointer, routine
+from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.fast_engine.convolution import convolve_packed
 from dlasim.sim.fast_engine.depthwise import depthwise
 from dlasim.sim.fast_engine.elementwise import binary8, binary32, fill, requant, unary8
-from dlasim.sim.fast_engine.memory_access import row_at
-from dlasim.sim.fast_engine.operation_rows import ROW_LENGTH, OperationRow, opcode
+from dlasim.sim.fast_engine.job import Job
+from dlasim.sim.fast_engine.memory_access import pointer_at
+from dlasim.sim.fast_engine.operation_rows import OperationRow, opcode
 from dlasim.sim.fast_engine.pooling import pool
 from dlasim.sim.fast_engine.sixteen_bits import binary16, sigmoid16
 from dlasim.sim.fast_engine.softmax import softmax
@@ -16,7 +17,6 @@ from dlasim.sim.fast_engine.tile_intrinsics import IS_TILED
 from dlasim.sim.fast_engine.transfer import dma_read, dma_unpack, dma_write
 from dlasim.sim.fast_engine.weight_decoding import dma_decode
 
-_ROW_BYTES = 8 * ROW_LENGTH
 _READ, _UNPACK, _DECODE, _WRITE = (opcode(f"OP_DMA_{name}") for name in ("READ", "UNPACK", "DECODE", "WRITE"))
 _FILL, _POOL = opcode("OP_FILL"), opcode("OP_POOL")
 _CONV, _CONV_RELU, _MAT_MUL, _DEPTH = (
@@ -71,21 +71,13 @@ def execute(row: OperationRow, sram: Pointer, regions: Pointer, arena: Pointer, 
 
 
 @routine
-def run(
-    rows: Numbers,
-    first: Number,
-    last: Number,
-    sram: Bytes,
-    regions: Numbers,
-    arena: Bytes,
-    capacity: Number,
-    state: Numbers,
-) -> Number:
-    """Rows `first` to `last`. Returns how far it came; state[0] tells why it stopped before `last`."""
-    for number in range(first, last):
-        row = row_at(rows, number * _ROW_BYTES)
-        stopped = execute(row, sram, regions, arena, capacity)
+def run(job: Job) -> Number:
+    """Run a job; returns how far it came."""
+    sram, workspace = pointer_at(job.sram), job.workspace[0]
+    arena = pointer_at(workspace.arena)
+    for number in range(job.first, job.last):
+        stopped = execute(job.rows[number], sram, job.regions, arena, workspace.capacity)
         if stopped != 0:
-            state[0] = stopped
+            workspace.stopped = stopped
             return number
-    return last
+    return job.last

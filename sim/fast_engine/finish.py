@@ -23,7 +23,15 @@ from dlasim.sim.fast_engine.memory_access import (
     table_at,
 )
 from dlasim.sim.fast_engine.operation_rows import OperationRow, opcode
-from dlasim.sim.fast_engine.rescaling import Scale, lane_scales, rescale, scale
+from dlasim.sim.fast_engine.rescaling import (
+    DownScale,
+    Scale,
+    down_scale,
+    lane_scales,
+    rescale,
+    rescale_down,
+    scale,
+)
 from dlasim.sim.fast_engine.vectors import (
     BYTES32,
     LANES,
@@ -195,6 +203,14 @@ class Pixels(NamedTuple):
     at: Number
 
 
+@inlined
+def place_row(places: Pointer, at: Number, width: Number, first: Number, step: Number) -> None:
+    """Places of pixels that are `step` apart."""
+    for x in range(at, at + width):
+        places[x] = first
+        first += step
+
+
 @routine
 def place_outputs(row: OperationRow, places: Places) -> None:
     """Fill in the places."""
@@ -208,11 +224,9 @@ def place_outputs(row: OperationRow, places: Places) -> None:
     )
     width = row.out_width
     for y in range(row.out_height):
-        for x in range(width):
-            places.outs[at + x] = y * out_row + x * out_pixel
+        place_row(places.outs, at, width, y * out_row, out_pixel)
         if reads:
-            for x in range(width):
-                places.accs[at + x] = y * acc_row + x * acc_pixel
+            place_row(places.accs, at, width, y * acc_row, acc_pixel)
         at += width
 
 
@@ -244,6 +258,38 @@ def with_tensor(row: OperationRow, result: Vector, tensor: Vector, scales: SumSc
     return minimum(maximum(total, splat(row.sum_min)), splat(row.sum_max))
 
 
+class Results(NamedTuple):
+    """Where the sums of a vector of channels are, the pixels, their offsets, and where the channels go."""
+
+    tile: Pointer
+    columns: Number
+    vector: Number
+    pixels: Pixels
+    outs: Pointer
+    out: Number
+    count: Number
+
+
+@inlined
+def saturate(sram: Pointer, results: Results, by: DownScale, clamped: Number, whole: Number) -> None:
+    """Results that nothing but int8 limits, with scales that go down alone; `clamped` where no sum below zero
+    is seen, `whole` for all channels of a vector."""
+    tile, columns, v, pixels, outs, out, count = results
+    half_even, half_odd = halve64(by.even_offset), halve64(by.odd_offset)
+    less = subtract(by.right, splat(1))
+    for p in range(pixels.first, pixels.last):
+        total = load32(tile, (p * columns + v) * BYTES32)
+        if clamped:
+            scaled = requantize_clamped(total, by.multiplier, less, half_even, half_odd)
+        else:
+            scaled = rescale_down(total, by)
+        if whole:
+            store8_saturated(sram, out + outs[pixels.at + p], scaled)
+        else:
+            limited = minimum(maximum(scaled, splat(-128)), splat(127))
+            store8_some(sram, out + outs[pixels.at + p], limited, count)
+
+
 @routine
 def finish(
     row: OperationRow, sram: Pointer, tile: Pointer, block: ChannelBlock, pixels: Pixels, places: Places
@@ -271,21 +317,14 @@ def finish(
             left, least = load32(constants, here + LEFT), load32(constants, here + LEAST)
             multiplier, right = load32(constants, here + MULTIPLIER), load32(constants, here + RIGHT)
             if may_saturate(row) and constants[(here + IS_DOWN) // 4] != 0:
-                zero_point = splat(row.out_zp)
-                even, odd = even_down_offset(right, zero_point), odd_down_offset(right, zero_point)
-                half_even, half_odd = halve64(even), halve64(odd)
-                less, clamped = subtract(right, splat(1)), clamps_negatives(row)
-                for p in range(pixels.first, pixels.last):
-                    total = load32(tile, (p * columns + v) * BYTES32)
-                    if clamped:
-                        scaled = requantize_clamped(total, multiplier, less, half_even, half_odd)
-                    else:
-                        scaled = requantize_down(total, multiplier, right, even, odd)
-                    if count >= LANES:
-                        store8_saturated(sram, out + outs[at + p], scaled)
-                    else:
-                        limited = minimum(maximum(scaled, splat(-128)), splat(127))
-                        store8_some(sram, out + outs[at + p], limited, count)
+                by = down_scale(Scale(left, least, multiplier, right), splat(row.out_zp))
+                results = Results(tile, columns, v, pixels, outs, out, count)
+                if count < LANES:
+                    saturate(sram, results, by, clamps_negatives(row), 0)
+                elif clamps_negatives(row):
+                    saturate(sram, results, by, 1, 1)
+                else:
+                    saturate(sram, results, by, 0, 1)
                 continue
             zero_point, low, high = splat(row.out_zp), splat(lower_clamp(row)), splat(row.act_max)
             scales, tensor = sum_scales(row), row.acc_addr + channel + v * LANES

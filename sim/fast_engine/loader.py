@@ -5,17 +5,16 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from dlasim.errors import RunError
 from dlasim.native.host_system import CpuFeatures, this_cpu
 from dlasim.native.levels import LEVELS, Level, best_level
 from dlasim.native.library import find_function
 from dlasim.native.unit import CodeUnit
+from dlasim.sim.fast_engine.job import Job
 from dlasim.sim.fast_engine.tile_permission import may_use_tiles
 
 KINDS = ("amx", "vnni", "portable")
-_ARGUMENTS = 8  # of `entry.run`, which only the build imports: LLVM comes with it
 
 
 def best_kind() -> str:
@@ -51,11 +50,15 @@ def host_unit(kind: str) -> CodeUnit:
 
 
 @cache
-def load_kernels(kind: str) -> Callable[..., int]:
+def load_kernels(kind: str) -> Callable[[Job], int]:
     """`run` of the kernels of a kind, compiled only where no code for this CPU is there."""
     assert kind in runnable_kinds(), kind
     address = find_function(host_unit(kind))
     if address is None:
         raise RunError("its kernels cannot be compiled")
-    code: Any = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * _ARGUMENTS)(address)
-    return code  # type: ignore[no-any-return]
+    return kernels_at(address)
+
+
+def kernels_at(address: int) -> Callable[[Job], int]:
+    """Machine code of `entry.run`, which only the build imports: LLVM comes with it."""
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.POINTER(Job))(address)

@@ -8,7 +8,6 @@ from dlasim.native.expressions import MEMORY, TypedPointer
 from dlasim.native.record import Integer
 from dlasim.native.routine import intrinsic
 from dlasim.native.target import host
-from dlasim.sim.fast_engine.operation_rows import OperationRow
 from dlasim.sim.fast_engine.vectors import LANES, call_llvm, place, splat_constant, splat_value, typed
 
 _I1, _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
@@ -198,13 +197,6 @@ def put8(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, value: ir.V
 def shifted(builder: ir.IRBuilder, pointer: TypedPointer, offset: ir.Value) -> TypedPointer:
     """The pointer, `offset` bytes further."""
     return pointer._replace(pointer=builder.bitcast(place(builder, pointer, offset, _I8), MEMORY))
-
-
-@intrinsic
-def row_at(builder: ir.IRBuilder, rows: TypedPointer, offset: ir.Value) -> TypedPointer:
-    """The operation's row that lies `offset` bytes beyond the first."""
-    found: TypedPointer = shifted(builder, rows, offset)
-    return found._replace(kind=OperationRow)
 
 
 @intrinsic

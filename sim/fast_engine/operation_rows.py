@@ -38,7 +38,8 @@ def _field_name(register: str, half: int, is_plain: bool) -> str:
     return f"{register.removesuffix('_SIZE')}_{registers.BY_NAME[register].fields[half].name}".lower()
 
 
-_NAMES = ("opcode", *FIELDS, *(_field_name(*source) for source in _SOURCES))
+KEPT = "kept"  # whether packed weights are kept for the next operation, or taken from the one before
+_NAMES = ("opcode", *FIELDS, *(_field_name(*source) for source in _SOURCES), KEPT)
 ROW_LENGTH = len(_NAMES)
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def geometry(row: OperationRow) -> tuple[int, int, int, int, int, int, int, int]
 def batch_rows(batch: Batch) -> Rows:
     """The rows of many operations of one instruction."""
     rows = np.empty((len(batch.positions), ROW_LENGTH), np.int64)
-    rows[:, 0] = batch.instruction.opcode
+    rows[:, 0], rows[:, column(KEPT)] = batch.instruction.opcode, 0
     for place, name in enumerate(FIELDS, 1):
         rows[:, place] = batch.fields.get(name, _FIELD_DEFAULTS[name])
     for place, (name, half, plain) in enumerate(_SOURCES, 1 + len(FIELDS)):

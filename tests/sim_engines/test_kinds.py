@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
-from dlasim.isa.instruction_rows import Init, Out
+from dlasim.isa.instruction_rows import RECORD_BYTES, Init, Out
 from dlasim.native.host_system import LinuxCpu, platform_name
 from dlasim.native.levels import X86_LINUX
 from dlasim.sim.fast_engine import Engine, loader
+from dlasim.sim.fast_engine.kept_weights import KEEP, PACK, REUSE
 from dlasim.sim.fast_engine.loader import best_kind, runnable_kinds
+from dlasim.sim.fast_engine.operation_rows import KEPT, column
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import decode_stream
 from dlasim.sim.readable_engine import execute_operation
@@ -61,8 +63,10 @@ print(best_kind())
     assert done.stdout == f"{expected}\n"
 
 
-def product_words(weights_at: int, out_at: int, outputs: int, inputs: int) -> list[int]:
-    """A product of three rows of a matrix; per tensor, without biases."""
+def product_words(
+    weights_at: int, out_at: int, outputs: int, inputs: int, init: Init = Init.ZERO
+) -> list[int]:
+    """A product of three rows of a matrix; per tensor, by default without biases."""
     values = {
         "IN_ADDR": 0, "IN_PIXEL_STRIDE": inputs, "IN_ROW_STRIDE": 3 * inputs, "IN_CHANNELS": inputs,
         "OUT_ADDR": out_at, "OUT_PIXEL_STRIDE": outputs, "OUT_ROW_STRIDE": 3 * outputs,
@@ -70,7 +74,7 @@ def product_words(weights_at: int, out_at: int, outputs: int, inputs: int) -> li
         "OUT_SHIFT": -8 & 0xFFFF_FFFF,
     }  # fmt: skip
     words = [codec.encode_cfg(name, value) for name, value in values.items()]
-    return [*words, codec.encode("OP_MAT_MUL", init=Init.ZERO, out=Out.INT8)]
+    return [*words, codec.encode("OP_MAT_MUL", init=init, out=Out.INT8)]
 
 
 @pytest.mark.parametrize("kind", runnable_kinds())
@@ -104,3 +108,41 @@ def test_weights_that_a_program_overwrites_are_packed_anew(kind, outputs):
         sram[weights_at] ^= 0x55  # and so does the host, between two runs
         expected[weights_at] ^= 0x55
         region[:] = region[::-1].copy()
+
+
+@pytest.mark.parametrize("kind", runnable_kinds())
+@pytest.mark.parametrize("outputs", [8, 16, 100])
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("inputs", [KEEP, PACK, REUSE, REUSE]),
+        ("weights", [PACK, PACK, KEEP, REUSE]),
+        ("records", [PACK, PACK, KEEP, REUSE]),
+    ],
+)
+def test_products_share_packed_weights_that_stay_the_same(kind, outputs, written, kept):
+    inputs = 72
+    at = {"inputs": 0, "weights": 3 * inputs}
+    at["records"] = at["weights"] + outputs * inputs
+    at["outputs"] = at["records"] + outputs * RECORD_BYTES
+    read = {"DMA_IN_REGION": 0, "DMA_IN_SRAM_ADDR": at[written] + 5, "DMA_IN_RUN_BYTES": 40}
+    words = [codec.encode_cfg(name, value) for name, value in {"PARAM_ADDR": at["records"], **read}.items()]
+    products = [
+        product_words(at["weights"], at["outputs"] + number * 3 * outputs, outputs, inputs, Init.BIAS)
+        for number in range(3)
+    ]
+    words += [*products[0], codec.encode("OP_DMA_READ"), *products[1], *products[2], codec.encode("HALT")]
+    stream = decode_stream(np.array(words, np.uint64), reset_file(), 0)
+    assert stream.fault is None
+    rng = np.random.default_rng(outputs)
+    sram = rng.integers(0, 256, at["outputs"] + 9 * outputs, np.uint8)
+    regions = [rng.integers(0, 256, 64, np.uint8)] * 8
+    prepared, expected = Engine(kind).prepare(stream), sram.copy()
+    assert prepared._rows[:, column(KEPT)].tolist() == kept
+    for _ in range(2):
+        prepared.run(sram, regions)
+        for number in range(len(stream)):
+            execute_operation(stream.operation(number), expected, regions)
+        assert np.array_equal(sram, expected)
+        for each in (sram, expected):
+            each[: at["outputs"]] ^= 0x55

@@ -1,7 +1,5 @@
 """The kernels that ship as machine code: which CPU gets which, and that they are right."""
 
-import ctypes
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,7 +9,7 @@ from dlasim.native.levels import LEVELS, Level, this_platform
 from dlasim.native.shipped import find_symbol
 from dlasim.native.target import describe, host
 from dlasim.sim.fast_engine import engine
-from dlasim.sim.fast_engine.loader import kernel_unit, runnable_kinds
+from dlasim.sim.fast_engine.loader import kernel_unit, kernels_at, runnable_kinds
 from dlasim.sim.readable_engine import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, Scene, random_scene
 
@@ -69,7 +67,7 @@ def test_they_compute_what_the_readable_engine_does(
         pytest.skip(f"this system does not permit {level.name}")
     address = find_symbol(kernel_unit(level.kind, level))
     assert address is not None
-    code = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(address)
+    code = kernels_at(address)
     monkeypatch.setattr(engine, "load_kernels", lambda _: code)
     fast, compiled = engine.Engine(level.kind), 0
     for scene, expected in scenes:

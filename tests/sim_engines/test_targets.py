@@ -20,7 +20,6 @@ TARGETS = {
 }
 _PROGRAM = """
 import numpy as np
-import ctypes
 from dlasim.native import build, library, target
 *description, kind = {target!r}
 elsewhere = target.Target(*description)
@@ -28,7 +27,7 @@ target.host = lambda: elsewhere
 from dlasim.sim.fast_engine import engine, loader
 unit = loader.kernel_unit(kind)
 address = library._loaded(build.build_object(unit), unit.symbol)
-code = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(address)
+code = loader.kernels_at(address)
 engine.load_kernels = lambda kind: code
 from dlasim.sim.readable_engine import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene
