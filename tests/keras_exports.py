@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+WORDS = 1000  # that a network of tokens knows
+
 
 def encoder_block(tf: Any, x: Any, heads: int, activation: str) -> Any:
     """Attention and two dense layers, each behind a normalization and beside a shortcut."""
@@ -175,3 +177,20 @@ def bidirectional_lstm(tf: Any) -> Any:
     series = layers.Input((8, 12))
     both = layers.Bidirectional(layers.LSTM(16, unroll=True))(series)
     return tf.keras.Model(series, layers.Dense(5)(both))
+
+
+def token_encoder(tf: Any) -> Any:
+    """In the manner of BERT, as wide and deep as the smallest that is published: token ids, of which 0 is
+    padding that a mask hides, positions, normalization last, a pooled first token."""
+    layers = tf.keras.layers
+    length, width = 64, 128
+    tokens = layers.Input((length,), dtype="int32")
+    is_shown = layers.Lambda(lambda ids: tf.not_equal(ids, 0)[:, None, :])(tokens)
+    positions = layers.Embedding(length, width)(tf.constant([range(length)], tf.int32))
+    x = layers.LayerNormalization()(layers.Add()([layers.Embedding(WORDS, width)(tokens), positions]))
+    for _ in range(2):
+        y = layers.MultiHeadAttention(2, width // 2)(x, x, attention_mask=is_shown)
+        x = layers.LayerNormalization()(layers.Add()([x, y]))
+        y = layers.Dense(width)(layers.Dense(4 * width, activation="gelu")(x))
+        x = layers.LayerNormalization()(layers.Add()([x, y]))
+    return tf.keras.Model(tokens, layers.Dense(2)(layers.Dense(width, activation="tanh")(x[:, 0])))

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tests import keras_exports
-from tests.keras_exports import encoder_block
+from tests.keras_exports import WORDS, encoder_block
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "out" / "keras"
@@ -197,6 +199,7 @@ BUILDERS: dict[str, Callable[[Any], Any]] = {
     "channel_gather": keras_exports.channel_gather,
     "keypoint_head": keras_exports.keypoint_head,
     "bidirectional_lstm": keras_exports.bidirectional_lstm,
+    "token_encoder": keras_exports.token_encoder,
 }
 
 
@@ -212,6 +215,13 @@ def keras_network(name: str, folder: Path = FOLDER, has_float_edges: bool = Fals
     return path
 
 
+def random_ids(rng: np.random.Generator, size: Sequence[int]) -> NDArray[Any]:
+    """Ids of tokens, and zeros behind a random number of them."""
+    ids = rng.integers(1, WORDS, size, dtype=np.int32)
+    ids[..., rng.integers(1, size[-1] + 1) :] = 0
+    return ids
+
+
 def _convert(name: str, has_float_edges: bool) -> bytes:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow as tf
@@ -221,12 +231,12 @@ def _convert(name: str, has_float_edges: bool) -> bytes:
     model = BUILDERS[name](tf)
     rng = np.random.default_rng(0)
     shape = [size or 1 for size in model.input_shape]
-    samples = [[rng.normal(size=shape).astype(np.float32)] for _ in range(SAMPLES)]
+    dtype = model.inputs[0].dtype
+    draw = rng.normal if dtype == "float32" else partial(random_ids, rng)
+    samples = [[draw(size=shape).astype(dtype)] for _ in range(SAMPLES)]
     # With an open batch the converter would compute shapes at run time.
     function = tf.function(lambda x: model(x, training=False))
-    frozen = convert_variables_to_constants_v2(
-        function.get_concrete_function(tf.TensorSpec(shape, tf.float32))
-    )
+    frozen = convert_variables_to_constants_v2(function.get_concrete_function(tf.TensorSpec(shape, dtype)))
     converter = tf.lite.TFLiteConverter.from_concrete_functions([frozen])
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
     converter.representative_dataset = lambda: samples

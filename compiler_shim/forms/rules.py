@@ -49,7 +49,7 @@ class Candidate:
 
 
 _INT32_RESULTS = ("MATRIX_SUMS", "ARG_MAX")
-_MOVED = ("int8", "int16")
+_MOVED = ("int8", "int16", "bool")
 _OTHER_TYPES = {
     **dict.fromkeys(
         ("STRIDED_COPY", "CONCATENATION", "PAD", "RESIZE_NEAREST", "GATHER", "GATHER_ND"), _MOVED
@@ -58,7 +58,7 @@ _OTHER_TYPES = {
     **dict.fromkeys(("QUANTIZE", "QUANTIZE_TABLE"), ("int8", "float32")),
     "LSTM_CELL": ("int8", "int32"),
     "RESCALE": ("int8", "int16", "int32"),
-    "SELECT": ("int8", "bool"),
+    **dict.fromkeys(("BINARY", "SELECT"), ("int8", "bool")),
     "SVDF": ("int8", "int16"),
 }
 Rule = Callable[[Candidate], str | None]
@@ -77,9 +77,9 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8, or int16 on a machine that has it; those of a lookup table may be uint8 or
-    bool, its results also wider, those of SELECT bool. Sums and cells of an LSTM and the results of ARG_MAX
-    are int32, the state of SVDF is int16."""
+    """Inputs and outputs are int8, or int16 on a machine that has it; what is moved, chosen or combined may
+    be bool, the input of a lookup table also uint8, its results wider. Sums and cells of an LSTM and the
+    results of ARG_MAX are int32, the state of SVDF is int16."""
     own = "int16" if candidate.name.endswith("_16") else "int8"
     taken = _OTHER_TYPES.get(candidate.name, (own,))
     for value in candidate.inputs[:1] if candidate.name in _INT32_RESULTS else candidate.operands:
@@ -207,7 +207,11 @@ def rule_broadcast(candidate: Candidate) -> str | None:
 
 def _is_one_image(output: Value) -> bool:
     shape = output.shape
-    return output.dtype == "int8" and prod(shape[:-3]) == 1 and max(shape[-3:], default=1) <= MAX_EXTENT
+    return (
+        output.dtype in ("int8", "bool")
+        and prod(shape[:-3]) == 1
+        and max(shape[-3:], default=1) <= MAX_EXTENT
+    )
 
 
 def rule_choices(candidate: Candidate) -> str | None:

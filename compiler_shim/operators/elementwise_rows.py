@@ -28,7 +28,11 @@ ROWS = (
     row("FLOOR_DIV", "x x -> x", elementwise.broadcast_shape, elementwise.unquantized,
         "BINARY", traits=Trait.FOLDS),
     row("FLOOR_MOD", "x x -> x", elementwise.broadcast_shape, elementwise.unquantized, "BINARY"),
-    row("LOGICAL_NOT", "c -> c", elementwise.same_shape, logic.logical_not, "COMPARE"),
+    row("LOGICAL_AND", "c c -> c", elementwise.broadcast_shape, logic.logical,
+        "BINARY", f"OP_C_MIN {_SPREADING}"),
+    row("LOGICAL_NOT", "c -> c", elementwise.same_shape, logic.logical_not, "LUT", "OP_ACT_LUT"),
+    row("LOGICAL_OR", "c c -> c", elementwise.broadcast_shape, logic.logical,
+        "BINARY", f"OP_C_MAX {_SPREADING}"),
     row("MAXIMUM", "x x -> x", elementwise.broadcast_shape, elementwise.extremum,
         "BINARY", f"OP_C_MAX {_SPREADING}", table="MaximumMinimumOptions", version=2, traits=Trait.FOLDS),
     row("MINIMUM", "x x -> x", elementwise.broadcast_shape, elementwise.extremum,
@@ -63,5 +67,4 @@ ROWS = (
         "UNARY", table=""),
     *alike("EQUAL NOT_EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL", "x x -> c", elementwise.broadcast_shape,
         logic.compare, "COMPARE", version=2),
-    *alike("LOGICAL_AND LOGICAL_OR", "c c -> c", elementwise.broadcast_shape, logic.logical, "BINARY"),
 )  # fmt: skip

@@ -6,6 +6,7 @@ import numpy as np
 
 from dlasim.compiler_shim.calls.views import dense
 from dlasim.compiler_shim.network.graph import Tensor
+from dlasim.compiler_shim.operators import lookup
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.strided import copy_call
 from dlasim.errors import InputError
@@ -45,12 +46,11 @@ def logical(op: BoundOperator) -> list[KernelCall]:
 
 
 def logical_not(op: BoundOperator) -> list[KernelCall]:
-    """LOGICAL_NOT: whether something equals false."""
-    false = op.new_constant("false", np.zeros(1, bool))
-    return [_equality(op, op.input_numbers[0], false, op.output_numbers[0])]
+    """LOGICAL_NOT: a table."""
+    return [lookup.table_call(op, ~np.arange(256).astype(bool))]
 
 
-def _equality(op: BoundOperator, first: int | Tensor, second: Tensor, output: int | Tensor) -> KernelCall:
+def _equality(op: BoundOperator, first: int | Tensor, second: Tensor, output: Tensor) -> KernelCall:
     """The call that finds equal elements, of a type other than int8."""
     zeros = dict.fromkeys(
         [f"input{number}_{name}" for number in (1, 2) for name in ("zero_point", "multiplier", "shift")], 0

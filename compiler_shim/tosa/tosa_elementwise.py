@@ -234,7 +234,7 @@ def _widened(converter: TosaConverter, value: Value, name: str) -> Value:
 
 
 def comparison(converter: TosaConverter, operator: TosaOperator) -> None:
-    """EQUAL and the like, LOGICAL_AND and LOGICAL_OR: on the CPU."""
+    """EQUAL and the like, LOGICAL_AND and LOGICAL_OR."""
     values = [converter.value(operator, place) for place in (0, 1)]
     shape = common_shape(values)
     numbers = [converter.tensor(value, operator.outputs[0]) for value in values]

@@ -390,7 +390,7 @@ def _compare(
             mismatch = _differ(layer, name, pattern, expected[value], have, inexact.get(value, 0))
             if mismatch is not None:
                 return replace(mismatch, number=value)
-    result.tensors = count
+    result.tensors = max(result.tensors, count)
     return None
 
 

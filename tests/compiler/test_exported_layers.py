@@ -1,18 +1,25 @@
 """Layers that exporters use: bit-exact on both hosts in little and much SRAM, and all of them on the DLA."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dlasim import api
-from dlasim.compiler_shim.compile import load_graph
+from dlasim.checking.tensorflow_reference import reference_model
+from dlasim.checking.verification import Comparison
+from dlasim.compiler_shim.compile import load_graph, load_tflite
 from dlasim.compiler_shim.network.float_tables import find_float_tables
 from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from tests.compiler.test_transformers import check
-from tests.keras_networks import keras_network
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import make_executor
+from dlasim.sim.execution.runner import Simulation
+from tests.compiler.test_transformers import SIZES, check
+from tests.keras_networks import keras_network, random_ids
 
 EXPORTS = (
     "mlp_mixer",
@@ -138,3 +145,65 @@ def test_both_inputs_are_spread(
     assert not api.compile(path, place="dla").program.host_calls
     assert api.verify(path, place="dla").passed
     assert api.verify(path, place="dla", sram="4KiB").passed
+
+
+def _of_truths(
+    kind: str, shapes: Sequence[tuple[int, ...]], output: tuple[int, ...], **options: Any
+) -> Graph:
+    """An operator on tensors of bool, and one on the DLA that reads its result."""
+    tensors = (
+        *(Tensor(f"input {place}", shape, "bool", None) for place, shape in enumerate(shapes)),
+        Tensor("result", output, "bool", None),
+    )
+    inputs = tuple(range(len(shapes)))
+    return Graph(
+        "truths",
+        tensors,
+        (Operator(kind, inputs, (len(shapes),), options, "operator 0"),),
+        inputs,
+        (len(shapes),),
+    )
+
+
+TRUTHS = {
+    "and": ("LOGICAL_AND", [(1, 5, 7, 3)] * 2, (1, 5, 7, 3)),
+    "or": ("LOGICAL_OR", [(1, 5, 7, 3), (3,)], (1, 5, 7, 3)),
+    "and of a mask": ("LOGICAL_AND", [(1, 1, 1, 32), (1, 2, 32, 1)], (1, 2, 32, 32)),
+    "not": ("LOGICAL_NOT", [(4, 9)], (4, 9)),
+    "joined": ("CONCATENATION", [(1, 4, 9), (1, 2, 9)], (1, 6, 9)),
+}
+
+
+@pytest.mark.parametrize("case", TRUTHS)
+def test_truths_stay_on_the_dla(case: str, tmp_path: Path) -> None:
+    """Over all pairs of values, which noise draws."""
+    kind, shapes, output = TRUTHS[case]
+    options = {"axis": 1} if kind == "CONCATENATION" else {}
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_tflite(_of_truths(kind, shapes, output, **options)))
+    for sram in ("512KiB", "1KiB"):
+        assert not api.compile(path, place="dla", sram=sram).program.host_calls
+        assert api.verify(path, place="dla", sram=sram, runs=3).passed
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sram_bytes", SIZES)
+def test_encoder_of_token_ids(sram_bytes: int, keras_folder: Path) -> None:
+    """Ids that the network knows, with padding behind them; noise would be ids that it does not."""
+    path = keras_network("token_encoder", keras_folder)
+    config = DlaConfig(sram_bytes=sram_bytes)
+    lowered = api.compile(path, config)
+    rng = np.random.default_rng(sram_bytes)
+    with reference_model(load_tflite(path), lowered.network.tensor_count) as reference:
+        comparison = Comparison(
+            lowered, Simulation(lowered.program, config, make_executor("auto")), reference
+        )
+        for _ in range(3):
+            ids = random_ids(rng, (1, 64))
+            assert comparison.infer("ids", [ids]), comparison.finish().mismatch
+        assert comparison.finish().passed
+    alone, board = (api.run(path, config, inputs=[ids], host=host) for host in ("none", "riscv"))
+    np.testing.assert_array_equal(alone.outputs[0], board.outputs[0])
+    cycles = alone.report["cycles"]
+    assert cycles["dla"] == board.report["cycles"]["dla"]
+    assert cycles["cpu"] <= MOST_ON_CPU * cycles["total"]
