@@ -154,7 +154,7 @@ def _load_program(
 
 def _read_program(file: InputFile) -> tuple[Program, Firmware | None]:
     if file.kind is InputKind.ASSEMBLY:
-        from dlasim.isa.assembly.source_file import assemble_bytes  # few runs need the assembler
+        from dlasim.isa.assembly.assembler import assemble_bytes  # few runs need the assembler
 
         return assemble_bytes(file.data, file.path), None
     if file.kind is InputKind.PROGRAM:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dlasim.compiler_shim.files.constant_budget import ConstantBudget
-from dlasim.compiler_shim.network.conversion_sinking import sink_conversions
-from dlasim.compiler_shim.network.dilation import fold_dilation
 from dlasim.compiler_shim.network.folding import fold
 from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
-from dlasim.compiler_shim.network.state import separate_states
-from dlasim.compiler_shim.network.transposes import fold_transposes
+from dlasim.compiler_shim.network.rewrites import (
+    fold_dilation,
+    fold_transposes,
+    separate_states,
+    sink_conversions,
+)
 from dlasim.compiler_shim.network.unsigned import to_signed
 from dlasim.compiler_shim.operators.bound import BoundOperator
 from dlasim.compiler_shim.operators.host_calls import bind, infer_shapes

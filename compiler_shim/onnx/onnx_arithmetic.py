@@ -9,9 +9,8 @@ import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
-from dlasim.compiler_shim.onnx.onnx_convolution import scaled_channels
+from dlasim.compiler_shim.onnx.onnx_convolution import fully_connected, scaled_channels
 from dlasim.compiler_shim.onnx.onnx_functions import FUNCTIONS
-from dlasim.compiler_shim.onnx.onnx_linear import fully_connected
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (
     Array,

@@ -25,8 +25,7 @@ from dlasim.compiler_shim.onnx.onnx_values import (
     RefusedError,
     quantized,
 )
-from dlasim.compiler_shim.onnx.onnx_versions import in_opset_13
-from dlasim.compiler_shim.onnx.qlinear_form import as_qdq
+from dlasim.compiler_shim.onnx.onnx_versions import as_qdq, in_opset_13
 from dlasim.dataclass import dataclass
 
 OFFSETS_OF_EIGHT_BITS = {"int8": 0, "uint8": UNSIGNED_OFFSET}

@@ -12,7 +12,6 @@ from dlasim.compiler_shim.network.graph import Graph, Operator, label
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
 from dlasim.compiler_shim.tflite.operator_options import kind_of, options_of
-from dlasim.compiler_shim.tflite.outside_data import load_outside_data
 from dlasim.compiler_shim.tflite.resources import ResourceRemover, has_resources
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
 from dlasim.compiler_shim.tflite.tensors import TensorReader
@@ -22,6 +21,8 @@ from dlasim.errors import InputError, counted, printable
 _CONTROL_FLOW = ("IF", "WHILE", "CALL")
 # The converter's own name for the only subgraph says nothing about the network.
 _NAMELESS = ("", "main")
+# The converter reserves the fields with 1 and leaves that in files that do not use them.
+_LARGEST_UNUSED_OFFSET = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +158,30 @@ def _take_step(graph: Graph, operator: Operator, ready: set[int], writable: set[
             raise InputError(f"{where}: writes {label(graph.tensors[index].name)}, which already has a value")
         ready.add(index)
         writable.discard(index)
+
+
+def load_outside_data(decoder: Decoder, model: Values) -> bool:
+    """Fill what is behind the flatbuffer into the tables as if it were there; whether anything is.
+
+    A flatbuffer's own offsets have 32 bits, so writers append what is large: ai-edge-quantizer does so from
+    256 KiB on.
+    """
+    found = [
+        _load(decoder, buffer, ("data", "offset", "size"), f"buffer {number}")
+        for number, buffer in enumerate(model["buffers"])
+    ]
+    for subgraph in model["subgraphs"]:
+        for number, operator in enumerate(subgraph["operators"]):
+            names = ("custom_options", "large_custom_options_offset", "large_custom_options_size")
+            found.append(_load(decoder, operator, names, f"operator {number}: custom options"))
+    return any(found)
+
+
+def _load(decoder: Decoder, table: Values, names: tuple[str, str, str], what: str) -> bool:
+    data, offset, size_bytes = (table[name] for name in names)
+    if offset <= _LARGEST_UNUSED_OFFSET or size_bytes == 0:
+        return False
+    if len(data):
+        raise decoder.bad(f"{what}: its data is both in its table and behind the flatbuffer, at {offset}")
+    table[names[0]] = decoder.behind_tables(offset, size_bytes, what)
+    return True

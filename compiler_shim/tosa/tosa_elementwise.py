@@ -20,13 +20,13 @@ from dlasim.compiler_shim.tosa.tosa_pairs import (
     placed_pair,
 )
 from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
-from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling
 from dlasim.compiler_shim.tosa.tosa_schema import DOUBLE_ROUND, INEXACT_ROUND
 from dlasim.compiler_shim.tosa.tosa_values import (
     EIGHT_BITS,
     Array,
     Delayed,
     LineOfBytes,
+    Rescaling,
     TosaActivation,
     TosaConstant,
     UnplacedError,

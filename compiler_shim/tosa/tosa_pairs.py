@@ -9,17 +9,19 @@ import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter
-from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling, graph_multiplier, nudged
 from dlasim.compiler_shim.tosa.tosa_values import (
     EIGHT_BITS,
     Array,
     Delayed,
     LineOfBytes,
+    Rescaling,
     TosaActivation,
     TosaConstant,
     UnplacedError,
     Value,
     curve_of,
+    graph_multiplier,
+    nudged,
 )
 from dlasim.isa.host_op_rows import ADD_LEFT_SHIFT
 from dlasim.sim.arithmetic.numerics import INT8_MAX, Integers, quantize_multiplier, requant

@@ -16,8 +16,15 @@ from dlasim.compiler_shim.operators.windows import padding_before
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter
 from dlasim.compiler_shim.tosa.tosa_elementwise import rescaled_on_cpu
 from dlasim.compiler_shim.tosa.tosa_reader import TosaOperator
-from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling, nearest_factors
-from dlasim.compiler_shim.tosa.tosa_values import Array, Delayed, TosaActivation, Totals, UnplacedError
+from dlasim.compiler_shim.tosa.tosa_values import (
+    Array,
+    Delayed,
+    Rescaling,
+    TosaActivation,
+    Totals,
+    UnplacedError,
+    nearest_factors,
+)
 from dlasim.dataclass import dataclass
 from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, Integers
 

@@ -34,7 +34,7 @@ def command(file: str, output: str | None, as_json: bool) -> None:
         if file == "-":
             raise click.UsageError("-o FILE is required when the source is standard input")
         output = os.path.splitext(file)[0] + ".bin"
-    from dlasim.isa.assembly.source_file import assemble_file
+    from dlasim.isa.assembly.assembler import assemble_file
     from dlasim.isa.container import write
     from dlasim.system.fileio import atomic_write, keep_apart
 

@@ -62,7 +62,7 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
         settings[name.strip()] = text
     settings = parse_settings(settings)
     from dlasim.sweeps.charts import draw, fitting_kind
-    from dlasim.sweeps.results.open_table import open_table
+    from dlasim.sweeps.results.report_file import open_table
     from dlasim.sweeps.results.result_files import ABOUT, LAYERS
     from dlasim.system.fileio import keep_apart
 

@@ -134,7 +134,7 @@ def command(file: str, **given: Any) -> None:
         host_options=cast("HostChoices", chosen),
         **machine,
     )
-    from dlasim.cli.invocation import invocation
+    from dlasim.cli.terminal import invocation
 
     result.report["command"] = invocation()
     for warning in result.report["warnings"]:

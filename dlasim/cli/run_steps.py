@@ -35,8 +35,8 @@ def run(
 ) -> None:
     """Run the steps, write the files asked for, and print the last step and the pace of all."""
     from dlasim.cli import run_outputs
-    from dlasim.cli.invocation import invocation
     from dlasim.cli.summary import print_summary
+    from dlasim.cli.terminal import invocation
 
     _check(given)
     result, pace = (

@@ -101,7 +101,7 @@ def goals_of(given: dict[str, Any]) -> Goals:
 
 def settings_of(given: dict[str, Any], out: str) -> Settings:
     """How to run, with this folder if none is given."""
-    from dlasim.cli.invocation import invocation
+    from dlasim.cli.terminal import invocation
     from dlasim.sweeps.evaluation.sweep import Settings
 
     return Settings(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import TextIO
 
@@ -63,3 +64,8 @@ def _colored_messages(lines: list[str], is_error: bool) -> list[str]:
             if line.startswith(start):
                 lines[number] = click.style(start, fg=color, bold=True) + line[len(start) :]
     return lines
+
+
+def invocation() -> str:
+    """What was typed, as a shell takes it."""
+    return shlex.join(["dlasim", *sys.argv[1:]])

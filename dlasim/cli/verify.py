@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,10 @@ from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.host_options import ENGINE, host_options, take_host
 from dlasim.cli.option_types import Number
 from dlasim.cli.terminal import say
+from dlasim.errors import RunError, counted
+
+if TYPE_CHECKING:
+    from dlasim.checking.onnx_comparison import OnnxComparison
 
 _EPILOG = """\b
 Examples:
@@ -57,7 +62,7 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
     host, chosen = take_host(given)
     from dlasim import api
     from dlasim.checking.verification import Verification
-    from dlasim.cli.comparison_text import print_comparison
+    from dlasim.cli.verify import print_comparison
     from dlasim.errors import RunError, counted
 
     choices = {**machine, **take_compile(given), "host": host, "host_options": chosen}
@@ -81,3 +86,27 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
         f"{counted(result.elements, 'element')} over {counted(result.runs, 'input')}"
     )
     return None
+
+
+def print_comparison(model: str, result: OnnxComparison, as_json: bool) -> None:
+    """The result as lines or as JSON; a RunError if it did not pass."""
+    if as_json:
+        say(json.dumps({"model": model, **result.as_dict()}, indent=2))
+    if result.program.mismatch is not None:
+        raise RunError(f"{model} differs from dlasim's own kernels: {result.program.mismatch}")
+    share = 100 * result.differing / max(result.elements, 1)
+    outputs = sum(output.elements for output in result.outputs)
+    differing = sum(output.differing for output in result.outputs)
+    steps = max((output.steps for output in result.outputs), default=0)
+    layers = counted(result.elements, "element")
+    text = (
+        f"layer by layer {share:.2f} % of {layers} differ from {result.reference}, by "
+        f"{counted(result.steps, 'step')} at most; outputs: {differing:,} of {outputs:,}, by "
+        f"{counted(steps, 'step')} at most; the largest output is the same for {result.same_top} of "
+        f"{counted(result.runs, 'input')}"
+    )
+    if not result.passed:
+        worst = max(result.layers, key=lambda layer: (layer.steps, layer.differing))
+        raise RunError(f"{model}: {text}; most in {worst.name}")
+    if not as_json:
+        say(f"{model}: {text}")

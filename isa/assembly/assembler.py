@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from dlasim.errors import InputError
 from dlasim.isa.assembly import data_section, description, steps
 from dlasim.isa.assembly.data_section import hex_bytes
@@ -13,6 +16,7 @@ from dlasim.isa.assembly.program_builder import Builder, Mode
 from dlasim.isa.assembly.source import UNNAMED, ErrorLimitError, Refused, SourceText
 from dlasim.isa.assembly.statements import parse_instruction, quick_word
 from dlasim.isa.program import Program
+from dlasim.system.fileio import read_file
 
 MAX_TEXT_CHARACTERS = 1 << 29
 _DIRECTIVES = description.DIRECTIVES | data_section.DIRECTIVES | steps.DIRECTIVES
@@ -109,3 +113,24 @@ class _Assembler:
             hint = suggestion_text(token.text, known, "the directives are")
             line.fail(f"unknown directive {token}{hint}", token)
         return handler(self._builder, line, token)
+
+
+def assemble_file(path: str | Path) -> Program:
+    """The program in an assembly file; `-` is standard input."""
+    if path != "-":
+        return assemble_bytes(read_file(path), str(path))
+    try:
+        raw = sys.stdin.buffer.read()
+    except OSError as error:
+        raise InputError(f"cannot read standard input: {error.strerror}") from None
+    return assemble_bytes(raw, "<stdin>")
+
+
+def assemble_bytes(raw: bytes, origin: str) -> Program:
+    """The program in the text of a file, which is UTF-8; `origin` names it in errors."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{origin}:{line}: this line is not valid UTF-8") from None
+    return assemble(text, origin)

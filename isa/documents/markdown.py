@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dlasim.isa.documents.sheet_elements import (
+from dlasim.isa.documents.sheets import (
     Block,
     Cell,
     CodeBlock,

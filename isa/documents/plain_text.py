@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from dlasim.isa.documents.catalogue import Topic
-from dlasim.isa.documents.sheet_elements import (
+from dlasim.isa.documents.sheets import (
     Block,
     CodeBlock,
     Prose,
@@ -14,8 +14,8 @@ from dlasim.isa.documents.sheet_elements import (
     Sheet,
     SheetTable,
     cell_text,
+    sheet,
 )
-from dlasim.isa.documents.sheets import sheet
 
 WIDTH = 100
 _INDENT = "  "

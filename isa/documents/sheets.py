@@ -1,13 +1,14 @@
-"""The sheet of each kind of entry, from the tables."""
+"""The sheet of each kind of entry, from the tables, and the elements that sheets are made of."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
+from typing import TypeAlias
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.documents import captions
 from dlasim.isa.documents.catalogue import CatalogueEntry, enumeration_doc
-from dlasim.isa.documents.sheet_elements import Block, CodeBlock, Link, Prose, References, Sheet, SheetTable
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_checks import RULES
@@ -21,6 +22,65 @@ _ACCESS = {
     Access.WRITE_ONLY: "the host writes it",
     Access.READ_WRITE: "the host reads and writes it",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The name of something that has a place of its own in the documents."""
+
+    text: str
+    target: str  # relative to docs/
+
+
+Cell: TypeAlias = str | Link
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """Lines to be shown as they are."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetTable:
+    """Rows of cells; the last column is the one that wraps."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Names explained elsewhere, with a line each for those who cannot follow a link."""
+
+    title: str
+    items: tuple[tuple[Link, str], ...]
+
+
+Block: TypeAlias = Prose | CodeBlock | SheetTable | References
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One entry: its name, what it is in a few words, and the rest."""
+
+    name: str
+    summary: str
+    blocks: tuple[Block, ...]
+
+
+def cell_text(cell: Cell) -> str:
+    """The words of a cell."""
+    return cell.text if isinstance(cell, Link) else cell
 
 
 def sheet(entry: CatalogueEntry) -> Sheet:

@@ -24,8 +24,7 @@ from dlasim.sim.execution.executor import Executor, Observer
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import FaultAt
 from dlasim.sim.programs.system_memory import DmaMemory, zeroed_bytes
-from dlasim.sim.timing.plan import Plan
-from dlasim.sim.timing.plan_cache import plans_of
+from dlasim.sim.timing.plan import Plan, plans_of
 
 NO_MEMORY = np.zeros(0, np.uint8)
 _REGION_REGISTERS = [(f"REGION{number}_BASE", f"REGION{number}_SIZE") for number in range(REGION_COUNT)]

@@ -15,11 +15,9 @@ from dlasim.sim.programs.checks import first_fault
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import DecodedStream, decode_stream
 from dlasim.sim.races.accesses import SPACE_BYTES, AccessTable, access_table, memory_name
-from dlasim.sim.races.box_overlap import common_byte, intersect
-from dlasim.sim.races.boxes import Ints
+from dlasim.sim.races.boxes import Ints, common_byte, intersect
 from dlasim.sim.races.findings import OperandAccess, Race, RaceReport, UninitialisedRead
-from dlasim.sim.races.order import Order, order_of
-from dlasim.sim.races.pairs import PairFinder
+from dlasim.sim.races.pairs import Order, PairFinder, order_of
 from dlasim.sim.races.written import WrittenMap, uninitialised_reads
 
 LIMIT = 20  # findings of each kind; more of them rarely tell more

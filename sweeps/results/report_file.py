@@ -1,4 +1,5 @@
-"""Reads the report that `dlasim run --report` wrote, and checks it: the file may come from anywhere."""
+"""Opens what charts draw: the results of a sweep, or the report that `dlasim run --report` wrote, which is
+checked: the file may come from anywhere."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure, is_number
 from dlasim.sim.reports.report import SCHEMA
+from dlasim.sweeps.charts.report_table import ReportTable, report_table
+from dlasim.sweeps.results.sweep_result import SweepResult, open_results
 from dlasim.system.fileio import read_file
 
 ENDING = ".json"
@@ -83,3 +86,10 @@ def _fits(value: Any, unit: str) -> bool:
     if isinstance(value, dict):
         return all(_fits(item, unit) for item in value.values())
     return is_number(value)
+
+
+def open_table(location: str | Path) -> SweepResult | ReportTable:
+    """The results of a sweep, in a folder or a CSV file, or the report of a run."""
+    if str(location).endswith(ENDING):
+        return report_table(read_report(location), Path(location))
+    return open_results(location)

@@ -6,9 +6,9 @@ import pytest
 
 from dlasim import api
 from dlasim.compiler_shim.compile import load_graph
-from dlasim.compiler_shim.network.conversion_sinking import sink_conversions
 from dlasim.compiler_shim.network.float_tables import find_float_tables
 from dlasim.compiler_shim.network.graph import Graph, Quantization
+from dlasim.compiler_shim.network.rewrites import sink_conversions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.compiler.tails import SIZE, TailBuilder
 

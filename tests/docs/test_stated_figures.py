@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.tosa.tosa_rescale import Rescaling, nearest_factors
+from dlasim.compiler_shim.tosa.tosa_values import Rescaling, nearest_factors
 from dlasim.isa.host_op_rows import BinaryFunction, UnaryFunction
 from dlasim.sim.host_time import unquantized_rates
 from dlasim.sim.host_time.host_estimate import RATES

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dlasim.checking import onnx_comparison
-from dlasim.cli.points import SHOWN_POINTS
+from dlasim.cli.sweep import SHOWN_POINTS
 from dlasim.compiler_shim.onnx import onnx_real
 from dlasim.compiler_shim.operators import reduction
 from dlasim.compiler_shim.planning import passes, worse_machines
@@ -29,7 +29,7 @@ from dlasim.sim.races import checker
 from dlasim.sim.timing.cost import SUM_CYCLES
 from dlasim.sim.timing.formulas import PORT_LATENCY
 from dlasim.sweeps.charts import layers, stacked, style
-from dlasim.sweeps.page import buffers, spans
+from dlasim.sweeps.page import buffers
 from dlasim.sweeps.page import sweep as sweep_page
 from dlasim.sweeps.results.sweep_tables import REFRESH_SECONDS
 from dlasim.sweeps.search.machine_search import BATCH, SearchOrder
@@ -74,7 +74,7 @@ STATED = {
     ),
     "how-to/explore-a-run.md": (
         f"at most {sweep_page.MAX_POINTS:,} points",
-        f"at most {spans.MAX_SPANS:,} spans",
+        f"at most {buffers.MAX_SPANS:,} spans",
         f"more than {buffers.MAX_OPERATIONS:,} operations",
     ),
     "planner.md": (

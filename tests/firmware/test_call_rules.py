@@ -105,7 +105,7 @@ def reason_of(mutant: Mutant) -> str | None:
 
 
 def has_kernel(calls: HostCalls) -> bool:
-    from dlasim.vp.programs.kernel_support import refuse_missing_kernels
+    from dlasim.vp.programs.layout import refuse_missing_kernels
 
     try:
         refuse_missing_kernels(calls.program(DlaConfig()))

@@ -22,7 +22,7 @@ from dlasim.sweeps.charts import fitting_kind
 from dlasim.sweeps.definition.study_builder import build_study
 from dlasim.sweeps.evaluation.sweep import Settings, run_study
 from dlasim.sweeps.page.sources import page_of
-from dlasim.sweeps.results.open_table import open_table
+from dlasim.sweeps.results.report_file import open_table
 from tests.fuzz.harness import Target
 from tests.tflite.one_operator import random_graph
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlasim.sim.programs.footprint import Box
-from dlasim.sim.races import box_overlap
-from dlasim.sim.races.box_overlap import common_byte, intersect
-from dlasim.sim.races.boxes import Boxes, canonical, expand, stack
+from dlasim.sim.races import boxes
+from dlasim.sim.races.boxes import Boxes, canonical, common_byte, expand, intersect, stack
 
 SMALL = st.integers(1, 6)
 STRIDES = st.one_of(st.integers(0, 24), st.sampled_from((0, 1, 4, 8, 12, 16, 32, 48)))
@@ -81,7 +80,7 @@ def test_a_search_in_small_pieces_finds_the_same(monkeypatch: pytest.MonkeyPatch
     expected = [bool(bytes_of(left.one(i)) & bytes_of(right.one(i))) for i in range(size)]
     assert 0.2 < np.mean(expected) < 0.9
     assert intersect(left, right).tolist() == expected
-    monkeypatch.setattr(box_overlap, "MAX_AT_ONCE", 7)
+    monkeypatch.setattr(boxes, "MAX_AT_ONCE", 7)
     assert intersect(left, right).tolist() == expected
 
 

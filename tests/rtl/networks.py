@@ -14,8 +14,7 @@ from dlasim.isa.registers import REGION_COUNT
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import Executor, FastExecutor, Observer
 from dlasim.sim.execution.runner import Simulation
-from dlasim.sim.timing.plan import Plan
-from dlasim.sim.timing.plan_cache import plans_of
+from dlasim.sim.timing.plan import Plan, plans_of
 from tests.rtl.builder import build
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine

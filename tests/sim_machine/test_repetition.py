@@ -10,7 +10,7 @@ from dlasim.isa.assembly import assemble
 from dlasim.isa.registers import BY_NAME, COUNTERS, Region
 from dlasim.sim.execution.executor import make_executor
 from dlasim.sim.execution.runner import Simulation, config_of
-from dlasim.sim.timing.plan_cache import PlanCache
+from dlasim.sim.timing.plan import PlanCache
 
 ADD = """.config sram=4KiB
 .tensor x, int8, input,  INPUTS,  shape=16

@@ -22,7 +22,7 @@ from dlasim.sweeps.charts.style import style
 from dlasim.sweeps.definition.axes import catalogue
 from dlasim.sweeps.evaluation.evaluate import FIGURES
 from dlasim.sweeps.results.csv_table import write_csv
-from dlasim.sweeps.results.open_table import open_table
+from dlasim.sweeps.results.report_file import open_table
 from dlasim.sweeps.results.sweep_result import SweepResult
 from dlasim.sweeps.results.sweep_tables import columns
 from tests.chart_labels import check_labels

@@ -12,8 +12,7 @@ import pytest
 from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.charts import canvas, make, palette
-from dlasim.sweeps.charts.layers import MAX_LAYERS, distinct_names
-from dlasim.sweeps.charts.repeated_layers import common_name, grouped
+from dlasim.sweeps.charts.layers import MAX_LAYERS, common_name, distinct_names, grouped
 from dlasim.sweeps.charts.roofline import MAX_NAMED
 from dlasim.sweeps.charts.style import style
 from dlasim.sweeps.results.csv_table import read_csv, write_csv

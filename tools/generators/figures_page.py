@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dlasim.isa.documents.markdown import table
-from dlasim.isa.documents.sheet_elements import Cell, Link
+from dlasim.isa.documents.sheets import Cell, Link
 from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
 
 _HEAD = """\

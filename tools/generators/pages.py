@@ -8,8 +8,8 @@ from itertools import groupby
 from dlasim.isa.bits import Field
 from dlasim.isa.documents import captions
 from dlasim.isa.documents.markdown import render, table
-from dlasim.isa.documents.sheet_elements import Cell
 from dlasim.isa.documents.sheets import (
+    Cell,
     field_rows,
     host_sheet,
     instruction_link,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.isa.documents.markdown import table
-from dlasim.isa.documents.sheet_elements import Cell
+from dlasim.isa.documents.sheets import Cell
 from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.parameters import Better, Form, MachineParameter, Rtl
 from dlasim.sim.configuration.sizes import UNLIMITED, size_text

@@ -15,10 +15,9 @@ from dlasim.sim.programs.stream import FaultAt
 from dlasim.sim.reports.measured import total_account
 from dlasim.sim.timing.memory_timing import fetch_wait_cycles
 from dlasim.vp.programs.elf import Firmware
-from dlasim.vp.system.accelerator import attach_accelerator
 from dlasim.vp.system.board import Board, BoardConfig
 from dlasim.vp.system.board_result import BoardResult, FunctionProfile, Reason
-from dlasim.vp.system.device_loading import attach_devices
+from dlasim.vp.system.device_loading import attach_accelerator, attach_devices
 from dlasim.vp.system.run_control import RunControl
 
 SCHEMA = "dlasim.board/1"

@@ -28,8 +28,17 @@ from dlasim.vp.riscv.costs import load_costs
 from dlasim.vp.riscv.cpu import Cpu, Stop, StopKind
 from dlasim.vp.riscv.decode import CodeTable, decode
 from dlasim.vp.riscv.disassembly import disassemble
-from dlasim.vp.system import profile, spare_parts
-from dlasim.vp.system.board_result import BoardResult, Crash, FunctionProfile, Reason
+from dlasim.vp.system import spare_parts
+from dlasim.vp.system.board_result import (
+    BoardResult,
+    Crash,
+    FunctionProfile,
+    Reason,
+    function_profiles,
+    function_spans,
+    paint_stack,
+    stack_peak_bytes,
+)
 from dlasim.vp.system.ctrl_c import deferred_interrupts
 from dlasim.vp.system.liveness import STUCK_AFTER_SECONDS, StuckWatch, regular_pauses
 from dlasim.vp.system.spare_parts import BoardParts, PartsKind
@@ -118,7 +127,7 @@ class Board:
         cpu.counters.time_source(self._time)
         stack = self.memories.stack(firmware)
         if stack is not None:
-            profile.paint_stack(stack)
+            paint_stack(stack)
         self._loaded = _Loaded(firmware, table, counts, cpu, stack)
         return firmware
 
@@ -344,7 +353,7 @@ class Board:
     def profile(self) -> tuple[FunctionProfile, ...]:
         """Where the cycles went so far, most first."""
         loaded = self._ready
-        return profile.function_profiles(loaded.firmware, loaded.code, loaded.counts)
+        return function_profiles(loaded.firmware, loaded.code, loaded.counts)
 
     def result(self, reason: Reason, hint: str = "") -> BoardResult:
         """What the run amounts to so far."""
@@ -361,10 +370,10 @@ class Board:
             marks=tuple(self.exit.marks),
             marks_lost=self.exit.marks_lost,
             profile=self.profile(),
-            stack_peak_bytes=None if loaded.stack is None else profile.stack_peak_bytes(loaded.stack),
+            stack_peak_bytes=None if loaded.stack is None else stack_peak_bytes(loaded.stack),
             last_exception=self._last_exception,
             uncounted_blocks=loaded.counts.counts.outside_blocks,
-            function_spans=profile.function_spans(loaded.firmware, loaded.counts),
+            function_spans=function_spans(loaded.firmware, loaded.counts),
             function_spans_lost=loaded.counts.function_changes()[1],
         )
 

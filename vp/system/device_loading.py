@@ -15,16 +15,21 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from dlasim.dataclass import dataclass
-from dlasim.errors import DlasimError, InputError, RunError, suggestion
+from dlasim.errors import DlasimError, InputError, RunError, one_of, suggestion
+from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.executor import Executor
 from dlasim.system.fileio import read_file
 from dlasim.vp.devices.bus import check_interface
 from dlasim.vp.devices.device import Device
+from dlasim.vp.devices.dla_device import DlaDevice, attach_dla
 from dlasim.vp.devices.memory_map import PAGE_BYTES
 from dlasim.vp.system.board import Board
+from dlasim.vp.system.run_control import RunControl
 
 FORM = "FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]"
 _MAX_SOURCE_BYTES = 1 << 24
 _Result = TypeVar("_Result")
+DLAS = ("simulator", "rtl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +172,21 @@ def _guard(what: str, kind: type[DlasimError], action: Callable[[], _Result]) ->
 def _message(error: BaseException) -> str:
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def attach_accelerator(
+    board: Board,
+    config: DlaConfig,
+    executor: Executor | None,
+    run_control: RunControl,
+) -> DlaDevice:
+    """The one that `run_control` names."""
+    if run_control.dla not in DLAS:
+        raise InputError(f"dla must be {one_of(DLAS)} (got {run_control.dla!r})")
+    if run_control.dla == "rtl":
+        from dlasim.vp.system.rtl_device import attach_rtl  # needs Verilator
+
+        return attach_rtl(board, config, run_control.vcd)
+    if run_control.vcd is not None:
+        raise InputError("--vcd needs --dla rtl: only the RTL has waveforms")
+    return attach_dla(board, config, executor)
