@@ -11,6 +11,7 @@ from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_convolution import fully_connected, scaled_channels
 from dlasim.compiler_shim.onnx.onnx_functions import FUNCTIONS
+from dlasim.compiler_shim.onnx.onnx_pieces import axis_of
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (
     Array,
@@ -33,7 +34,7 @@ _FINE_SOFTMAX = Quantization((1 / 65536,), (-32768,))
 _NEARLY = 1e-3  # of a step: how far a constant may be from its 8 bits
 
 
-def table_of(converter: Converter, node: OnnxNode) -> None:
+def table_of(converter: Converter, node: OnnxNode) -> Known:
     """A function of each element: part of a table of 256, so that a chain of them rounds once."""
     value = converter.activation(node)
     with np.errstate(all="ignore"):
@@ -41,10 +42,10 @@ def table_of(converter: Converter, node: OnnxNode) -> None:
             curve = np.clip(value.real, *converter.limits(node))
         else:
             curve = FUNCTIONS[node.kind](value.real, node.attributes)
-    converter.values[node.outputs[0]] = replace(value, curve=np.asarray(curve, np.float32))
+    return replace(value, curve=np.asarray(curve, np.float32))
 
 
-def binary(converter: Converter, node: OnnxNode) -> None:
+def binary(converter: Converter, node: OnnxNode) -> Known:
     """Add, Sub, Mul, Div, Pow, Max, Min: of two tensors, or as a function of one."""
     if len(node.inputs) != 2:
         raise NoIntegerFormError(f"it has {len(node.inputs)} operands; only 2 are supported")
@@ -56,38 +57,39 @@ def binary(converter: Converter, node: OnnxNode) -> None:
         raise RefusedError(f"shapes {list(shapes[0])} and {list(shapes[1])} do not match") from None
     curve = _composed(converter, node, first, second, shape)
     if curve is not None:
-        converter.values[node.outputs[0]] = curve
-        return
-    if _of_channels(converter, node, first, second, shape):
-        return
+        return curve
+    result = _of_channels(converter, node, first, second, shape)
+    if result is not None:
+        return result
     if node.kind not in _KINDS:
         raise NoIntegerFormError("one operand must be a single number, or one for each channel")
-    _elementwise(converter, node, first, second, shape)
+    return _elementwise(converter, node, first, second, shape)
 
 
-def _of_channels(converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape) -> bool:
-    """Whether one operand is a real number for each index of a dimension, and the node a convolution with
+def _of_channels(
+    converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape
+) -> Known | None:
+    """The result where one operand is a real number for each index of a dimension: of a convolution with
     those, which keeps their precision."""
     value, constant = (first, second) if isinstance(second, OnnxConstant) else (second, first)
     if not isinstance(value, OnnxActivation) or not isinstance(constant, OnnxConstant):
-        return False
+        return None
     sizes = (1,) * (len(shape) - constant.data.ndim) + constant.data.shape
     axes = [axis for axis, size in enumerate(sizes) if size > 1]
     is_exact = constant.quantization is not None and not constant.quantization.per_channel
     if value.shape != shape or len(axes) != 1 or axes[0] == 0 or (is_exact and node.kind in _KINDS):
-        return False
+        return None
     is_first = value is first
     value = converter.exact(node, 0 if is_first else 1)
     with np.errstate(all="ignore"):
         line = _line(node.kind, constant.real.astype(np.float64).ravel(), is_first)
     if line is None or not np.isfinite(line).all():
-        return False
+        return None
     rank, axis = len(shape), axes[0]
     order = [0, axis, *(other for other in range(1, rank) if other != axis)]
     turned = moved(converter.with_reshape(value, node.outputs[0]), order)
     result = scaled_channels(converter, node, turned, *line, converter.target(node))
-    converter.store(node, moved(result, [order.index(place) for place in range(rank)]))
-    return True
+    return converter.store(node, moved(result, [order.index(place) for place in range(rank)]))
 
 
 def _line(kind: str, numbers: Array, is_first: bool) -> tuple[Array, Array] | None:
@@ -139,7 +141,7 @@ def _same(one: OnnxActivation, other: OnnxActivation) -> bool:
     return (one.shape, one.order, one.source) == (other.shape, other.order, other.source)
 
 
-def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape) -> None:
+def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape) -> Known:
     name = node.outputs[0]
     if any(isinstance(value, OnnxActivation) and value.dtype != "int8" for value in (first, second)):
         raise NoIntegerFormError("its operand is not of 8 bits")
@@ -158,7 +160,7 @@ def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Kno
         numbers.append(converter.ordered(value, whole.order, f"{name}/operand {place}").number)
     number = converter.finish(node, _KINDS[node.kind], numbers, target, True)
     result = OnnxActivation(number, tuple(shape), whole.order, target.quantization)
-    converter.store(node, result)
+    return converter.store(node, result)
 
 
 def _operand(converter: Converter, value: OnnxConstant, order: Order, name: str) -> int:
@@ -179,11 +181,10 @@ def _operand(converter: Converter, value: OnnxConstant, order: Order, name: str)
     return converter.eight_bits(name, np.ascontiguousarray(data), found)
 
 
-def product(converter: Converter, node: OnnxNode) -> None:
+def product(converter: Converter, node: OnnxNode) -> Known:
     """MatMul: with weights, or of two activations."""
     if isinstance(converter.value(node, 1), OnnxConstant):
-        fully_connected(converter, node)
-        return
+        return fully_connected(converter, node)
     first, second, name = converter.exact(node, 0), converter.exact(node, 1), node.outputs[0]
     rank = len(first.shape)
     if rank != len(second.shape) or not 2 <= rank <= 5:
@@ -200,20 +201,16 @@ def product(converter: Converter, node: OnnxNode) -> None:
         turned.append(order == swapped)
     number = converter.finish(node, "BATCH_MATMUL", numbers, target, False, adj_x=turned[0], adj_y=turned[1])
     shape = (*np.broadcast_shapes(first.shape[:-2], second.shape[:-2]), first.shape[-2], second.shape[-1])
-    converter.store(node, OnnxActivation(number, shape, plain(rank), target.quantization))
+    return converter.store(node, OnnxActivation(number, shape, plain(rank), target.quantization))
 
 
-def softmax(converter: Converter, node: OnnxNode) -> None:
+def softmax(converter: Converter, node: OnnxNode) -> Known:
     """Softmax over any dimension: TensorFlow's, in steps of 1/256, then in the scale that is asked for.
 
     A scale of which two steps or more are 1/256 begins with steps of 1/65536, on the CPU.
     """
     value, name = converter.exact(node), node.outputs[0]
-    rank = len(value.shape)
-    axis = node.attributes.get("axis", -1)
-    if not -rank <= axis < rank:
-        raise RefusedError(f"its axis must be from {-rank} to {rank - 1} (got {axis})")
-    axis %= rank
+    axis = axis_of(node.attributes.get("axis", -1), len(value.shape))
     value = converter.with_reshape(value, name)
     if value.order[-1] != axis:
         value = converter.ordered(value, (*(a for a in value.order if a != axis), axis), name)
@@ -223,25 +220,23 @@ def softmax(converter: Converter, node: OnnxNode) -> None:
             "SOFTMAX", [value.number], _FINE_SOFTMAX, f"{name}/fine", dtype="int16", beta=1.0
         )
         number = converter.emit("QUANTIZE", [fine], target, name)
-        converter.values[name] = replace(value, number=number, quantization=target)
-        return
+        return replace(value, number=number, quantization=target)
     number = converter.emit("SOFTMAX", [value.number], _SOFTMAX, name, beta=1.0)
-    converter.values[name] = replace(value, number=number, quantization=_SOFTMAX)
+    return replace(value, number=number, quantization=_SOFTMAX)
 
 
-def prelu(converter: Converter, node: OnnxNode) -> None:
+def prelu(converter: Converter, node: OnnxNode) -> Known:
     """PRelu with a slope for all, or for each channel."""
     value, slope, name = converter.exact(node), converter.constant(node, 1), node.outputs[0]
     real = slope.real.astype(np.float32)
     if real.size == 1:
         curve = np.where(value.real < 0, value.real * real.ravel()[0], value.real).astype(np.float32)
-        converter.values[name] = replace(value, curve=curve)
-        return
+        return replace(value, curve=curve)
     value = converter.with_reshape(value, name)
     target = converter.target(node)
     alpha = _operand(converter, slope, value.order, f"{name}/slope")
     number = converter.finish(node, "PRELU", [value.number, alpha], target, False)
-    converter.store(node, replace(value, number=number, quantization=target.quantization))
+    return converter.store(node, replace(value, number=number, quantization=target.quantization))
 
 
 ARITHMETIC = {

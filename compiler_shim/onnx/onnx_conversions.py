@@ -10,6 +10,7 @@ from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_scales import OFFSETS, OFFSETS_OF_EIGHT_BITS
 from dlasim.compiler_shim.onnx.onnx_values import (
     Array,
+    Known,
     NoIntegerFormError,
     OnnxConstant,
     RealInput,
@@ -17,13 +18,12 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 )
 
 
-def quantize(converter: Converter, node: OnnxNode) -> None:
+def quantize(converter: Converter, node: OnnxNode) -> Known:
     """QuantizeLinear: of an input, of a constant, or of what an operator computed."""
     value = converter.value(node)
     name = node.outputs[0]
     if isinstance(value, OnnxConstant):
-        converter.values[name] = _quantized_constant(converter, node, value)
-        return
+        return _quantized_constant(converter, node, value)
     quantization, dtype = converter.wide_parameters(node)
     if isinstance(value, RealInput) and value.dtype not in ("float32", "float16"):
         raise RefusedError(f"the network's input is {value.dtype}, not float32")
@@ -31,8 +31,8 @@ def quantize(converter: Converter, node: OnnxNode) -> None:
     is_narrow = dtype in OFFSETS_OF_EIGHT_BITS
     rounded = converter.in_eight_bits if is_narrow else converter.in_sixteen_bits
     done = rounded(given, quantization, name)
-    converter.values[name] = done
     converter.trace(name, done, OFFSETS[dtype])
+    return done
 
 
 def _quantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstant) -> OnnxConstant:
@@ -55,23 +55,21 @@ def _quantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstan
     return OnnxConstant(data, Quantization(found.scales, found.zero_points, axis))
 
 
-def dequantize(converter: Converter, node: OnnxNode) -> None:
+def dequantize(converter: Converter, node: OnnxNode) -> Known:
     """DequantizeLinear: from here on the same numbers stand for real ones."""
     value = converter.value(node)
     name = node.outputs[0]
     if isinstance(value, OnnxConstant):
-        converter.values[name] = _dequantized_constant(converter, node, value)
-        return
+        return _dequantized_constant(converter, node, value)
     quantization, dtype = converter.wide_parameters(node)
     if isinstance(value, RealInput) and value.dtype not in OFFSETS_OF_EIGHT_BITS:
         raise RefusedError(f"the network's input is {value.dtype}, not 8 bits")
     value = converter.activation(node)
     if dtype not in OFFSETS_OF_EIGHT_BITS and value.quantization == quantization:
-        converter.settle(node, converter.in_float32(value, name))
-        return
+        return converter.settle(node, converter.in_float32(value, name))
     if value.dtype != "int8" or value.curve is not None or value.quantization != quantization:
         raise RefusedError("its scale or zero point differs from that of the tensor it reads")
-    converter.values[name] = value
+    return value
 
 
 def _in_blocks(converter: Converter, node: OnnxNode, value: OnnxConstant, block: int) -> OnnxConstant:
@@ -111,7 +109,7 @@ def _dequantized_constant(converter: Converter, node: OnnxNode, value: OnnxConst
     return OnnxConstant(value.data, Quantization(found.scales, found.zero_points, axis))
 
 
-def scale_bias(converter: Converter, node: OnnxNode) -> None:
+def scale_bias(converter: Converter, node: OnnxNode) -> Known:
     """The bias of an operator on integers: its scale is that of the input times those of the weights."""
     bias, source, weights = (converter.constant(node, position).data for position in range(3))
     if bias.dtype != np.int32 or source.size != 1 or weights.size not in (1, bias.size):
@@ -119,9 +117,7 @@ def scale_bias(converter: Converter, node: OnnxNode) -> None:
     scales = (source.astype(np.float64).ravel()[0] * weights.astype(np.float64).ravel()).tolist()
     if not all(0 < scale < 3e38 for scale in scales):
         raise RefusedError("the scale of its bias must be finite and above 0")
-    converter.values[node.outputs[0]] = OnnxConstant(
-        bias.ravel(), Quantization(tuple(scales), (0,) * len(scales))
-    )
+    return OnnxConstant(bias.ravel(), Quantization(tuple(scales), (0,) * len(scales)))
 
 
 def weights_of(constant: OnnxConstant) -> tuple[Array, Quantization]:

@@ -1,7 +1,8 @@
 """An ONNX network to the graph of every model: node by node, in the order of the file.
 
 Each kind of node has a handler; the tables of the other modules of this folder join in `HANDLERS`. A handler
-reads values by name and sets those that it computes. What cannot be placed is noted, and said at the end.
+reads values by name and gives the node's result; None where it has set several. What cannot be placed is
+noted, and said at the end.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Converted:
     output_orders: tuple[Order, ...]
 
 
-Handler = Callable[["Converter", OnnxNode], None]
+Handler = Callable[["Converter", OnnxNode], Known | None]
 
 
 def without_dead(graph: Graph) -> Graph:
@@ -128,7 +129,7 @@ class Converter(OnnxScales):
                 self._spend(node, node.inputs)
                 if node.kind in _CONVERSIONS:
                     with suppress(RefusedError):
-                        self._handlers[node.kind](self, node)
+                        self._handle(self._handlers[node.kind], node)
                         self.done.add(id(node))
                 elif self._fold(node, [value for value in inputs if isinstance(value, OnnxConstant)]):
                     self.done.add(id(node))
@@ -188,14 +189,17 @@ class Converter(OnnxScales):
             raise RefusedError("dlasim does not support this operator")
         if handler is not None:
             try:
-                handler(self, node)
+                return self._handle(handler, node)
             except NoIntegerFormError:
                 if real is None:
                     raise
-            else:
-                return
         assert real is not None
-        real(self, node)
+        return self._handle(real, node)
+
+    def _handle(self, handler: Handler, node: OnnxNode) -> None:
+        result = handler(self, node)
+        if result is not None:
+            self.values[node.outputs[0]] = result
 
     def _lose(self, node: OnnxNode) -> None:
         for name in node.outputs:

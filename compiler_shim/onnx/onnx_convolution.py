@@ -14,6 +14,7 @@ from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_scales import ResultScale
 from dlasim.compiler_shim.onnx.onnx_values import (
     Array,
+    Known,
     NoIntegerFormError,
     OnnxActivation,
     OnnxConstant,
@@ -24,7 +25,7 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 from dlasim.compiler_shim.onnx.onnx_windows import Windows, finished, square, windows, written_padding
 
 
-def convolution(converter: Converter, node: OnnxNode) -> None:
+def convolution(converter: Converter, node: OnnxNode) -> Known:
     """Conv: dense, grouped or depthwise; over two dimensions or one."""
     value, name = converter.exact(node), node.outputs[0]
     data, scales = weights_of(converter.constant(node, 1))
@@ -58,7 +59,7 @@ def convolution(converter: Converter, node: OnnxNode) -> None:
     result = _convolve(
         converter, node, number, data, scales, bias, found, target, group if group == depth else 1
     )
-    converter.store(node, finished(converter, node, result, target.quantization, is_line))
+    return converter.store(node, finished(converter, node, result, target.quantization, is_line))
 
 
 def _convolve(
@@ -89,7 +90,7 @@ def _convolve(
     )  # fmt: skip
 
 
-def transposed_convolution(converter: Converter, node: OnnxNode) -> None:
+def transposed_convolution(converter: Converter, node: OnnxNode) -> Known:
     """ConvTranspose over two dimensions or one: all that windows reach, then without the padding."""
     value, name, at = converter.exact(node), node.outputs[0], node.attributes
     data, scales = weights_of(converter.constant(node, 1))
@@ -140,7 +141,7 @@ def transposed_convolution(converter: Converter, node: OnnxNode) -> None:
         begin = converter.numbers(f"{name}/begin", [0, pads[0], pads[1], 0])
         size = converter.numbers(f"{name}/size", [batch, *sizes, channels])
         number = converter.emit("SLICE", [number, begin, size], target.quantization, f"{name}/cut")
-    converter.store(node, finished(converter, node, number, target.quantization, is_line))
+    return converter.store(node, finished(converter, node, number, target.quantization, is_line))
 
 
 def _two(given: Sequence[int], spread: int, default: int) -> list[int]:
@@ -152,7 +153,7 @@ def _two(given: Sequence[int], spread: int, default: int) -> list[int]:
     return [number for one in given for number in (default, one)]
 
 
-def batch_normalization(converter: Converter, node: OnnxNode) -> None:
+def batch_normalization(converter: Converter, node: OnnxNode) -> Known:
     """BatchNormalization that no convolution took in: a factor and an offset for each channel."""
     value = converter.exact(node)
     gamma, beta, mean, variance = (
@@ -165,7 +166,7 @@ def batch_normalization(converter: Converter, node: OnnxNode) -> None:
         raise NoIntegerFormError("its factors are not finite")
     target = converter.target(node)
     number = scaled_channels(converter, node, value, factor, beta - mean * factor, target)
-    converter.store(node, number)
+    return converter.store(node, number)
 
 
 def scaled_channels(
@@ -223,7 +224,7 @@ CONVOLUTIONS = {
 }
 
 
-def fully_connected(converter: Converter, node: OnnxNode) -> None:
+def fully_connected(converter: Converter, node: OnnxNode) -> Known:
     """Gemm and MatMul with constant weights."""
     value, name = converter.exact(node), node.outputs[0]
     at = node.attributes
@@ -250,7 +251,7 @@ def fully_connected(converter: Converter, node: OnnxNode) -> None:
         node, "FULLY_CONNECTED", [number, weights, bias], target, True, keep_num_dims=keeps
     )
     shape = (*value.shape[:-1], units)
-    converter.store(node, OnnxActivation(result, shape, plain(len(shape)), target.quantization))
+    return converter.store(node, OnnxActivation(result, shape, plain(len(shape)), target.quantization))
 
 
 def _rows(converter: Converter, value: OnnxActivation, data: Array, name: str) -> tuple[int, Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import count
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def _parts(node: OnnxNode) -> Sequence[OnnxNode]:
     return _Expansion(node).of(terms, result)
 
 
-def refuse_einsum(_converter: object, node: OnnxNode) -> None:
+def refuse_einsum(_converter: object, node: OnnxNode) -> NoReturn:
     """One that could not be replaced."""
     raise RefusedError(
         "its equation must be of one or two tensors, with each letter once in each "

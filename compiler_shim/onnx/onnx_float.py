@@ -9,10 +9,12 @@ from math import prod
 import numpy as np
 
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
+from dlasim.compiler_shim.onnx.onnx_pieces import axes_of, axis_of
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_real import Real
 from dlasim.compiler_shim.onnx.onnx_values import (
     NO_SCALE,
+    Known,
     OnnxActivation,
     OnnxConstant,
     Order,
@@ -33,15 +35,13 @@ def real_of(converter: Converter, node: OnnxNode, position: int = 0) -> Real:
 
 def settle(
     converter: Converter, node: OnnxNode, result: Real, order: Order | None = None, place: int = 0
-) -> None:
-    """Set a result of the node, which is stored in this order, or else in the file's."""
-    stored = result.shape
-    order = plain(len(stored)) if order is None else order
-    shape = tuple(stored[order.index(axis)] for axis in range(len(order)))
-    converter.settle(node, OnnxActivation(result.number, shape, order, NO_SCALE, dtype="float32"), place)
+) -> Known:
+    """A result of the node, which is stored in this order, or else in the file's."""
+    order = plain(len(result.shape)) if order is None else order
+    return _settle_plain(converter, node, result.number, order, "float32", place)
 
 
-def function_of(converter: Converter, node: OnnxNode) -> None:
+def function_of(converter: Converter, node: OnnxNode) -> Known:
     """A function of each element."""
     value = converter.real(node)
     given = Real(converter, value.number, node.outputs[0])
@@ -51,7 +51,7 @@ def function_of(converter: Converter, node: OnnxNode) -> None:
         result = result if high == np.inf else result.at_most(high)
     else:
         result = FUNCTIONS[node.kind](given, node)
-    settle(converter, node, result, value.order)
+    return settle(converter, node, result, value.order)
 
 
 def _gelu(x: Real, node: OnnxNode) -> Real:
@@ -154,7 +154,7 @@ def aligned(
     return numbers, shape, order
 
 
-def binary(converter: Converter, node: OnnxNode) -> None:
+def binary(converter: Converter, node: OnnxNode) -> Known:
     """Add and the like of two operands, or of several one after another."""
     positions = range(len(node.inputs))
     dtype = _plain_type(converter, node, positions)
@@ -169,39 +169,41 @@ def binary(converter: Converter, node: OnnxNode) -> None:
         total = Real(converter, total, name).at_least(lowest).number
     if node.kind == "Mean":
         total = (Real(converter, total, name) * (1 / len(numbers))).number
-    _settle_plain(converter, node, total, order, dtype)
+    return _settle_plain(converter, node, total, order, dtype)
 
 
-def _settle_plain(converter: Converter, node: OnnxNode, number: int, order: Order, dtype: str) -> None:
+def _settle_plain(
+    converter: Converter, node: OnnxNode, number: int, order: Order, dtype: str, place: int = 0
+) -> Known:
     stored = converter.builder.shape(number)
     shape = tuple(stored[order.index(axis)] for axis in range(len(order)))
-    converter.settle(node, OnnxActivation(number, shape, order, NO_SCALE, dtype=dtype))
+    return converter.settle(node, OnnxActivation(number, shape, order, NO_SCALE, dtype=dtype), place)
 
 
-def comparison(converter: Converter, node: OnnxNode) -> None:
+def comparison(converter: Converter, node: OnnxNode) -> Known:
     """Equal and the like."""
     dtype = _plain_type(converter, node, (0, 1))
     numbers, _, order = aligned(converter, node, (0, 1), [dtype, dtype])
     number = converter.compute(_COMPARISONS[node.kind], numbers, "bool", node.outputs[0])
-    _settle_plain(converter, node, number, order, "bool")
+    return _settle_plain(converter, node, number, order, "bool")
 
 
-def negation(converter: Converter, node: OnnxNode) -> None:
+def negation(converter: Converter, node: OnnxNode) -> Known:
     """Not."""
     value = converter.activation(node)
     number = converter.compute("LOGICAL_NOT", [value.number], "bool", node.outputs[0])
-    _settle_plain(converter, node, number, value.order, "bool")
+    return _settle_plain(converter, node, number, value.order, "bool")
 
 
-def where(converter: Converter, node: OnnxNode) -> None:
+def where(converter: Converter, node: OnnxNode) -> Known:
     """Where: each element from one of two tensors."""
     dtype = _plain_type(converter, node, (1, 2))
     numbers, _, order = aligned(converter, node, (0, 1, 2), ["bool", dtype, dtype])
     number = converter.compute("SELECT_V2", numbers, dtype, node.outputs[0])
-    _settle_plain(converter, node, number, order, dtype)
+    return _settle_plain(converter, node, number, order, dtype)
 
 
-def power(converter: Converter, node: OnnxNode) -> None:
+def power(converter: Converter, node: OnnxNode) -> Known:
     """Pow with a whole exponent, or a half."""
     exponent = converter.constant(node, 1).real
     if exponent.size != 1:
@@ -217,14 +219,14 @@ def power(converter: Converter, node: OnnxNode) -> None:
         result = result if wanted > 0 else result.over(1.0)
     else:
         raise RefusedError(f"in float32, its exponent must be a half or up to 8 (got {wanted:g})")
-    settle(converter, node, result, value.order)
+    return settle(converter, node, result, value.order)
 
 
 _REDUCTIONS = {"ReduceMax": "REDUCE_MAX", "ReduceMin": "REDUCE_MIN", "ReduceProd": "REDUCE_PROD",
                "GlobalMaxPool": "REDUCE_MAX"}  # fmt: skip
 
 
-def reduction(converter: Converter, node: OnnxNode) -> None:
+def reduction(converter: Converter, node: OnnxNode) -> Known:
     """ReduceMean and the like, and global pools."""
     given, kind = real_of(converter, node), node.kind
     rank = len(given.shape)
@@ -240,42 +242,29 @@ def reduction(converter: Converter, node: OnnxNode) -> None:
         squares = given * given if kind in ("ReduceL2", "ReduceSumSquare") else given
         result = (given.computed("ABS") if kind == "ReduceL1" else squares).reduced("SUM", axes, keeps)
         result = result.computed("SQRT") if kind == "ReduceL2" else result
-    settle(converter, node, result)
+    return settle(converter, node, result)
 
 
-def axes_of(converter: Converter, node: OnnxNode, rank: int) -> list[int]:
-    """The dimensions that a reduction is over."""
-    axes = converter.integers(node, 1, node.attributes.get("axes", ()))
-    if not axes and not node.attributes.get("noop_with_empty_axes"):
-        axes = list(range(rank))
-    if any(not -rank <= axis < rank for axis in axes):
-        raise RefusedError(f"its axes must be from {-rank} to {rank - 1} (got {axes[:8]})")
-    return [axis % rank for axis in axes]
-
-
-def softmax(converter: Converter, node: OnnxNode) -> None:
+def softmax(converter: Converter, node: OnnxNode) -> Known:
     """Softmax and LogSoftmax over any dimension."""
     given = real_of(converter, node)
-    rank, axis = len(given.shape), node.attributes.get("axis", -1)
-    if not -rank <= axis < rank:
-        raise RefusedError(f"its axis must be from {-rank} to {rank - 1} (got {axis})")
-    axis %= rank
+    rank = len(given.shape)
+    axis = axis_of(node.attributes.get("axis", -1), rank)
     if node.kind == "LogSoftmax":
         below = given - given.reduced("REDUCE_MAX", [axis])
-        settle(converter, node, below - below.exponential().reduced("SUM", [axis]).logarithm_of_sum())
-        return
+        return settle(converter, node, below - below.exponential().reduced("SUM", [axis]).logarithm_of_sum())
     order = [*(place for place in range(rank) if place != axis), axis]
     turned = given.transposed(order)
     number = converter.compute("SOFTMAX", [turned.number], "float32", node.outputs[0], beta=1.0)
-    settle(converter, node, Real(converter, number, node.outputs[0]), tuple(order))
+    return settle(converter, node, Real(converter, number, node.outputs[0]), tuple(order))
 
 
-def product(converter: Converter, node: OnnxNode) -> None:
+def product(converter: Converter, node: OnnxNode) -> Known:
     """MatMul of any operands."""
     one, other = real_of(converter, node, 0), real_of(converter, node, 1)
     if min(len(one.shape), len(other.shape)) < 2:
         raise RefusedError("in float32, its operands must have two dimensions or more")
-    settle(converter, node, one.times_rows(_turned(other)))
+    return settle(converter, node, one.times_rows(_turned(other)))
 
 
 def _turned(matrix: Real) -> Real:
@@ -285,7 +274,7 @@ def _turned(matrix: Real) -> Real:
     return matrix.transposed([*range(rank - 2), rank - 1, rank - 2])
 
 
-def linear(converter: Converter, node: OnnxNode) -> None:
+def linear(converter: Converter, node: OnnxNode) -> Known:
     """Gemm."""
     at = node.attributes
     one, other = real_of(converter, node, 0), real_of(converter, node, 1)
@@ -295,14 +284,14 @@ def linear(converter: Converter, node: OnnxNode) -> None:
     if converter.has(node, 2):
         bias = real_of(converter, node, 2)
         result = result + (bias if at.get("beta", 1.0) == 1.0 else bias * at["beta"])
-    settle(converter, node, result)
+    return settle(converter, node, result)
 
 
-def prelu(converter: Converter, node: OnnxNode) -> None:
+def prelu(converter: Converter, node: OnnxNode) -> Known:
     """PRelu."""
     numbers, _, order = aligned(converter, node, (0, 1), ["float32", "float32"])
     given, slope = (Real(converter, number, node.outputs[0]) for number in numbers)
-    settle(converter, node, given.at_least(0.0) + given.at_most(0.0) * slope, order)
+    return settle(converter, node, given.at_least(0.0) + given.at_most(0.0) * slope, order)
 
 
 IN_FLOAT32 = {

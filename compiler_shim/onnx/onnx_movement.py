@@ -24,6 +24,7 @@ from dlasim.compiler_shim.onnx.onnx_pieces import (
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES
 from dlasim.compiler_shim.onnx.onnx_values import (
+    Known,
     NoIntegerFormError,
     OnnxActivation,
     OnnxConstant,
@@ -35,11 +36,11 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 from dlasim.isa.limits import MAX_RANK
 
 
-def _reshaped(converter: Converter, node: OnnxNode, shape: Sequence[int]) -> None:
-    converter.values[node.outputs[0]] = shaped(converter, converter.activation(node), shape, node.outputs[0])
+def _reshaped(converter: Converter, node: OnnxNode, shape: Sequence[int]) -> Known:
+    return shaped(converter, converter.activation(node), shape, node.outputs[0])
 
 
-def reshape(converter: Converter, node: OnnxNode) -> None:
+def reshape(converter: Converter, node: OnnxNode) -> Known:
     """Reshape."""
     value, wanted = converter.activation(node), converter.constant(node, 1).data
     try:
@@ -48,28 +49,28 @@ def reshape(converter: Converter, node: OnnxNode) -> None:
         raise RefusedError(
             f"{list(value.shape)} cannot be reshaped to {wanted.ravel()[:8].tolist()}"
         ) from None
-    _reshaped(converter, node, shape)
+    return _reshaped(converter, node, shape)
 
 
-def flatten(converter: Converter, node: OnnxNode) -> None:
+def flatten(converter: Converter, node: OnnxNode) -> Known:
     """Flatten."""
     shape = converter.activation(node).shape
     axis = node.attributes.get("axis", 1)
     axis = axis if axis == len(shape) else axis_of(axis, len(shape))
-    _reshaped(converter, node, (prod(shape[:axis]), prod(shape[axis:])))
+    return _reshaped(converter, node, (prod(shape[:axis]), prod(shape[axis:])))
 
 
-def squeeze(converter: Converter, node: OnnxNode) -> None:
+def squeeze(converter: Converter, node: OnnxNode) -> Known:
     """Squeeze."""
     shape = converter.activation(node).shape
     given = converter.integers(node, 1, [axis for axis, size in enumerate(shape) if size == 1])
     axes = {axis_of(axis, len(shape)) for axis in given}
     if any(shape[axis] != 1 for axis in axes):
         raise RefusedError(f"axes {sorted(axes)} of {list(shape)} are not all of size 1")
-    _reshaped(converter, node, [size for axis, size in enumerate(shape) if axis not in axes])
+    return _reshaped(converter, node, [size for axis, size in enumerate(shape) if axis not in axes])
 
 
-def unsqueeze(converter: Converter, node: OnnxNode) -> None:
+def unsqueeze(converter: Converter, node: OnnxNode) -> Known:
     """Unsqueeze."""
     shape, given = converter.activation(node).shape, converter.integers(node, 1)
     rank = len(shape) + len(given)
@@ -77,42 +78,41 @@ def unsqueeze(converter: Converter, node: OnnxNode) -> None:
     sizes = iter(shape)
     if len(axes) != len(given):
         raise RefusedError(f"axes {given} repeat")
-    _reshaped(converter, node, [1 if axis in axes else next(sizes) for axis in range(rank)])
+    return _reshaped(converter, node, [1 if axis in axes else next(sizes) for axis in range(rank)])
 
 
-def transpose(converter: Converter, node: OnnxNode) -> None:
+def transpose(converter: Converter, node: OnnxNode) -> Known:
     """Transpose: no operator, but another order."""
-    value, name = converter.with_reshape(converter.activation(node), node.outputs[0]), node.outputs[0]
+    value = converter.with_reshape(converter.activation(node), node.outputs[0])
     rank = len(value.shape)
     permutation = node.attributes.get("perm", tuple(reversed(range(rank))))
     if sorted(permutation) != list(range(rank)):
         raise RefusedError(f"perm {list(permutation)[:8]} does not fit {rank} dimensions")
-    converter.values[name] = moved(value, permutation)
+    return moved(value, permutation)
 
 
-def cast(converter: Converter, node: OnnxNode) -> None:
+def cast(converter: Converter, node: OnnxNode) -> Known:
     """Cast: nothing from one real type to another."""
     to = DTYPES.get(node.attributes.get("to", 0), "")
     value = converter.activation(node)
     is_real = value.dtype in ("int8", "float32")
     if is_real and to in ("float16", "float32", "float64"):
-        identity(converter, node)
-        return
+        return identity(converter, node)
     to = "float32" if to in ("float16", "float64") else to
     if to not in ("float32", "int32", "int64", "bool"):
         raise RefusedError(f"a conversion to {to or 'this type'} is not supported")
     name = node.outputs[0]
     value = converter.in_float32(value, name) if is_real else value
     number = converter.compute("CAST", [value.number], to, name)
-    converter.settle(node, replace(value, number=number, dtype=to))
+    return converter.settle(node, replace(value, number=number, dtype=to))
 
 
-def identity(converter: Converter, node: OnnxNode) -> None:
+def identity(converter: Converter, node: OnnxNode) -> Known:
     """Identity, and Dropout at inference."""
-    converter.values[node.outputs[0]] = converter.known(node)
+    return converter.known(node)
 
 
-def concatenate(converter: Converter, node: OnnxNode) -> None:
+def concatenate(converter: Converter, node: OnnxNode) -> Known:
     """Concat: each part in the scale of the whole."""
     name = node.outputs[0]
     parts = [converter.known(node, position) for position in range(len(node.inputs))]
@@ -137,10 +137,10 @@ def concatenate(converter: Converter, node: OnnxNode) -> None:
     shape = (*first.shape[:axis], size, *first.shape[axis + 1 :])
     whole = OnnxActivation(0, shape, first.order, quantization, dtype=dtype)
     number = converter.move("CONCATENATION", numbers, whole, name, axis=first.order.index(axis))
-    converter.values[name] = replace(whole, number=number)
+    return replace(whole, number=number)
 
 
-def slice_(converter: Converter, node: OnnxNode) -> None:
+def slice_(converter: Converter, node: OnnxNode) -> Known:
     """Slice with steps of 1, or of more than 1."""
     name = node.outputs[0]
     value = converter.with_reshape(converter.activation(node), name)
@@ -151,8 +151,7 @@ def slice_(converter: Converter, node: OnnxNode) -> None:
     if not len(begins) == len(ends) == len(axes) == len(steps) or 0 in steps:
         raise RefusedError("its begins, ends, axes and steps do not fit")
     if min(steps, default=1) < 0:
-        _backwards(converter, value, (begins, ends, axes, steps), name)
-        return
+        return _backwards(converter, value, (begins, ends, axes, steps), name)
     first, last, step = [0] * rank, list(value.shape), [1] * rank
     for axis, begin, end, stride in zip(axes, begins, ends, steps, strict=True):
         first[axis], last[axis], _ = slice(begin, end).indices(value.shape[axis])
@@ -161,14 +160,15 @@ def slice_(converter: Converter, node: OnnxNode) -> None:
     if min(sizes, default=1) < 1:
         raise RefusedError("its result is empty")
     if max(step, default=1) == 1:
-        converter.values[name] = part_of(converter, value, first, sizes, name)
-        return
+        return part_of(converter, value, first, sizes, name)
     rows = [converter.numbers(name, [row[axis] for axis in value.order]) for row in (first, last, step)]
     number = converter.move("STRIDED_SLICE", [value.number, *rows], value, name)
-    converter.values[name] = replace(value, number=number, shape=tuple(sizes))
+    return replace(value, number=number, shape=tuple(sizes))
 
 
-def _backwards(converter: Converter, value: OnnxActivation, rows: Sequence[Sequence[int]], name: str) -> None:
+def _backwards(
+    converter: Converter, value: OnnxActivation, rows: Sequence[Sequence[int]], name: str
+) -> Known:
     """A Slice with a step below 0: an index for each place."""
     for begin, end, axis, step in zip(*rows, strict=True):
         end = end if step > 0 or end >= -value.shape[axis] else -(1 << 62)
@@ -176,11 +176,11 @@ def _backwards(converter: Converter, value: OnnxActivation, rows: Sequence[Seque
         if not places.size:
             raise RefusedError("its result is empty")
         value = gathered(converter, value, places, axis, name)
-    converter.values[name] = value
+    return value
 
 
 def split(converter: Converter, node: OnnxNode) -> None:
-    """Split."""
+    """Split, whose results are several."""
     value = converter.with_reshape(converter.activation(node), node.outputs[0])
     axis, count = axis_of(node.attributes.get("axis", 0), len(value.shape)), len(node.outputs)
     whole = value.shape[axis]
@@ -197,7 +197,7 @@ def split(converter: Converter, node: OnnxNode) -> None:
         begin += size
 
 
-def pad(converter: Converter, node: OnnxNode) -> None:
+def pad(converter: Converter, node: OnnxNode) -> OnnxActivation:
     """Pad with a constant, or with what is next to the edge."""
     name = node.outputs[0]
     value = converter.with_reshape(converter.activation(node), name)
@@ -211,11 +211,9 @@ def pad(converter: Converter, node: OnnxNode) -> None:
         pads[axis] = given[place], given[place + len(axes)]
     amounts = converter.numbers(f"{name}/pads", [pads[axis] for axis in value.order])
     if max(given, default=0) == 0:
-        converter.values[name] = value
-        return
+        return value
     if mode == "edge":
-        converter.values[name] = _at_edge(converter, value, pads, name)
-        return
+        return _at_edge(converter, value, pads, name)
     if mode == "reflect":
         number = converter.move("MIRROR_PAD", [value.number, amounts], value, name, mode="REFLECT")
     elif mode == "constant":
@@ -223,7 +221,7 @@ def pad(converter: Converter, node: OnnxNode) -> None:
     else:
         raise RefusedError(f"mode {str(mode)[:20]} is not supported")
     shape = tuple(sum(pads[axis]) + size for axis, size in enumerate(value.shape))
-    converter.values[name] = replace(value, number=number, shape=shape)
+    return replace(value, number=number, shape=shape)
 
 
 def _padded(converter: Converter, node: OnnxNode, value: OnnxActivation, amounts: int) -> int:
@@ -262,17 +260,13 @@ def _at_edge(
     return value
 
 
-def pad_in_float32(converter: Converter, node: OnnxNode) -> None:
+def pad_in_float32(converter: Converter, node: OnnxNode) -> Known:
     """Pad of what is not quantized."""
-    name = node.outputs[0]
     converter.values[node.inputs[0]] = converter.real(node)
-    pad(converter, node)
-    found = converter.values[name]
-    assert isinstance(found, OnnxActivation)
-    converter.settle(node, found)
+    return converter.settle(node, pad(converter, node))
 
 
-def expand(converter: Converter, node: OnnxNode) -> None:
+def expand(converter: Converter, node: OnnxNode) -> Known:
     """Expand."""
     value, wanted = converter.activation(node), converter.integers(node, 1)
     if min(wanted, default=1) < 1 or max(wanted, default=1) > 1 << 20 or len(wanted) > MAX_RANK:
@@ -287,10 +281,10 @@ def expand(converter: Converter, node: OnnxNode) -> None:
         numbers = converter.numbers(name, [shape[axis] for axis in value.order])
         number = converter.move("BROADCAST_TO", [value.number, numbers], value, name)
         value = replace(value, number=number, shape=shape)
-    converter.values[name] = value
+    return value
 
 
-def tile(converter: Converter, node: OnnxNode) -> None:
+def tile(converter: Converter, node: OnnxNode) -> Known:
     """Tile."""
     name = node.outputs[0]
     value, repeats = converter.with_reshape(converter.activation(node), name), converter.integers(node, 1)
@@ -301,17 +295,17 @@ def tile(converter: Converter, node: OnnxNode) -> None:
         number = converter.move("TILE", [value.number, numbers], value, name)
         shape = tuple(size * count for size, count in zip(value.shape, repeats, strict=True))
         value = replace(value, number=number, shape=shape)
-    converter.values[name] = value
+    return value
 
 
-def shape_of(converter: Converter, node: OnnxNode) -> None:
+def shape_of(converter: Converter, node: OnnxNode) -> Known:
     """Shape and Size, which are known."""
     value = converter.value(node)
     if not isinstance(value, OnnxActivation | RealInput):
         raise RefusedError("its input has no shape")
     at, sizes = node.attributes, np.array(value.shape, np.int64)
     found = sizes.prod() if node.kind == "Size" else sizes[at.get("start", 0) : at.get("end", len(sizes))]
-    converter.values[node.outputs[0]] = OnnxConstant(np.asarray(found, np.int64))
+    return OnnxConstant(np.asarray(found, np.int64))
 
 
 MOVEMENT = {

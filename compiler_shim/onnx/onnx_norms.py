@@ -13,6 +13,7 @@ from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_real import Real
 from dlasim.compiler_shim.onnx.onnx_values import (
     Array,
+    Known,
     NoIntegerFormError,
     OnnxActivation,
     RefusedError,
@@ -25,17 +26,17 @@ _EPSILON = 1e-5
 _OF_ROWS = ("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization")
 
 
-def layers_in_integers(converter: Converter, node: OnnxNode) -> None:
+def layers_in_integers(converter: Converter, node: OnnxNode) -> Known:
     """LayerNormalization and RMSNormalization."""
     shape, axis = converter.exact(node).shape, node.attributes.get("axis", -1)
     if not shape or not -len(shape) <= axis < len(shape) or any(node.outputs[1:]):
         raise NoIntegerFormError("its axis and outputs are refused")
     rows = (prod(shape[:axis]), prod(shape[axis:]))
     parameters = _parameters(converter, node, rows[1])
-    _in_integers(converter, node, rows, parameters, 1, node.kind == "LayerNormalization")
+    return _in_integers(converter, node, rows, parameters, 1, node.kind == "LayerNormalization")
 
 
-def channels_in_integers(converter: Converter, node: OnnxNode) -> None:
+def channels_in_integers(converter: Converter, node: OnnxNode) -> Known:
     """InstanceNormalization and GroupNormalization, whose factors are those of channels."""
     shape = converter.exact(node).shape
     if len(shape) < 3:
@@ -45,7 +46,7 @@ def channels_in_integers(converter: Converter, node: OnnxNode) -> None:
         raise NoIntegerFormError("its groups do not fit")
     rows = (shape[0] * groups, prod(shape[1:]) // groups)
     parameters = _parameters(converter, node, shape[1], groups)
-    _in_integers(converter, node, rows, parameters, prod(shape[2:]), is_centred=True)
+    return _in_integers(converter, node, rows, parameters, prod(shape[2:]), is_centred=True)
 
 
 def _parameters(converter: Converter, node: OnnxNode, count: int, groups: int = 1) -> list[Array]:
@@ -67,7 +68,7 @@ def _in_integers(
     parameters: Sequence[Array],
     repeat: int,
     is_centred: bool,
-) -> None:
+) -> Known:
     target, name = converter.optional_target(node), node.outputs[0]
     value, epsilon = converter.exact(node), node.attributes.get("epsilon", _EPSILON)
     if target is None:
@@ -85,10 +86,10 @@ def _in_integers(
     )  # fmt: skip
     result = OnnxActivation(number, rows, plain(2), target)
     number = converter.reshape(result, shape, f"{name}/shape")
-    converter.values[name] = OnnxActivation(number, shape, order, target)
+    return OnnxActivation(number, shape, order, target)
 
 
-def layer_normalization(converter: Converter, node: OnnxNode) -> None:
+def layer_normalization(converter: Converter, node: OnnxNode) -> Known:
     """LayerNormalization, and those that keep the average: RMSNormalization, SimplifiedLayerNormalization."""
     given = real_of(converter, node)
     rank, axis = len(given.shape), node.attributes.get("axis", -1)
@@ -99,18 +100,18 @@ def layer_normalization(converter: Converter, node: OnnxNode) -> None:
     epsilon = node.attributes.get("epsilon", _EPSILON)
     found = given.normalized(range(axis % rank, rank), epsilon, node.kind == "LayerNormalization")
     found = found * real_of(converter, node, 1)
-    settle(converter, node, found + real_of(converter, node, 2) if converter.has(node, 2) else found)
+    return settle(converter, node, found + real_of(converter, node, 2) if converter.has(node, 2) else found)
 
 
-def instance_normalization(converter: Converter, node: OnnxNode) -> None:
+def instance_normalization(converter: Converter, node: OnnxNode) -> Known:
     """InstanceNormalization: of each channel by itself."""
     given = real_of(converter, node)
     axes = range(2, len(given.shape))
     found = given.normalized(axes, node.attributes.get("epsilon", _EPSILON))
-    settle(converter, node, _per_channel(converter, node, found))
+    return settle(converter, node, _per_channel(converter, node, found))
 
 
-def group_normalization(converter: Converter, node: OnnxNode) -> None:
+def group_normalization(converter: Converter, node: OnnxNode) -> Known:
     """GroupNormalization, whose factors are those of channels (opset 21) or of groups (18)."""
     given, groups = real_of(converter, node), node.attributes.get("num_groups", 0)
     shape = given.shape
@@ -121,20 +122,19 @@ def group_normalization(converter: Converter, node: OnnxNode) -> None:
     factor = real_of(converter, node, 1)
     if factor.shape == (groups,) and groups != shape[1]:
         found = found * factor.reshaped((groups, 1)) + real_of(converter, node, 2).reshaped((groups, 1))
-        settle(converter, node, found.reshaped(shape))
-        return
-    settle(converter, node, _per_channel(converter, node, found.reshaped(shape)))
+        return settle(converter, node, found.reshaped(shape))
+    return settle(converter, node, _per_channel(converter, node, found.reshaped(shape)))
 
 
-def batch_normalization(converter: Converter, node: OnnxNode) -> None:
+def batch_normalization(converter: Converter, node: OnnxNode) -> Known:
     """BatchNormalization."""
     given = real_of(converter, node)
     mean, variance = (_column(real_of(converter, node, place), given.shape) for place in (3, 4))
     found = (given - mean) * (variance + node.attributes.get("epsilon", _EPSILON)).computed("RSQRT")
-    settle(converter, node, _per_channel(converter, node, found))
+    return settle(converter, node, _per_channel(converter, node, found))
 
 
-def length_normalization(converter: Converter, node: OnnxNode) -> None:
+def length_normalization(converter: Converter, node: OnnxNode) -> Known:
     """LpNormalization: divided by the sum of sizes, or by the root of that of squares."""
     given = real_of(converter, node)
     rank, axis = len(given.shape), node.attributes.get("axis", -1)
@@ -144,7 +144,7 @@ def length_normalization(converter: Converter, node: OnnxNode) -> None:
         size = given.computed("ABS").reduced("SUM", [axis % rank])
     else:
         size = (given * given).reduced("SUM", [axis % rank]).computed("SQRT")
-    settle(converter, node, given / size)
+    return settle(converter, node, given / size)
 
 
 def _per_channel(converter: Converter, node: OnnxNode, value: Real) -> Real:

@@ -25,6 +25,7 @@ from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (
     NO_SCALE,
     Array,
+    Known,
     OnnxActivation,
     OnnxConstant,
     RefusedError,
@@ -35,7 +36,7 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 _MAX_PLACES = 1 << 20  # constant indices, one for each element
 
 
-def gather(converter: Converter, node: OnnxNode) -> None:
+def gather(converter: Converter, node: OnnxNode) -> Known:
     """Gather of one constant index is a slice; of others, or from a table such as an embedding, a copy."""
     name, data = node.outputs[0], converter.known(node)
     if isinstance(data, OnnxConstant):
@@ -44,8 +45,7 @@ def gather(converter: Converter, node: OnnxNode) -> None:
     axis = axis_of(node.attributes.get("axis", 0), len(value.shape))
     found = converter.known(node, 1)
     if isinstance(found, OnnxActivation):
-        _looked_up(converter, value, found, axis, name)
-        return
+        return _looked_up(converter, value, found, axis, name)
     indices = found.data
     if indices.dtype.kind not in "iu" or not indices.size:
         raise RefusedError("its indices must be integers")
@@ -53,18 +53,16 @@ def gather(converter: Converter, node: OnnxNode) -> None:
         raise RefusedError(f"its indices must be from {-value.shape[axis]} to {value.shape[axis] - 1}")
     indices = indices % value.shape[axis]
     if indices.size > 1 or indices.ndim > 1:
-        converter.values[name] = gathered(converter, value, indices, axis, name)
-        return
+        return gathered(converter, value, indices, axis, name)
     begins = [int(indices.ravel()[0]) if place == axis else 0 for place in range(len(value.shape))]
     box = [1 if place == axis else size for place, size in enumerate(value.shape)]
     part = part_of(converter, value, begins, box, name)
     if indices.ndim == 1:
-        converter.values[name] = part
-        return
+        return part
     shape = tuple(size for place, size in enumerate(box) if place != axis)
     order = tuple(other - (other > axis) for other in part.order if other != axis)
     number = converter.reshape(part, [shape[place] for place in order], f"{name}/squeezed")
-    converter.values[name] = replace(part, number=number, shape=shape, order=order)
+    return replace(part, number=number, shape=shape, order=order)
 
 
 def _table(converter: Converter, node: OnnxNode, data: OnnxConstant) -> OnnxActivation:
@@ -87,7 +85,7 @@ def _table(converter: Converter, node: OnnxNode, data: OnnxConstant) -> OnnxActi
 
 def _looked_up(
     converter: Converter, value: OnnxActivation, indices: OnnxActivation, axis: int, name: str
-) -> None:
+) -> Known:
     """What lies at indices that the network computes."""
     if indices.dtype not in ("int32", "int64"):
         raise RefusedError(f"its indices must be int32 or int64 (got {indices.dtype})")
@@ -96,7 +94,7 @@ def _looked_up(
     places = _from_the_front(converter, indices, value.shape[axis], name)
     number = converter.move("GATHER", [value.number, places], value, name, axis=axis, batch_dims=0)
     shape = (*value.shape[:axis], *indices.shape, *value.shape[axis + 1 :])
-    converter.values[name] = replace(value, number=number, shape=shape, order=plain(len(shape)))
+    return replace(value, number=number, shape=shape, order=plain(len(shape)))
 
 
 def _from_the_front(converter: Converter, indices: OnnxActivation, size: int, name: str) -> int:
@@ -108,7 +106,7 @@ def _from_the_front(converter: Converter, indices: OnnxActivation, size: int, na
     return converter.compute("SELECT_V2", [is_below, added, indices.number], dtype, label)
 
 
-def depth_to_space(converter: Converter, node: OnnxNode) -> None:
+def depth_to_space(converter: Converter, node: OnnxNode) -> Known:
     """DepthToSpace and SpaceToDepth, by a reshape, a transpose and a reshape."""
     value, block = converter.activation(node), node.attributes.get("blocksize", 0)
     if len(value.shape) != 4 or not 1 <= block <= 1 << 10:
@@ -127,18 +125,11 @@ def depth_to_space(converter: Converter, node: OnnxNode) -> None:
         shape = (batch, depth, rows // block, block, columns // block, block)
         order, last = (0, 3, 5, 1, 2, 4), (batch, depth * block**2, rows // block, columns // block)
     name = node.outputs[0]
-    for step in (shape, order, last):
-        if step == order:
-            found = converter.values[name]
-            assert isinstance(found, OnnxActivation)
-            converter.values[name] = moved(converter.with_reshape(found, name), step)
-        else:
-            found = converter.values[name] if step == last else value
-            assert isinstance(found, OnnxActivation)
-            converter.values[name] = shaped(converter, found, step, name)
+    value = moved(converter.with_reshape(shaped(converter, value, shape, name), name), order)
+    return shaped(converter, value, last, name)
 
 
-def picked(converter: Converter, node: OnnxNode) -> None:
+def picked(converter: Converter, node: OnnxNode) -> Known:
     """GatherND, GatherElements, ScatterND and ScatterElements with constant indices."""
     name = node.outputs[0]
     values = [converter.known(node)]
@@ -168,7 +159,7 @@ def picked(converter: Converter, node: OnnxNode) -> None:
         value = replace(value, number=converter.move("CONCATENATION", flat, value, f"{name}/all", axis=0))
     found = gathered(converter, value, places.ravel(), 0, f"{name}/elements")
     number = converter.reshape(found, places.shape, name)
-    converter.values[name] = replace(found, number=number, shape=places.shape, order=plain(places.ndim))
+    return replace(found, number=number, shape=places.shape, order=plain(places.ndim))
 
 
 def _places(node: OnnxNode, sizes: Sequence[tuple[int, ...]], indices: Array) -> Array:

@@ -32,6 +32,16 @@ def axis_of(axis: int, rank: int) -> int:
     return axis % rank
 
 
+def axes_of(converter: Converter, node: OnnxNode, rank: int) -> list[int]:
+    """The dimensions that a reduction is over."""
+    axes = converter.integers(node, 1, node.attributes.get("axes", ()))
+    if not axes and not node.attributes.get("noop_with_empty_axes"):
+        axes = list(range(rank))
+    if any(not -rank <= axis < rank for axis in axes):
+        raise RefusedError(f"its axes must be from {-rank} to {rank - 1} (got {axes[:8]})")
+    return [axis % rank for axis in axes]
+
+
 def shaped(converter: Converter, value: OnnxActivation, shape: Sequence[int], name: str) -> OnnxActivation:
     """The value in another shape: a view where the order of its dimensions allows, else put off."""
     wanted = tuple(shape)

@@ -8,8 +8,9 @@ import numpy as np
 
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
+from dlasim.compiler_shim.onnx.onnx_pieces import axes_of
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
-from dlasim.compiler_shim.onnx.onnx_values import NoIntegerFormError, OnnxActivation, RefusedError
+from dlasim.compiler_shim.onnx.onnx_values import Known, NoIntegerFormError, OnnxActivation, RefusedError
 from dlasim.compiler_shim.onnx.onnx_windows import Windows, finished, square, windows, written_padding
 
 _LOWEST = -128
@@ -23,7 +24,7 @@ def kernel_of(node: OnnxNode) -> tuple[int, ...]:
     return tuple(kernel)
 
 
-def maximum_pool(converter: Converter, node: OnnxNode) -> None:
+def maximum_pool(converter: Converter, node: OnnxNode) -> Known:
     """MaxPool; padding never wins."""
     value, name = converter.exact(node), node.outputs[0]
     if len(node.outputs) > 1 or max(node.attributes.get("dilations", ()), default=1) > 1:
@@ -34,7 +35,7 @@ def maximum_pool(converter: Converter, node: OnnxNode) -> None:
     if found.is_padded and not found.is_same:
         number = written_padding(converter, image, found, name, _LOWEST)
     result = converter.emit("MAX_POOL_2D", [number], value.quantization, name, **_pool_options(found))
-    converter.values[name] = finished(converter, node, result, value.quantization, is_line)
+    return finished(converter, node, result, value.quantization, is_line)
 
 
 def _pool_options(found: Windows) -> dict[str, object]:
@@ -45,7 +46,7 @@ def _pool_options(found: Windows) -> dict[str, object]:
     }  # fmt: skip
 
 
-def average_pool(converter: Converter, node: OnnxNode) -> None:
+def average_pool(converter: Converter, node: OnnxNode) -> Known:
     """AveragePool: a pool where the scale stays, else a depthwise convolution, which rounds once."""
     value, name = converter.exact(node), node.outputs[0]
     if max(node.attributes.get("dilations", ()), default=1) > 1:
@@ -66,7 +67,7 @@ def average_pool(converter: Converter, node: OnnxNode) -> None:
     else:
         padded = image.number if not found.is_padded else written_padding(converter, image, found, name, None)
         number = _weighed(converter, node, padded, value, target, found)
-    converter.values[name] = finished(converter, node, number, target, is_line)
+    return finished(converter, node, number, target, is_line)
 
 
 def _to_even(converter: Converter, node: OnnxNode, number: int, value: OnnxActivation, found: Windows) -> int:
@@ -114,26 +115,18 @@ def _weighed(
     )  # fmt: skip
 
 
-def global_pool(converter: Converter, node: OnnxNode) -> None:
+def global_pool(converter: Converter, node: OnnxNode) -> Known:
     """GlobalAveragePool and GlobalMaxPool."""
     value = converter.exact(node)
     axes = list(range(2, len(value.shape)))
-    reduce_axes(converter, node, value, axes, keeps=True)
+    return reduce_axes(converter, node, value, axes, keeps=True)
 
 
-def reduction(converter: Converter, node: OnnxNode) -> None:
+def reduction(converter: Converter, node: OnnxNode) -> Known:
     """ReduceMean, ReduceMax, ReduceMin and ReduceSum."""
     value = converter.exact(node)
-    rank = len(value.shape)
-    given = node.attributes.get("axes", ())
-    axes = converter.integers(node, 1, given) or (
-        [] if node.attributes.get("noop_with_empty_axes") else list(range(rank))
-    )
-    if any(not -rank <= axis < rank for axis in axes):
-        raise RefusedError(f"its axes must be from {-rank} to {rank - 1} (got {axes})")
-    reduce_axes(
-        converter, node, value, [axis % rank for axis in axes], bool(node.attributes.get("keepdims", 1))
-    )
+    axes = axes_of(converter, node, len(value.shape))
+    return reduce_axes(converter, node, value, axes, bool(node.attributes.get("keepdims", 1)))
 
 
 _REDUCTIONS = {"GlobalAveragePool": "MEAN", "ReduceMean": "MEAN", "GlobalMaxPool": "REDUCE_MAX",
@@ -142,7 +135,7 @@ _REDUCTIONS = {"GlobalAveragePool": "MEAN", "ReduceMean": "MEAN", "GlobalMaxPool
 
 def reduce_axes(
     converter: Converter, node: OnnxNode, value: OnnxActivation, axes: list[int], keeps: bool
-) -> None:
+) -> Known:
     """One of these operators over dimensions of the file."""
     name, kind = node.outputs[0], _REDUCTIONS[node.kind]
     value = converter.with_reshape(value, name)
@@ -157,10 +150,9 @@ def reduce_axes(
     if kind in ("MEAN", "SUM"):
         target = converter.target(node)
         number = converter.finish(node, kind, inputs, target, False, keep_dims=keeps)
-        converter.store(node, OnnxActivation(number, shape, order, target.quantization))
-    else:
-        number = converter.emit(kind, inputs, value.quantization, name, keep_dims=keeps)
-        converter.values[name] = OnnxActivation(number, shape, order, value.quantization)
+        return converter.store(node, OnnxActivation(number, shape, order, target.quantization))
+    number = converter.emit(kind, inputs, value.quantization, name, keep_dims=keeps)
+    return OnnxActivation(number, shape, order, value.quantization)
 
 
 POOLS = {

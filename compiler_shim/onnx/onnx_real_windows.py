@@ -13,14 +13,14 @@ from dlasim.compiler_shim.onnx.onnx_float import real_of, settle
 from dlasim.compiler_shim.onnx.onnx_pooling import kernel_of
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_real import Real
-from dlasim.compiler_shim.onnx.onnx_values import Array, RefusedError, channels_last
+from dlasim.compiler_shim.onnx.onnx_values import Array, Known, RefusedError, channels_last
 from dlasim.compiler_shim.onnx.onnx_windows import Windows, windows
 
 _MAX_TAPS = 256
 _LOWEST = float(np.finfo(np.float32).min)
 
 
-def convolution(converter: Converter, node: OnnxNode) -> None:
+def convolution(converter: Converter, node: OnnxNode) -> Known:
     """Conv."""
     image, is_line = _image(converter, node)
     weights, group = _weights(converter, node, is_line), node.attributes.get("group", 1)
@@ -28,10 +28,10 @@ def convolution(converter: Converter, node: OnnxNode) -> None:
     if group < 1 or channels % group or depth != weights.shape[1] * group or not prod(weights.shape):
         raise RefusedError(f"weights {list(weights.shape)} in {group} groups do not fit {depth} channels")
     found = windows(node, weights.shape[2:][is_line:], image.shape[1:3][is_line:])
-    _finish(converter, node, _products(_taps(image, found, 0.0), weights, group), is_line)
+    return _finish(converter, node, _products(_taps(image, found, 0.0), weights, group), is_line)
 
 
-def transposed_convolution(converter: Converter, node: OnnxNode) -> None:
+def transposed_convolution(converter: Converter, node: OnnxNode) -> Known:
     """ConvTranspose: a convolution of the image with zeros between its pixels, by weights turned around."""
     image, is_line = _image(converter, node)
     weights, at = _weights(converter, node, is_line), node.attributes
@@ -64,10 +64,10 @@ def transposed_convolution(converter: Converter, node: OnnxNode) -> None:
     found = Windows(kernel, ones, (dilations[0], dilations[1]), (0, 0), (0, 0), False)
     data = np.asarray(converter.constant(node, 1).real, np.float32).reshape(weights.shape)
     turned = image.constant(np.flip(data.transpose(1, 0, 2, 3), (2, 3)))
-    _finish(converter, node, _products(_taps(spaced, found, 0.0), turned, 1), is_line)
+    return _finish(converter, node, _products(_taps(spaced, found, 0.0), turned, 1), is_line)
 
 
-def pool(converter: Converter, node: OnnxNode) -> None:
+def pool(converter: Converter, node: OnnxNode) -> Known:
     """MaxPool and AveragePool."""
     image, is_line = _image(converter, node)
     if len(node.outputs) > 1 and any(node.outputs[1:]):
@@ -82,7 +82,7 @@ def pool(converter: Converter, node: OnnxNode) -> None:
             _counts(found, image.shape, bool(node.attributes.get("count_include_pad", 0)))
         )
         result = result / counts
-    _store(converter, node, result, is_line)
+    return _store(converter, node, result, is_line)
 
 
 def _counts(found: Windows, shape: Sequence[int], counts_padding: bool) -> Array:
@@ -156,17 +156,17 @@ def _products(taps: Sequence[Real], weights: Real, group: int) -> Real:
     return results[0].joined(results[1:], 3)
 
 
-def _finish(converter: Converter, node: OnnxNode, result: Real, is_line: bool) -> None:
+def _finish(converter: Converter, node: OnnxNode, result: Real, is_line: bool) -> Known:
     if converter.has(node, 2):
         result = result + real_of(converter, node, 2)
-    _store(converter, node, result, is_line)
+    return _store(converter, node, result, is_line)
 
 
-def _store(converter: Converter, node: OnnxNode, result: Real, is_line: bool) -> None:
+def _store(converter: Converter, node: OnnxNode, result: Real, is_line: bool) -> Known:
     if is_line:
         batch, _, columns, channels = result.shape
         result = result.reshaped((batch, columns, channels))
-    settle(converter, node, result, channels_last(len(result.shape)))
+    return settle(converter, node, result, channels_last(len(result.shape)))
 
 
 REAL_WINDOWS = {

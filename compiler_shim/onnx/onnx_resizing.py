@@ -18,6 +18,7 @@ from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_real import Real
 from dlasim.compiler_shim.onnx.onnx_values import (
     Array,
+    Known,
     NoIntegerFormError,
     OnnxActivation,
     RefusedError,
@@ -26,14 +27,13 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 )
 
 
-def resize(converter: Converter, node: OnnxNode) -> None:
+def resize(converter: Converter, node: OnnxNode) -> Known:
     """Resize to the nearest neighbour: an index for each row and column, unless the factors are whole."""
     name, at = node.outputs[0], node.attributes
     value = converter.with_reshape(converter.activation(node), name)
     sizes, scales = resized(converter, node, value.shape)
     if at.get("mode", "nearest") != "nearest":
-        converter.values[name] = _interpolated_integers(converter, node, value, sizes)
-        return
+        return _interpolated_integers(converter, node, value, sizes)
     way = at.get("coordinate_transformation_mode", "half_pixel")
     nearest = at.get("nearest_mode", "round_prefer_floor")
     is_whole = len(sizes) == 4 and sizes[:2] == list(value.shape[:2])
@@ -42,13 +42,12 @@ def resize(converter: Converter, node: OnnxNode) -> None:
         value = converter.image(value, name)
         wanted = converter.numbers(f"{name}/size", sizes[2:])
         number = converter.move("RESIZE_NEAREST_NEIGHBOR", [value.number, wanted], value, name)
-        converter.values[name] = replace(value, number=number, shape=tuple(sizes), order=channels_last(4))
-        return
+        return replace(value, number=number, shape=tuple(sizes), order=channels_last(4))
     for axis, size in enumerate(sizes):
         if size != value.shape[axis]:
             places = centres(way, value.shape[axis], size, scales[axis])
             value = gathered(converter, value, _nearest(places, nearest, value.shape[axis]), axis, name)
-    converter.values[name] = value
+    return value
 
 
 def _interpolated_integers(
@@ -122,15 +121,14 @@ def _nearest(places: Array, mode: str, size: int) -> Array:
     return np.asarray(ways[mode].clip(0, size - 1).astype(np.int64))
 
 
-def interpolation(converter: Converter, node: OnnxNode) -> None:
+def interpolation(converter: Converter, node: OnnxNode) -> Known:
     """Resize with mode linear; of 8-bit numbers before their DequantizeLinear, fractions are cut off."""
     if node.attributes.get("mode", "nearest") != "linear":
         raise RefusedError("only modes nearest and linear are supported")
     name, value = node.outputs[0], converter.activation(node)
     origin = converter.quantized_by(node.inputs[0])
     if origin is None or value.dtype != "int8":
-        settle(converter, node, _interpolated(converter, node, real_of(converter, node)))
-        return
+        return settle(converter, node, _interpolated(converter, node, real_of(converter, node)))
     quantization, dtype = converter.parameters(origin)
     value = converter.ordered(value, plain(len(value.shape)), name)
     found = Real(converter, converter.compute("CAST", [value.number], "float32", name), name)
@@ -139,7 +137,7 @@ def interpolation(converter: Converter, node: OnnxNode) -> None:
     else:
         found = _interpolated(converter, node, found)
     number = converter.emit("CAST", [found.number], quantization, name)
-    converter.values[name] = OnnxActivation(number, found.shape, plain(len(found.shape)), quantization)
+    return OnnxActivation(number, found.shape, plain(len(found.shape)), quantization)
 
 
 def _interpolated(converter: Converter, node: OnnxNode, found: Real) -> Real:

@@ -165,13 +165,14 @@ class OnnxScales(OnnxEmitter):
             name = readers[0].outputs[0]
         return None
 
-    def settle(self, node: OnnxNode, value: OnnxActivation, place: int = 0) -> None:
+    def settle(self, node: OnnxNode, value: OnnxActivation, place: int = 0) -> OnnxActivation:
         """Set a result that is not of 8 bits, or quantize it at once where all that reads it asks for it."""
         name = node.outputs[place]
         quantization = self.optional_target(node, place) if value.dtype == "float32" else None
         if quantization is not None:
             value = self.in_eight_bits(value, quantization, name)
         self.values[name] = value
+        return value
 
     def limits(self, node: OnnxNode) -> tuple[float, float]:
         """The limits of a Relu or Clip."""
@@ -213,16 +214,16 @@ class OnnxScales(OnnxEmitter):
             number = self.emit("TABLE", [number, table], quantization, f"{node.outputs[0]}/limited")
         return number
 
-    def store(self, node: OnnxNode, value: Known) -> None:
-        """Set the node's result, and that of a Relu or Clip that is part of it."""
+    def store(self, node: OnnxNode, value: OnnxActivation) -> OnnxActivation:
+        """The node's result, which becomes that of a Relu or Clip that is part of it, too."""
         name = node.outputs[0]
-        self.values[name] = value
         while (readers := self.readers[name]) and len(readers) == 1 and readers[0].kind in ("Relu", "Clip"):
             if id(readers[0]) in self.done:  # a file may say that it reads itself
-                return
+                return value
             self.done.add(id(readers[0]))
             name = readers[0].outputs[0]
             self.values[name] = value
+        return value
 
     def parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
         """Scale and zero point of a conversion, per tensor and for int8, and the type in the file."""

@@ -17,6 +17,7 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     UnplacedError,
     Value,
     curve_of,
+    with_curve,
 )
 from dlasim.sim.arithmetic.numerics import Integers
 
@@ -97,7 +98,7 @@ _BITWISE: dict[str, Callable[..., Array]] = {
 }  # fmt: skip
 
 
-def shift(converter: TosaConverter, operator: TosaOperator) -> None:
+def shift(converter: TosaConverter, operator: TosaOperator) -> Value:
     """ARITHMETIC_RIGHT_SHIFT, LOGICAL_LEFT_SHIFT and LOGICAL_RIGHT_SHIFT."""
     values = [converter.value(operator, place) for place in (0, 1)]
     is_rounded = bool(operator.attributes.get("round"))
@@ -114,10 +115,10 @@ def shift(converter: TosaConverter, operator: TosaOperator) -> None:
             number = wide.unsigned(number, values[0].dtype)
         return wide.shifted(number, values[1], is_rounded)
 
-    _place(converter, operator, values, function, computed)
+    return _place(converter, operator, values, function, computed)
 
 
-def cut_product(converter: TosaConverter, operator: TosaOperator) -> None:
+def cut_product(converter: TosaConverter, operator: TosaOperator) -> Value:
     """MUL of int32 with bits cut off, rounded half up."""
     values = [converter.value(operator, place) for place in (0, 1)]
     cut = converter.single(operator, 2)
@@ -133,13 +134,13 @@ def cut_product(converter: TosaConverter, operator: TosaOperator) -> None:
         total = wide.of("ADD", wide.of("MUL", number, other), wide.constant(half))
         return wide.of("FLOOR_DIV", total, wide.constant(power))
 
-    _place(converter, operator, values, function, computed)
+    return _place(converter, operator, values, function, computed)
 
 
-def bitwise(converter: TosaConverter, operator: TosaOperator) -> None:
+def bitwise(converter: TosaConverter, operator: TosaOperator) -> Value:
     """BITWISE_AND and the like of a byte and a number."""
     values = [converter.value(operator, place) for place in (0, 1)]
-    _place(converter, operator, values, _BITWISE[operator.kind], None)
+    return _place(converter, operator, values, _BITWISE[operator.kind], None)
 
 
 def _place(
@@ -148,42 +149,39 @@ def _place(
     values: list[Value],
     function: Callable[..., Integers],
     computed: Callable[[WideNumbers, int], int] | None,
-) -> None:
+) -> Value:
     """A function of two tensors: of constants, of one byte, or of int32 as `computed` from the first."""
     shape, dtype = common_shape(values), values[0].dtype
     if dtype == "bool":
         raise UnplacedError("its inputs must be integers")
     if isinstance(values[0], TosaConstant) and isinstance(values[1], TosaConstant):
-        converter.set(operator, TosaConstant(function(values[0].data, values[1].data).astype(dtype)))
-        return
+        return TosaConstant(function(values[0].data, values[1].data).astype(dtype))
     curve = of_one(values, shape, function)
     if curve is not None:
-        converter.set(operator, curve)
-        return
+        return curve
     if computed is None:
         raise UnplacedError(f"it is supported of one tensor of 8 bits and a number (got {dtype})")
     name = operator.outputs[0]
     wide = WideNumbers(converter, name)
     number = computed(wide, wide.of("CAST", converter.tensor(values[0], operator.inputs[0])))
-    converter.set(operator, TosaActivation(wide.narrow(number, dtype), shape, dtype))
+    return TosaActivation(wide.narrow(number, dtype), shape, dtype)
 
 
-def inverted(converter: TosaConverter, operator: TosaOperator) -> None:
+def inverted(converter: TosaConverter, operator: TosaOperator) -> Value:
     """BITWISE_NOT."""
     value = converter.value(operator)
     curve = curve_of(value)
     if curve is not None:
-        converter.set_curve(operator, value, np.invert(curve))
-        return
+        return with_curve(value, np.invert(curve))
     if value.dtype == "bool":
         raise UnplacedError("its input must be integers")
     name = operator.outputs[0]
     wide = WideNumbers(converter, name)
     number = wide.of("SUB", wide.constant(-1), wide.of("CAST", converter.tensor(value, name)))
-    converter.set(operator, TosaActivation(wide.narrow(number, value.dtype), value.shape, value.dtype))
+    return TosaActivation(wide.narrow(number, value.dtype), value.shape, value.dtype)
 
 
-def leading_zeros(converter: TosaConverter, operator: TosaOperator) -> None:
+def leading_zeros(converter: TosaConverter, operator: TosaOperator) -> Value:
     """CLZ of int32: 32 less how many powers of two are not above the unsigned number."""
     value, name = converter.value(operator), operator.outputs[0]
     if value.dtype != "int32" or isinstance(value, TosaConstant):
@@ -192,8 +190,7 @@ def leading_zeros(converter: TosaConverter, operator: TosaOperator) -> None:
     curve = curve_of(value)
     if curve is not None:
         counts = (curve[:, None] % (1 << _WORD) >= powers).sum(1)
-        converter.set_curve(operator, value, _WORD - counts)
-        return
+        return with_curve(value, _WORD - counts)
     wide = WideNumbers(converter, name)
     flat = converter.compute(
         "RESHAPE", [converter.tensor(value, name)], "int32", name, new_shape=(int(np.prod(value.shape)), 1)
@@ -205,24 +202,22 @@ def leading_zeros(converter: TosaConverter, operator: TosaOperator) -> None:
     inputs = [converter.stored(f"{name}/constant", np.array([_WORD], np.int32)), counts]
     zeros = converter.compute("SUB", inputs, "int32", name)
     number = converter.compute("RESHAPE", [zeros], "int32", name, new_shape=value.shape)
-    converter.set(operator, TosaActivation(number, value.shape, "int32"))
+    return TosaActivation(number, value.shape, "int32")
 
 
-def table(converter: TosaConverter, operator: TosaOperator) -> None:
+def table(converter: TosaConverter, operator: TosaOperator) -> Value:
     """TABLE, of 8 bits or of 16, which is linear between its entries."""
     value, entries = converter.value(operator), converter.constant(operator, 1).ravel()
     curve = curve_of(value)
     if curve is not None and (value.dtype, entries.dtype.name, entries.size) == ("int8", "int8", 256):
-        converter.set_curve(operator, value, entries.astype(np.int64)[curve + 128])
-        return
+        return with_curve(value, entries.astype(np.int64)[curve + 128])
     if (value.dtype, entries.dtype.name, entries.size) != ("int16", "int16", _TABLE_CELLS + 1):
         raise UnplacedError("its input must be int8 and its table 256 of int8, or int16 and 513 of int16")
     ends = entries.astype(np.int64)
     low, slopes = _TABLE_STEP * ends[:-1], ends[1:] - ends[:-1]
     if curve is not None:
         cells, parts = curve // _TABLE_STEP + _TABLE_CELLS // 2, curve % _TABLE_STEP
-        converter.set_curve(operator, value, low[cells] + slopes[cells] * parts, "int32")
-        return
+        return with_curve(value, low[cells] + slopes[cells] * parts, "int32")
     name = operator.outputs[0]
     wide = WideNumbers(converter, name)
     number = wide.of("CAST", converter.tensor(value, operator.inputs[0]))
@@ -231,7 +226,7 @@ def table(converter: TosaConverter, operator: TosaOperator) -> None:
     places = TosaActivation(wide.of("CAST", cell, dtype="int32"), value.shape, "int32")
     rest = wide.of("MUL", wide.looked_up(slopes, places), wide.of("FLOOR_MOD", number, step))
     found = wide.of("ADD", wide.looked_up(low, places), rest)
-    converter.set(operator, TosaActivation(wide.of("CAST", found, dtype="int32"), value.shape, "int32"))
+    return TosaActivation(wide.of("CAST", found, dtype="int32"), value.shape, "int32")
 
 
 BITS = {

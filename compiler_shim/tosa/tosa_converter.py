@@ -23,9 +23,8 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     Value,
 )
 from dlasim.errors import InputError, printable
-from dlasim.sim.arithmetic.numerics import Integers
 
-Handler = Callable[["TosaConverter", TosaOperator], None]
+Handler = Callable[["TosaConverter", TosaOperator], Value]
 _PLAIN = Quantization((1.0,), (0,))
 _MAX_REASON = 200
 
@@ -77,7 +76,7 @@ class TosaConverter:
                 raise UnplacedError("dlasim does not support this operator")
             if len(operator.outputs) != 1 or operator.outputs[0] in self.values:
                 raise UnplacedError("it must have one output, which nothing else writes")
-            self._handlers[operator.kind](self, operator)
+            self._set(operator, self._handlers[operator.kind](self, operator))
         except UnplacedError as error:
             reason = str(error)
         except InputError as error:  # the builder's, whose place in the graph says nothing here
@@ -226,6 +225,27 @@ class TosaConverter:
             )
         return self._made[key]
 
+    def computed(
+        self, operator: TosaOperator, kind: str, values: Sequence[Value], shape: Sequence[int], dtype: str
+    ) -> TosaActivation:
+        """What an operator makes of numbers that stand for themselves."""
+        name = operator.outputs[0]
+        number = self.compute(kind, [self.tensor(value, name) for value in values], dtype, name)
+        return TosaActivation(number, tuple(shape), dtype)
+
+    def of_input(self, operator: TosaOperator, kind: str, value: Value, dtype: str) -> TosaActivation:
+        """What an operator makes of each element of its first input."""
+        inputs = [self.tensor(value, operator.inputs[0])]
+        if dtype == "int8":
+            number = self.emit(kind, inputs, _PLAIN, operator.outputs[0])
+        else:
+            number = self.compute(kind, inputs, dtype, operator.outputs[0])
+        return TosaActivation(number, value.shape, dtype)
+
+    def result(self, number: int, dtype: str) -> TosaActivation:
+        """A tensor of the graph as an operator's result."""
+        return TosaActivation(number, self.builder.shape(number), dtype)
+
     def activation(self, value: Value, name: str) -> TosaActivation:
         """The value as a tensor that holds it."""
         return TosaActivation(self.tensor(value, name), value.shape, value.dtype)
@@ -262,14 +282,7 @@ class TosaConverter:
         self.declared(operator)
         return self._model.tensors[operator.outputs[0]].dtype
 
-    def set_curve(
-        self, operator: TosaOperator, value: Value, curve: Integers, dtype: str | None = None
-    ) -> None:
-        """A function of an 8-bit tensor's numbers as the operator's result."""
-        assert isinstance(value, TosaActivation)
-        self.set(operator, replace(value, curve=curve, dtype=dtype or value.dtype, line=None))
-
-    def set(self, operator: TosaOperator, value: Value) -> None:
+    def _set(self, operator: TosaOperator, value: Value) -> None:
         """The operator's result, which must be what the file declares."""
         name = operator.outputs[0]
         declared = self._model.tensors.get(name)

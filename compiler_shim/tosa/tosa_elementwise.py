@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.tosa.tosa_bits import WideNumbers, cut_product
 from dlasim.compiler_shim.tosa.tosa_converter import TosaConverter, limits_of
 from dlasim.compiler_shim.tosa.tosa_pairs import (
@@ -32,21 +31,21 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     UnplacedError,
     Value,
     curve_of,
+    with_curve,
 )
 
 _SHIFTS = (2, 62)
 _TRUTHS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_XOR")
 
 
-def rescale(converter: TosaConverter, operator: TosaOperator) -> None:
+def rescale(converter: TosaConverter, operator: TosaOperator) -> Value:
     """RESCALE: the end of what was put off, a table, or arithmetic of 64 bits on the CPU."""
     value, name = converter.value(operator), operator.outputs[0]
     found = _rescaling(converter, operator, value)
     curve = curve_of(value)
     if isinstance(value, TosaConstant):
         data = found.of(value.data).astype(found.dtype)
-        converter.set(operator, TosaConstant(data, *_origin(value, found)))
-        return
+        return TosaConstant(data, *_origin(value, found))
     if curve is not None and found.is_single_factor:
         assert isinstance(value, TosaActivation)
         line = None
@@ -54,13 +53,12 @@ def rescale(converter: TosaConverter, operator: TosaOperator) -> None:
             if (curve != EIGHT_BITS).any():
                 value, curve = converter.activation(value, operator.inputs[0]), EIGHT_BITS
             line = _line(found)
-        converter.set(operator, replace(value, dtype=found.dtype, curve=found.of(curve), line=line))
-        return
+        return replace(value, dtype=found.dtype, curve=found.of(curve), line=line)
     can_place = isinstance(value, Delayed) and found.dtype == "int8" and not any(found.unsigned)
     number = value.place(found, name) if isinstance(value, Delayed) and can_place else None
     if number is None:
         number = rescaled_on_cpu(converter, converter.activation(value, operator.inputs[0]), found, name)
-    converter.set(operator, TosaActivation(number, converter.builder.shape(number), found.dtype))
+    return converter.result(number, found.dtype)
 
 
 def _line(found: Rescaling) -> LineOfBytes | None:
@@ -121,24 +119,23 @@ def rescaled_on_cpu(converter: TosaConverter, given: TosaActivation, found: Resc
     return wide.narrow(value, found.dtype, 0 if found.unsigned[1] else found.zero_point)
 
 
-def clamp(converter: TosaConverter, operator: TosaOperator) -> None:
+def clamp(converter: TosaConverter, operator: TosaOperator) -> Value:
     """CLAMP."""
     value = converter.value(operator)
     curve, name = curve_of(value), operator.outputs[0]
     low, high = limits_of(operator, value.dtype)
     if id(operator) in converter.fused:
-        converter.set(operator, value)
-    elif curve is not None:
-        converter.set_curve(operator, value, np.clip(curve, low, high))
-    else:
-        number = converter.tensor(value, name)
-        for kind, end in (("MAXIMUM", low), ("MINIMUM", high)):
-            limit = converter.stored(f"{name}/limit", np.array([end], value.dtype))
-            number = converter.compute(kind, [number, limit], value.dtype, name)
-        converter.set(operator, TosaActivation(number, value.shape, value.dtype))
+        return value
+    if curve is not None:
+        return with_curve(value, np.clip(curve, low, high))
+    number = converter.tensor(value, name)
+    for kind, end in (("MAXIMUM", low), ("MINIMUM", high)):
+        limit = converter.stored(f"{name}/limit", np.array([end], value.dtype))
+        number = converter.compute(kind, [number, limit], value.dtype, name)
+    return TosaActivation(number, value.shape, value.dtype)
 
 
-def negation(converter: TosaConverter, operator: TosaOperator) -> None:
+def negation(converter: TosaConverter, operator: TosaOperator) -> Value:
     """NEGATE and ABS."""
     value, name = converter.value(operator), operator.outputs[0]
     curve = curve_of(value)
@@ -146,75 +143,54 @@ def negation(converter: TosaConverter, operator: TosaOperator) -> None:
         before, after = (converter.single(operator, place) for place in (1, 2))
         limits = np.iinfo(value.dtype)
         negative = np.clip(before - curve + after, int(limits.min), int(limits.max))
-        converter.set_curve(operator, value, np.abs(curve) if operator.kind == "ABS" else negative)
-        return
+        return with_curve(value, np.abs(curve) if operator.kind == "ABS" else negative)
     if value.dtype == "int16":
         wide = WideNumbers(converter, name)
         number = wide.of("SUB", wide.constant(0), wide.of("CAST", converter.tensor(value, name)))
         number = wide.of("MINIMUM", number, wide.constant(np.iinfo("int16").max))
-        converter.set(operator, TosaActivation(wide.narrow(number, "int16"), value.shape, "int16"))
-        return
+        return TosaActivation(wide.narrow(number, "int16"), value.shape, "int16")
     if value.dtype != "int32":
         raise UnplacedError(f"its input must be integers (got {value.dtype})")
-    kind = "ABS" if operator.kind == "ABS" else "NEG"
-    number = converter.compute(kind, [converter.tensor(value, operator.inputs[0])], "int32", name)
-    converter.set(operator, TosaActivation(number, value.shape, "int32"))
+    return converter.of_input(operator, "ABS" if operator.kind == "ABS" else "NEG", value, "int32")
 
 
-def cast(converter: TosaConverter, operator: TosaOperator) -> None:
+def cast(converter: TosaConverter, operator: TosaOperator) -> Value:
     """CAST between integers."""
     value, dtype = converter.value(operator), converter.declared_type(operator)
     curve = curve_of(value)
     if isinstance(value, TosaConstant):
-        converter.set(operator, TosaConstant(value.data.astype(dtype)))
-    elif curve is not None and dtype != "bool":
-        converter.set_curve(operator, value, curve.astype(dtype).astype(np.int64), dtype)
-    elif dtype == "int8":
-        number = converter.emit(
-            "CAST", [converter.tensor(value, operator.inputs[0])], Quantization((1.0,), (0,)),
-            operator.outputs[0],
-        )  # fmt: skip
-        converter.set(operator, TosaActivation(number, value.shape, dtype))
-    else:
-        number = converter.compute(
-            "CAST", [converter.tensor(value, operator.inputs[0])], dtype, operator.outputs[0]
-        )
-        converter.set(operator, TosaActivation(number, value.shape, dtype))
+        return TosaConstant(value.data.astype(dtype))
+    if curve is not None and dtype != "bool":
+        return with_curve(value, curve.astype(dtype).astype(np.int64), dtype)
+    return converter.of_input(operator, "CAST", value, dtype)
 
 
-def binary(converter: TosaConverter, operator: TosaOperator) -> None:
+def binary(converter: TosaConverter, operator: TosaOperator) -> Value:
     """ADD, SUB, MUL, MAXIMUM and MINIMUM: of one tensor, put off, or computed."""
     values = [converter.value(operator, place) for place in (0, 1)]
     kind, function = operator.kind, BINARY[operator.kind]
     if kind == "MUL" and converter.single(operator, 2):
-        cut_product(converter, operator)
-        return
+        return cut_product(converter, operator)
     if kind == "MUL":
         values = [_widened(converter, value, operator.outputs[0]) for value in values]
     shape, dtype = common_shape(values), values[0].dtype
     if isinstance(values[0], TosaConstant) and isinstance(values[1], TosaConstant):
-        converter.set(operator, TosaConstant(function(values[0].data, values[1].data)))
-        return
+        return TosaConstant(function(values[0].data, values[1].data))
     curve = of_one(values, shape, function)
     if curve is not None:
-        converter.set(operator, curve)
-        return
-
-    def whole() -> int:
-        numbers = [converter.tensor(value, operator.outputs[0]) for value in values]
-        return converter.compute(kind, numbers, dtype, operator.outputs[0])
+        return curve
 
     extremum = extremum_of(converter, kind, values, shape, operator.outputs[0])
     short = extremum or below_maximum(converter, kind, values, operator.outputs[0])
     if short is not None:
-        converter.set(operator, short)
-    elif dtype == "int32" and kind in ("ADD", "SUB", "MUL"):
-        place = partial(placed_pair, converter, kind, values[0], values[1])
-        converter.set(operator, Delayed(shape, place, whole))
-    elif dtype == "int32":
-        converter.set(operator, TosaActivation(whole(), shape, dtype))
-    else:
+        return short
+    if dtype != "int32":
         raise UnplacedError(f"it computes in {dtype}, which is not supported")
+    whole = partial(converter.computed, operator, kind, values, shape, dtype)
+    if kind not in ("ADD", "SUB", "MUL"):
+        return whole()
+    place = partial(placed_pair, converter, kind, values[0], values[1])
+    return Delayed(shape, place, lambda: whole().number)
 
 
 def _widened(converter: TosaConverter, value: Value, name: str) -> Value:
@@ -233,49 +209,38 @@ def _widened(converter: TosaConverter, value: Value, name: str) -> Value:
     return TosaActivation(number, value.shape, "int32")
 
 
-def comparison(converter: TosaConverter, operator: TosaOperator) -> None:
+def comparison(converter: TosaConverter, operator: TosaOperator) -> Value:
     """EQUAL and the like, LOGICAL_AND and LOGICAL_OR."""
     values = [converter.value(operator, place) for place in (0, 1)]
-    shape = common_shape(values)
-    numbers = [converter.tensor(value, operator.outputs[0]) for value in values]
     kind = "NOT_EQUAL" if operator.kind == "LOGICAL_XOR" else operator.kind
-    number = converter.compute(kind, numbers, "bool", operator.outputs[0])
-    converter.set(operator, TosaActivation(number, shape, "bool"))
+    return converter.computed(operator, kind, values, common_shape(values), "bool")
 
 
-def logical_not(converter: TosaConverter, operator: TosaOperator) -> None:
+def logical_not(converter: TosaConverter, operator: TosaOperator) -> Value:
     """LOGICAL_NOT."""
-    value = converter.value(operator)
-    number = converter.compute(
-        "LOGICAL_NOT", [converter.tensor(value, operator.inputs[0])], "bool", operator.outputs[0]
-    )
-    converter.set(operator, TosaActivation(number, value.shape, "bool"))
+    return converter.of_input(operator, "LOGICAL_NOT", converter.value(operator), "bool")
 
 
-def select(converter: TosaConverter, operator: TosaOperator) -> None:
+def select(converter: TosaConverter, operator: TosaOperator) -> Value:
     """SELECT: each element from one of two tensors."""
     condition, *values = (converter.value(operator, place) for place in range(3))
     shape = broadcast_shape([condition.shape, common_shape(values)])
     name, dtype = operator.outputs[0], values[0].dtype
+    if dtype != "int8":
+        return converter.computed(operator, "SELECT_V2", (condition, *values), shape, dtype)
     numbers = [converter.tensor(value, name) for value in (condition, *values)]
-    if dtype == "int8":
-        scale = converter.scale_of(numbers[1])
-        numbers[2] = converter.seen(numbers[2], scale, name)
-        number = converter.emit("SELECT_V2", numbers, scale, name)
-    else:
-        number = converter.compute("SELECT_V2", numbers, dtype, name)
-    converter.set(operator, TosaActivation(number, shape, dtype))
+    scale = converter.scale_of(numbers[1])
+    numbers[2] = converter.seen(numbers[2], scale, name)
+    return TosaActivation(converter.emit("SELECT_V2", numbers, scale, name), shape, dtype)
 
 
-def whole_division(converter: TosaConverter, operator: TosaOperator) -> None:
+def whole_division(converter: TosaConverter, operator: TosaOperator) -> Value:
     """INTDIV, towards zero."""
     values = [converter.value(operator, place) for place in (0, 1)]
     shape = common_shape(values)
     if values[0].dtype != "int32":
         raise UnplacedError(f"its operands must be int32 (got {values[0].dtype})")
-    numbers = [converter.tensor(value, operator.outputs[0]) for value in values]
-    number = converter.compute("DIV", numbers, "int32", operator.outputs[0])
-    converter.set(operator, TosaActivation(number, shape, "int32"))
+    return converter.computed(operator, "DIV", values, shape, "int32")
 
 
 ELEMENTWISE = {

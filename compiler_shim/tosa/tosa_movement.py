@@ -18,6 +18,7 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     TosaActivation,
     TosaConstant,
     UnplacedError,
+    Value,
 )
 
 _REDUCTIONS = "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ANY", "REDUCE_ALL"
@@ -30,16 +31,15 @@ def _move(
     *others: int,
     on_constant: Callable[[Array], Array] | None = None,
     **options: Any,
-) -> None:
+) -> Value:
     """An operator that moves the elements of its first input, whatever they stand for."""
     value = converter.value(operator)
     if isinstance(value, TosaConstant) and on_constant is not None:
-        converter.set(operator, TosaConstant(on_constant(value.data)))
-        return
+        return TosaConstant(on_constant(value.data))
     if not isinstance(value, TosaActivation):
         value = converter.activation(value, operator.inputs[0])
     number = emitted(converter, kind, [value.number, *others], value, operator.outputs[0], **options)
-    converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
+    return replace(value, number=number, shape=converter.builder.shape(number))
 
 
 def emitted(
@@ -51,30 +51,32 @@ def emitted(
     return converter.compute(kind, inputs, value.dtype, name, **options)
 
 
-def reshape(converter: TosaConverter, operator: TosaOperator) -> None:
+def reshape(converter: TosaConverter, operator: TosaOperator) -> Value:
     """RESHAPE."""
     shape, value = tuple(converter.integers(operator, 1)), converter.value(operator)
     if prod(shape) != prod(value.shape) or any(size < 1 for size in shape):
         raise UnplacedError(f"{list(value.shape)} cannot be reshaped to {list(shape)[:8]}")
-    _move(converter, operator, "RESHAPE", on_constant=lambda data: data.reshape(shape), new_shape=shape)
+    return _move(
+        converter, operator, "RESHAPE", on_constant=lambda data: data.reshape(shape), new_shape=shape
+    )
 
 
-def transpose(converter: TosaConverter, operator: TosaOperator) -> None:
+def transpose(converter: TosaConverter, operator: TosaOperator) -> Value:
     """TRANSPOSE."""
     rank = len(converter.value(operator).shape)
     order = converter.numbers(operator, "perms", rank)
     if sorted(order) != list(range(rank)):
         raise UnplacedError(f"its perms must be 0 to {rank - 1} (got {order})")
     numbers = converter.list_of(operator.outputs[0], order)
-    _move(converter, operator, "TRANSPOSE", numbers, on_constant=lambda data: data.transpose(order))
+    return _move(converter, operator, "TRANSPOSE", numbers, on_constant=lambda data: data.transpose(order))
 
 
-def identity(converter: TosaConverter, operator: TosaOperator) -> None:
+def identity(converter: TosaConverter, operator: TosaOperator) -> Value:
     """IDENTITY."""
-    converter.set(operator, converter.value(operator))
+    return converter.value(operator)
 
 
-def concatenation(converter: TosaConverter, operator: TosaOperator) -> None:
+def concatenation(converter: TosaConverter, operator: TosaOperator) -> Value:
     """CONCAT."""
     values = [converter.value(operator, place) for place in range(len(operator.inputs))]
     if not values or len({value.dtype for value in values}) > 1:
@@ -87,10 +89,10 @@ def concatenation(converter: TosaConverter, operator: TosaOperator) -> None:
         scale = converter.scale_of(numbers[0])
         numbers = [converter.seen(number, scale, name) for number in numbers]
     number = emitted(converter, "CONCATENATION", numbers, first, name, axis=axis)
-    converter.set(operator, TosaActivation(number, converter.builder.shape(number), first.dtype))
+    return converter.result(number, first.dtype)
 
 
-def pad(converter: TosaConverter, operator: TosaOperator) -> None:
+def pad(converter: TosaConverter, operator: TosaOperator) -> Value:
     """PAD."""
     value, name = converter.activation(converter.value(operator), operator.inputs[0]), operator.outputs[0]
     amounts, filler = converter.integers(operator, 1), converter.constant(operator, 2)
@@ -107,10 +109,10 @@ def pad(converter: TosaConverter, operator: TosaOperator) -> None:
     else:
         inputs.append(converter.stored(f"{name}/filler", filler.reshape(1), scale))
         number = emitted(converter, "PADV2", inputs, value, name)
-    converter.set(operator, TosaActivation(number, converter.builder.shape(number), value.dtype))
+    return converter.result(number, value.dtype)
 
 
-def part(converter: TosaConverter, operator: TosaOperator) -> None:
+def part(converter: TosaConverter, operator: TosaOperator) -> Value:
     """SLICE."""
     begins, sizes = (converter.integers(operator, place) for place in (1, 2))
     shape = converter.value(operator).shape
@@ -122,25 +124,24 @@ def part(converter: TosaConverter, operator: TosaOperator) -> None:
     name = operator.outputs[0]
     box = tuple(slice(first, first + size) for first, size in zip(begins, sizes, strict=True))
     numbers = [converter.list_of(name, row) for row in (begins, sizes)]
-    _move(converter, operator, "SLICE", *numbers, on_constant=lambda data: data[box])
+    return _move(converter, operator, "SLICE", *numbers, on_constant=lambda data: data[box])
 
 
-def reverse(converter: TosaConverter, operator: TosaOperator) -> None:
+def reverse(converter: TosaConverter, operator: TosaOperator) -> Value:
     """REVERSE."""
     axis = converter.axis(operator, len(converter.value(operator).shape))
     numbers = converter.list_of(operator.outputs[0], [axis])
-    _move(converter, operator, "REVERSE_V2", numbers, on_constant=lambda data: np.flip(data, axis))
+    return _move(converter, operator, "REVERSE_V2", numbers, on_constant=lambda data: np.flip(data, axis))
 
 
-def tile(converter: TosaConverter, operator: TosaOperator) -> None:
+def tile(converter: TosaConverter, operator: TosaOperator) -> Value:
     """TILE."""
     times, shape = converter.integers(operator, 1), converter.value(operator).shape
     if len(times) != len(shape) or not all(0 < number < 1 << 20 for number in times):
         raise UnplacedError(f"its multiples {times[:8]} do not fit {list(shape)}")
     value = converter.value(operator)
     if isinstance(value, TosaConstant):
-        converter.set(operator, TosaConstant(np.tile(value.data, times)))
-        return
+        return TosaConstant(np.tile(value.data, times))
     if not isinstance(value, TosaActivation):
         value = converter.activation(value, operator.inputs[0])
     number, name = value.number, operator.outputs[0]
@@ -148,19 +149,19 @@ def tile(converter: TosaConverter, operator: TosaOperator) -> None:
         if count > 1:
             row = [count if other == axis else 1 for other in range(len(times))]
             number = emitted(converter, "TILE", [number, converter.list_of(name, row)], value, name)
-    converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
+    return replace(value, number=number, shape=converter.builder.shape(number))
 
 
-def gather(converter: TosaConverter, operator: TosaOperator) -> None:
+def gather(converter: TosaConverter, operator: TosaOperator) -> Value:
     """GATHER: for each batch, rows at indices."""
     value, indices = converter.value(operator), converter.value(operator, 1)
     if len(value.shape) != 3 or len(indices.shape) != 2 or indices.dtype != "int32":
         raise UnplacedError(f"shapes {list(value.shape)} and {list(indices.shape)} do not fit")
     place = converter.tensor(indices, operator.inputs[1])
-    _move(converter, operator, "GATHER", place, axis=1, batch_dims=1)
+    return _move(converter, operator, "GATHER", place, axis=1, batch_dims=1)
 
 
-def scatter(converter: TosaConverter, operator: TosaOperator) -> None:
+def scatter(converter: TosaConverter, operator: TosaOperator) -> Value:
     """SCATTER: for each batch, rows at indices replaced."""
     values = [converter.value(operator, place) for place in (0, 2)]
     indices, name = converter.value(operator, 1), operator.outputs[0]
@@ -187,10 +188,10 @@ def scatter(converter: TosaConverter, operator: TosaOperator) -> None:
         number = emitted(converter, "DYNAMIC_UPDATE_SLICE", [*numbers, start], old, name)
     else:
         raise UnplacedError(f"it must replace one row, or at constant indices (got {list(rows)} indices)")
-    converter.set(operator, replace(old, number=number))
+    return replace(old, number=number)
 
 
-def reduction(converter: TosaConverter, operator: TosaOperator) -> None:
+def reduction(converter: TosaConverter, operator: TosaOperator) -> Value:
     """REDUCE_MAX and the like."""
     value = converter.value(operator)
     if not isinstance(value, TosaActivation) or value.line is None:
@@ -205,20 +206,20 @@ def reduction(converter: TosaConverter, operator: TosaOperator) -> None:
         number = converter.compute("CAST", [number], "int16", name)
     if operator.kind == "REDUCE_MAX":
         converter.maxima[number] = value.number
-    converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
+    return replace(value, number=number, shape=converter.builder.shape(number))
 
 
-def greatest(converter: TosaConverter, operator: TosaOperator) -> None:
+def greatest(converter: TosaConverter, operator: TosaOperator) -> Value:
     """ARGMAX."""
     value = converter.value(operator)
     axis = converter.list_of(operator.outputs[0], [converter.axis(operator, len(value.shape))])
     number = converter.compute(
         "ARG_MAX", [converter.tensor(value, operator.inputs[0]), axis], "int32", operator.outputs[0]
     )
-    converter.set(operator, TosaActivation(number, converter.builder.shape(number), "int32"))
+    return converter.result(number, "int32")
 
 
-def resize(converter: TosaConverter, operator: TosaOperator) -> None:
+def resize(converter: TosaConverter, operator: TosaOperator) -> Value:
     """RESIZE to the nearest pixels, which are picked, or between pixels of 8 bits, in int32."""
     value, name = converter.value(operator), operator.outputs[0]
     if not isinstance(value, TosaActivation):
@@ -245,7 +246,7 @@ def resize(converter: TosaConverter, operator: TosaOperator) -> None:
             raise UnplacedError(f"it makes {count} rows or columns of {value.shape[axis]}")
         places = np.arange(count) * denominator + offset[place]
         number = along(converter, replace(value, number=number), axis, places, numerator, name)
-    converter.set(operator, replace(value, number=number, shape=converter.builder.shape(number)))
+    return replace(value, number=number, shape=converter.builder.shape(number))
 
 
 def _nearest(

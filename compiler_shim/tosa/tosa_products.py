@@ -23,6 +23,7 @@ from dlasim.compiler_shim.tosa.tosa_values import (
     TosaActivation,
     Totals,
     UnplacedError,
+    Value,
     nearest_factors,
 )
 from dlasim.dataclass import dataclass
@@ -85,7 +86,7 @@ def _place_sums(converter: TosaConverter, sums: WeightedSums, rescaling: Rescali
     )  # fmt: skip
 
 
-def convolution(converter: TosaConverter, operator: TosaOperator) -> None:
+def convolution(converter: TosaConverter, operator: TosaOperator) -> Value:
     """CONV2D and DEPTHWISE_CONV2D."""
     is_depthwise = operator.kind == "DEPTHWISE_CONV2D"
     data, zero_point = _weights(converter, operator)
@@ -107,7 +108,7 @@ def convolution(converter: TosaConverter, operator: TosaOperator) -> None:
     bias = _bias(converter, operator, data.shape[axis])
     kind = "DEPTHWISE_CONV_2D" if is_depthwise else "CONV_2D"
     sums = _sums(kind, source, data, axis, bias, zero_point, options)
-    converter.set(operator, Delayed(converter.declared(operator), partial(_place_sums, converter, sums)))
+    return Delayed(converter.declared(operator), partial(_place_sums, converter, sums))
 
 
 def _sums(
@@ -166,7 +167,7 @@ def _is_same(size: int, span: int, stride: int, dilation: int, before: int, afte
     return count == -(-size // stride) and before == padding_before("SAME", size, window, stride)
 
 
-def transposed_convolution(converter: TosaConverter, operator: TosaOperator) -> None:
+def transposed_convolution(converter: TosaConverter, operator: TosaOperator) -> Value:
     """TRANSPOSE_CONV2D. What a negative out_pad cuts off is SAME's padding, or is cut off behind."""
     data, zero_point = _weights(converter, operator)
     source, declared = eight_bits(converter, operator, 0, zero_point, 4), converter.declared(operator)
@@ -196,10 +197,10 @@ def transposed_convolution(converter: TosaConverter, operator: TosaOperator) -> 
         numbers = [converter.list_of(name, row) for row in (begin, declared)]
         return converter.emit("SLICE", [number, *numbers], _with_zero_point(rescaling.zero_point), name)
 
-    converter.set(operator, Delayed(declared, place))
+    return Delayed(declared, place)
 
 
-def matrix_product(converter: TosaConverter, operator: TosaOperator) -> None:
+def matrix_product(converter: TosaConverter, operator: TosaOperator) -> Value:
     """MATMUL."""
     points = [converter.single(operator, position) for position in (2, 3)]
     numbers = [eight_bits(converter, operator, place, points[place], 3) for place in (0, 1)]
@@ -218,10 +219,10 @@ def matrix_product(converter: TosaConverter, operator: TosaOperator) -> None:
         scale = Quantization((1 / factors[0],), (rescaling.zero_point,))
         return converter.emit("BATCH_MATMUL", numbers, scale, name, adj_x=False, adj_y=False)
 
-    converter.set(operator, Delayed((batch, rows, other[2]), place))
+    return Delayed((batch, rows, other[2]), place)
 
 
-def total(converter: TosaConverter, operator: TosaOperator) -> None:
+def total(converter: TosaConverter, operator: TosaOperator) -> Value:
     """REDUCE_SUM, of which a RESCALE makes an average."""
     value, name = converter.value(operator), operator.inputs[0]
     axis = converter.axis(operator, len(value.shape))
@@ -233,11 +234,10 @@ def total(converter: TosaConverter, operator: TosaOperator) -> None:
     if before is None:
         if value.dtype != "int32":
             raise UnplacedError(f"its input must be int32 (got {value.dtype})")
-        converter.set(operator, TosaActivation(whole(), shape, "int32"))
-        return
+        return TosaActivation(whole(), shape, "int32")
     found = Totals(before.source, before.line, (*before.axes, axis))
     converter.totals[operator.outputs[0]] = found
-    converter.set(operator, Delayed(shape, partial(_place_average, converter, found), whole))
+    return Delayed(shape, partial(_place_average, converter, found), whole)
 
 
 def _whole_total(converter: TosaConverter, value: Any, axis: int, name: str) -> int:
@@ -263,7 +263,7 @@ def _place_average(converter: TosaConverter, found: Totals, rescaling: Rescaling
     return None
 
 
-def average_pool(converter: TosaConverter, operator: TosaOperator) -> None:
+def average_pool(converter: TosaConverter, operator: TosaOperator) -> Value:
     """AVG_POOL2D: halves of what is above the zero point go away from it."""
     points = [converter.single(operator, position) for position in (1, 2)]
     kernel = converter.numbers(operator, "kernel", 2, 1)
@@ -282,8 +282,7 @@ def average_pool(converter: TosaConverter, operator: TosaOperator) -> None:
     else:
         pad = converter.numbers(operator, "pad", 4)
         number = _pooled_on_cpu(converter, source, (kernel, stride, pad), points[1], name)
-    shape = converter.builder.shape(number)
-    converter.set(operator, TosaActivation(number, shape, "int8"))
+    return converter.result(number, "int8")
 
 
 def _share(counts: Array | int, zero_point: int) -> Rescaling:
@@ -347,7 +346,7 @@ def _ones(
     return _place_sums(converter, sums, rescaling, name)
 
 
-def maximum_pool(converter: TosaConverter, operator: TosaOperator) -> None:
+def maximum_pool(converter: TosaConverter, operator: TosaOperator) -> Value:
     """MAX_POOL2D; padding never wins."""
     kernel = converter.numbers(operator, "kernel", 2, 1)
     stride = converter.numbers(operator, "stride", 2, 1)
@@ -360,7 +359,7 @@ def maximum_pool(converter: TosaConverter, operator: TosaOperator) -> None:
         "MAX_POOL_2D", [number], converter.scale_of(source), operator.outputs[0], filter_height=kernel[0],
         filter_width=kernel[1], stride_h=stride[0], stride_w=stride[1], **options,
     )  # fmt: skip
-    converter.set(operator, TosaActivation(number, converter.builder.shape(number), "int8"))
+    return converter.result(number, "int8")
 
 
 PRODUCTS = {

@@ -12,6 +12,7 @@ multiplier has fewer bits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,12 @@ class Totals:
 
 
 Value = TosaConstant | TosaActivation | Delayed
+
+
+def with_curve(value: Value, curve: Integers, dtype: str | None = None) -> TosaActivation:
+    """A function of an 8-bit tensor's numbers."""
+    assert isinstance(value, TosaActivation)
+    return replace(value, curve=curve, dtype=dtype or value.dtype, line=None)
 
 
 def curve_of(value: Value) -> Integers | None:
