@@ -21,8 +21,8 @@ from dlasim.isa.file_records import (
     StepKind,
 )
 from dlasim.isa.limits import MAX_LANES, MAX_RANK, MAX_SRAM_BYTES
+from dlasim.isa.program import SourceLines
 from dlasim.isa.registers import REGION_COUNT, Region
-from dlasim.isa.source_lines import SourceLines
 from dlasim.system.fileio import read_file as read_bytes
 
 MAX_LINE = 0xFFFF_FFFF
