@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.forms.rules import Candidate
@@ -91,15 +90,9 @@ class _Product:
             kernel=(1, count), stride=(1, count), out_element_bytes=INT32_BYTES,
             fields={"init": Init.ZERO, "out": Out.INT32, "quant": Quant.TENSOR},
             registers={"IN_ZP": zero_point, "PAD_VALUE": 0, "WEIGHT_ZP": 0},
-            weights=self._constant("weights", data),
+            weights=self._candidate.add(Value("weights", data.shape, "int8", data=data)),
         ))  # fmt: skip
         return output
-
-    def _add(self, value: Value) -> int:
-        return self._candidate.add(value)
-
-    def _constant(self, name: str, data: NDArray[np.int8]) -> int:
-        return self._add(Value(name, data.shape, "int8", data=data))
 
 
 def _signed_rest(numbers: Integers, divisor: int) -> Integers:

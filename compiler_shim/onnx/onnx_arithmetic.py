@@ -127,7 +127,7 @@ def _composed(
                 isinstance(other, OnnxActivation)
                 and other.dtype == "int8"
                 and other.number == value.number
-                and _same(value, other)
+                and (value.shape, value.order, value.source) == (other.shape, other.order, other.source)
             ):
                 operand = other.real
             else:
@@ -135,10 +135,6 @@ def _composed(
             pair = (value.real, operand) if is_first else (operand, value.real)
             return replace(value, curve=np.asarray(function(*pair), np.float32))
     return None
-
-
-def _same(one: OnnxActivation, other: OnnxActivation) -> bool:
-    return (one.shape, one.order, one.source) == (other.shape, other.order, other.source)
 
 
 def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape) -> Known:

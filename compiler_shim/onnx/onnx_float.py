@@ -61,11 +61,6 @@ def _gelu(x: Real, node: OnnxNode) -> Real:
     return x * 0.5 * ((x * _HALF_ROOT).erf() + 1.0)
 
 
-def _below(x: Real, factor: float) -> Real:
-    """x, times a factor below 0."""
-    return x.at_least(0.0) + x.at_most(0.0) * factor
-
-
 def _elu(x: Real, alpha: float) -> Real:
     return x.at_least(0.0) + (x.at_most(0.0).exponential() - 1.0) * alpha
 
@@ -89,7 +84,7 @@ FUNCTIONS: dict[str, Function] = {
         (x * n.attributes.get("alpha", 0.2) + n.attributes.get("beta", 0.5)).at_least(0.0).at_most(1.0)
     ),
     "HardSwish": lambda x, _: x * (x * (1 / 6) + 0.5).at_least(0.0).at_most(1.0),
-    "LeakyRelu": lambda x, n: _below(x, n.attributes.get("alpha", 0.01)),
+    "LeakyRelu": lambda x, n: x.at_least(0.0) + x.at_most(0.0) * n.attributes.get("alpha", 0.01),
     "Mish": _mish,
     "Neg": lambda x, _: -x,
     "Reciprocal": lambda x, _: x.over(1.0),

@@ -10,7 +10,6 @@ from dlasim.isa.documents.sheets import (
     CodeBlock,
     Link,
     Prose,
-    References,
     Sheet,
     SheetTable,
 )
@@ -56,11 +55,7 @@ def _block_lines(block: Block, page: str) -> Iterator[str]:
     elif isinstance(block, SheetTable):
         yield from (f"**{block.title}**", "", *table(block.columns, block.rows, page))
     else:
-        yield _reference_line(block, page)
-
-
-def _reference_line(block: References, page: str) -> str:
-    return f"**{block.title}:** " + ", ".join(link(target, page) for target, _ in block.items)
+        yield f"**{block.title}:** " + ", ".join(link(target, page) for target, _ in block.items)
 
 
 def _cell(cell: Cell, page: str) -> str:

@@ -101,11 +101,8 @@ class _Parser:
             position = match.end()
         return tokens
 
-    def _error(self, why: str) -> InputError:
-        return InputError(f"{self._origin}: condition {self._text[:100]!r}: {why}")
-
     def _fail(self, why: str) -> NoReturn:
-        raise self._error(why)
+        raise InputError(f"{self._origin}: condition {self._text[:100]!r}: {why}")
 
     def _take(self, *words: str) -> str | None:
         """The next token if it is one of these."""

@@ -257,7 +257,7 @@ class Prototype:
         runs = [run for run in device.runs if run.start >= begin.cycles]
         inference = Inference(
             outputs=[self.tensor(board, tensor) for tensor in self.program.outputs],
-            runs=[_since(begin.cycles, run) for run in self._numbered(runs)],
+            runs=[replace(run, start=run.start - begin.cycles) for run in self._numbered(runs)],
             host=[
                 HostSpan(number, first.cycles - begin.cycles, last.cycles - begin.cycles)
                 for number, (first, last) in enumerate(calls)
@@ -317,10 +317,6 @@ def _spans(marks: Sequence[RegionMark], region: int) -> list[tuple[RegionMark, R
 def _instructions(marks: Sequence[RegionMark]) -> int:
     """Of the inferences that these marks enclose."""
     return sum(last.instructions - first.instructions for first, last in _spans(marks, MARK_INFERENCE))
-
-
-def _since(start: int, run: Run) -> Run:
-    return replace(run, start=run.start - start)
 
 
 def shipped_firmware() -> Path:
