@@ -25,7 +25,7 @@ from dlasim.compiler_shim.dlag.dlag_writer import (
     VERSION,
     is_graph,
 )
-from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
+from dlasim.compiler_shim.dlag.graph_builder import OptionError, checked_options
 from dlasim.compiler_shim.files.constant_budget import ConstantBudget
 from dlasim.compiler_shim.files.input_file import AnyInput, open_input
 from dlasim.compiler_shim.network.graph import (

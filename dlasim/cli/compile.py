@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+from dlasim.cli.config_options import (
+    compile_options,
+    input_files,
+    machine_options,
+    take_compile,
+    take_machine,
+)
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
-from dlasim.cli.input_files import input_files
 from dlasim.cli.terminal import say
 from dlasim.errors import counted
 

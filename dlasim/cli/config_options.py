@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +152,19 @@ def take_compile(given: dict[str, Any]) -> dict[str, Any]:
     changes = {parameter: given.pop(parameter) for _, parameter, *_ in COMPILE}
     changes["dla_ops"] = given.pop("dla_ops")
     return {key: value for key, value in changes.items() if value is not None}
+
+
+def input_files(given: Mapping[str, Any]) -> Iterator[str]:
+    """Every such file; outputs must not overwrite one of them."""
+    for name in ("config_file", "labels", "steps"):
+        if given.get(name):
+            yield given[name]
+    yield from given.get("inputs", ())
+    if (given.get("cpu") or "").endswith(".toml"):
+        yield given["cpu"]
+    if (given.get("technology") or "").endswith(".toml"):
+        from dlasim.sim.physical.technology import technology_files
+
+        yield from technology_files(given["technology"])
+    for device in given.get("devices", ()):
+        yield device.rpartition("@")[0].rpartition(":")[0]  # FILE.py:CLASS@ADDRESS

@@ -8,12 +8,11 @@ from pathlib import Path
 from dlasim.errors import InputError
 from dlasim.isa.assembly import data_section, description, steps
 from dlasim.isa.assembly.data_section import hex_bytes
-from dlasim.isa.assembly.error_text import suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.macros import Expander
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.program_builder import Builder, Mode
-from dlasim.isa.assembly.source import UNNAMED, ErrorLimitError, Refused, SourceText
+from dlasim.isa.assembly.source import UNNAMED, ErrorLimitError, Refused, SourceText, suggestion_text
 from dlasim.isa.assembly.statements import parse_instruction, quick_word
 from dlasim.isa.program import Program
 from dlasim.system.fileio import read_file

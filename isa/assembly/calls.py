@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.assembly.error_text import joined, suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
-from dlasim.isa.assembly.source import Refused, SourceText
+from dlasim.isa.assembly.source import Refused, SourceText, joined, suggestion_text
 from dlasim.isa.assembly.symbol_expressions import number
 from dlasim.isa.program import HostCall, TensorDescriptor
 

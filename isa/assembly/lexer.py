@@ -7,8 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.assembly.error_text import joined
-from dlasim.isa.assembly.source import Refused, SourceText, TextPosition
+from dlasim.isa.assembly.source import Refused, SourceText, TextPosition, joined
 
 if TYPE_CHECKING:
     import re

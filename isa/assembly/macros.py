@@ -7,11 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.assembly.error_text import joined
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.program_builder import Builder
-from dlasim.isa.assembly.source import ErrorLimitError, Origin, Refused, SourceText, TextPosition
+from dlasim.isa.assembly.source import ErrorLimitError, Origin, Refused, SourceText, TextPosition, joined
 from dlasim.isa.instructions import BY_MNEMONIC
 
 if TYPE_CHECKING:

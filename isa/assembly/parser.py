@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from dlasim.isa.assembly.error_text import joined, suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token, quote, tokenize
-from dlasim.isa.assembly.source import SourceText
+from dlasim.isa.assembly.source import SourceText, joined, suggestion_text
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression, number
 
 T = TypeVar("T")

@@ -9,19 +9,20 @@ the next, and `check` raises all of them together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import NoReturn
 
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError, printable
+from dlasim.errors import InputError, printable, suggestion
 
 UNNAMED = "<text>"
 MAX_SHOWN_ERRORS = 20
 MAX_ERRORS = 200  # the assembler stops after this many
 _SHOWN_COLUMNS = 100  # of a longer line, only this much is shown around the caret
 _SHOWN_CALLS = 4  # of nested macros
+_MAX_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -153,3 +154,23 @@ class SourceText:
         # Tabs are kept before the caret, so that it lands below its character.
         blank = "".join("\t" if letter == "\t" else " " for letter in shown[: column - start])
         return f"    {shown}\n    {blank}^"
+
+
+def joined(names: Iterable[str], word: str = "or") -> str:
+    """`a, b or c`."""
+    *most, last = names
+    return f"{', '.join(most)} {word} {last}" if most else last
+
+
+def suggestion_text(name: str, known: Iterable[str], what: str = "") -> str:
+    """`; did you mean X?` if a known name is close; otherwise, given `what`, the known names if few."""
+    names = list(known)
+    hint = suggestion(name, names)
+    if hint or not what or not 0 < len(names) <= _MAX_LISTED:
+        return hint
+    return f"; {what} {joined(names, 'and')}"
+
+
+def must_be(lowest: int, highest: int) -> str:
+    """`must be from 0 to 7`, `must be 0`."""
+    return f"must be {lowest}" if lowest == highest else f"must be from {lowest} to {highest}"

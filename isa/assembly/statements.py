@@ -8,10 +8,9 @@ from functools import cache
 from dlasim.dataclass import dataclass
 from dlasim.errors import counted
 from dlasim.isa import registers
-from dlasim.isa.assembly.error_text import joined, suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
-from dlasim.isa.assembly.source import SourceText
+from dlasim.isa.assembly.source import SourceText, joined, suggestion_text
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
 from dlasim.isa.bits import Field
 from dlasim.isa.instruction_rows import OPCODE, WORD_BITS, Instruction

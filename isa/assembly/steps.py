@@ -8,11 +8,10 @@ from dlasim.errors import counted
 from dlasim.isa import host_op_rows, host_ops
 from dlasim.isa import program as p
 from dlasim.isa.assembly.calls import UnresolvedCall
-from dlasim.isa.assembly.error_text import joined, suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.program_builder import Builder, Mode
-from dlasim.isa.assembly.source import Refused
+from dlasim.isa.assembly.source import Refused, joined, suggestion_text
 from dlasim.isa.assembly.statements import parse_word
 from dlasim.isa.assembly.symbol_expressions import number
 from dlasim.isa.file_records import LayerKind, StepKind

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.assembly.error_text import suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
-from dlasim.isa.assembly.source import Refused, SourceText
+from dlasim.isa.assembly.source import Refused, SourceText, suggestion_text
 
 LIMIT = 1 << 64  # no intermediate result may reach it
 _MAX_DIGITS = 80

@@ -1,11 +1,12 @@
 """The page of one run: its report, and what only the run itself knows, such as the network's graph: a row for
 each layer in the order in which they run, and a lane for each value that later layers still read, as version
-control draws branches."""
+control draws branches. And the page of two runs: what differs, layer by layer."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
@@ -167,3 +168,31 @@ def _shapes(network: PlacedNetwork) -> dict[int, str]:
         for node in network.nodes
         for value in writes(node, network)
     }
+
+
+def comparison_page(before: Mapping[str, Any], after: Mapping[str, Any], labels: tuple[str, str]) -> str:
+    """The HTML page that compares two reports; `labels` say where they come from."""
+    reports = (before, after)
+    names = [[str(layer["name"]) for layer in report["layers"]] for report in reports]
+    data = {
+        "page": "comparison",
+        "runs": [
+            {"label": label, "command": report.get("command"), **report_data(report)}
+            for label, report in zip(labels, reports, strict=True)
+        ],
+        "pairs": matched(*names),
+    }
+    return document(f"{title_of(before)} and {title_of(after)}", data)
+
+
+def matched(before: Sequence[str], after: Sequence[str]) -> list[tuple[int | None, int | None]]:
+    """Pairs of layers with the same name, in order; None where only one network has it."""
+    pairs: list[tuple[int | None, int | None]] = []
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for what, low, high, first, last in matcher.get_opcodes():
+        if what == "equal":
+            pairs += zip(range(low, high), range(first, last), strict=True)
+        else:
+            pairs += [(number, None) for number in range(low, high)]
+            pairs += [(None, number) for number in range(first, last)]
+    return pairs

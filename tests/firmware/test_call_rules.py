@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from dlasim.errors import InputError, RunError
-from dlasim.isa.host_attributes import encode_attributes
+from dlasim.isa.host_attributes import encode_attributes, refusal, view
 from dlasim.isa.host_ops import BY_NAME
-from dlasim.isa.host_validation import refusal, view
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import ReferenceExecutor
 from dlasim.sim.execution.runner import Simulation
