@@ -16,6 +16,7 @@ from dlasim.errors import InputError, unknown
 from dlasim.rows import frames
 from dlasim.rows.row_table import html_table
 from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, columns, is_number
+from dlasim.sim.reports.report_types import SweepRow
 from dlasim.sweeps.definition.axes import catalogue
 from dlasim.sweeps.results.csv_table import read_csv, typed
 from dlasim.sweeps.results.result_files import ABOUT, LAYERS, PENDING, RESULTS
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    from dlasim.sim.reports.report_types import SweepRow
     from dlasim.sweeps.charts import Chart
     from dlasim.sweeps.results.decision import Decision
 

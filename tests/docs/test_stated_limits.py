@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dlasim.checking import onnx_comparison
-from dlasim.cli.sweep import SHOWN_POINTS
+from dlasim.cli.points import SHOWN_POINTS
 from dlasim.compiler_shim.onnx import onnx_real
 from dlasim.compiler_shim.operators import reduction
 from dlasim.compiler_shim.planning import passes, worse_machines

@@ -5,7 +5,7 @@ import json
 import random
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -17,6 +17,7 @@ from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Inference, first_and_steady
 from dlasim.sim.reports.figure_parts import KINDS
+from dlasim.sim.reports.report_types import SweepRow
 from dlasim.sweeps.evaluation import evaluate
 from dlasim.sweeps.results.sweep_result import SweepResult, open_results
 
@@ -230,3 +231,7 @@ def test_versions_and_hashes(result: SweepResult) -> None:
     assert about["statuses"] == {"ok": 32, "refused": 0, "failed": 0}
     assert len(set(result.column("key"))) == 32
     assert set(result.column("version")) == {about["versions"]["dlasim"]}
+
+
+def test_the_types_of_the_best_row_are_found() -> None:
+    assert get_type_hints(SweepResult.best)["return"] == SweepRow | None
