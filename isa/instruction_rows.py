@@ -209,7 +209,7 @@ class Instruction:
     operands: tuple[Operand, ...] = ()
     parameters: tuple[str, ...] = ()  # registers read besides those that place the operands
     sum_parameters: tuple[str, ...] = ()  # and besides these with sum=tensor
-    errors: tuple[Fault, ...] = ()
+    own_errors: tuple[Fault, ...] = ()  # besides those of operands that are computed with
     channels: Channels = Channels.NONE
     sums: str = ""  # the instruction that stores its accumulators as they are, where that is another one
 
@@ -219,6 +219,15 @@ class Instruction:
         named = {name for operand in self.operands for name in operand.registers}
         named |= {*self.parameters, *self.sum_parameters}
         return tuple(register.name for register in registers.OPERANDS if register.name in named)
+
+    @property
+    def errors(self) -> tuple[Fault, ...]:
+        """The faults that it may raise."""
+        if not self.is_compute:
+            return self.own_errors
+        is_wide = any(each.element_bytes > INT8_BYTES or each.other_widths for each in self.operands)
+        aligned = (Fault.MISALIGNED,) if is_wide else ()
+        return (Fault.BAD_OPERANDS, *aligned, Fault.SRAM_RANGE, Fault.OVERLAP, *self.own_errors)
 
     @property
     def is_operation(self) -> bool:

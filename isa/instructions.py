@@ -109,8 +109,6 @@ _ALIGNMENT = ("IN2_ZP", "IN_MULT", "IN_SHIFT", "IN2_MULT", "IN2_SHIFT")
 _SUM_RESCALE = ("IN_ZP", "LEFT_SHIFT", *_ALIGNMENT, *_RESCALE)
 _SUM_PARAMETERS = (*_ALIGNMENT, "SUM_ZP", "SUM_MIN", "SUM_MAX")
 
-_SRAM_ERRORS = (Fault.BAD_OPERANDS, Fault.SRAM_RANGE, Fault.OVERLAP)
-_WIDE_ERRORS = (Fault.BAD_OPERANDS, Fault.MISALIGNED, Fault.SRAM_RANGE, Fault.OVERLAP)
 _DMA_ERRORS = (Fault.SRAM_RANGE, Fault.OVERLAP, Fault.REGION_RANGE)
 
 _ACCUMULATE = """\
@@ -201,7 +199,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             Field("register", 8, 10, "number of the register: its address / 4"),
             Field("value", 32, 32, "the 32-bit pattern to write"),
         ),
-        errors=(Fault.BAD_REGISTER, Fault.BAD_VALUE, Fault.CONFIG_MISMATCH),
+        own_errors=(Fault.BAD_REGISTER, Fault.BAD_VALUE, Fault.CONFIG_MISMATCH),
     ),
     Instruction(
         "WAIT",
@@ -238,7 +236,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         _DMA_FIELDS.format("DMA_IN") + ", from DMA_IN_REGION at DMA_IN_OFFSET to SRAM at DMA_IN_SRAM_ADDR.",
         operands=(Operand("DMA_IN_SRAM_ADDR", Extent.TRANSFER, writes=True),),
         parameters=_dma_parameters("DMA_IN"),
-        errors=_DMA_ERRORS,
+        own_errors=_DMA_ERRORS,
     ),
     Instruction(
         "OP_DMA_WRITE",
@@ -250,7 +248,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "Regions CONSTANTS and COMMANDS cannot be written.",
         operands=(Operand("DMA_OUT_SRAM_ADDR", Extent.TRANSFER),),
         parameters=_dma_parameters("DMA_OUT"),
-        errors=(*_DMA_ERRORS, Fault.REGION_READ_ONLY),
+        own_errors=(*_DMA_ERRORS, Fault.REGION_READ_ONLY),
     ),
     Instruction(
         "OP_DMA_UNPACK",
@@ -264,7 +262,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         fields=(Field("packed", 8, 24, "bytes to unpack from, by twos"),),
         operands=(Operand("DMA_IN_SRAM_ADDR", Extent.TRANSFER, writes=True),),
         parameters=_dma_parameters("DMA_IN"),
-        errors=(Fault.BAD_OPERANDS, *_DMA_ERRORS),
+        own_errors=(Fault.BAD_OPERANDS, *_DMA_ERRORS),
     ),
     Instruction(
         "OP_DMA_DECODE",
@@ -282,7 +280,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         ),
         operands=(Operand("DMA_IN_SRAM_ADDR", Extent.TRANSFER, writes=True),),
         parameters=_dma_parameters("DMA_IN"),
-        errors=(Fault.BAD_OPERANDS, *_DMA_ERRORS),
+        own_errors=(Fault.BAD_OPERANDS, *_DMA_ERRORS),
     ),
     Instruction(
         "OP_FILL",
@@ -292,7 +290,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    out[y,x,c] = FILL_VALUE",
         operands=(_OUT8,),
         parameters=(*_SIZES, "FILL_VALUE"),
-        errors=_SRAM_ERRORS,
     ),
     Instruction(
         "OP_E16_ADD",
@@ -305,7 +302,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "with limit16(v) = clamp(v, -32768, 32767). All elements are int32.",
         operands=(_IN32, _IN2_32, _OUT32),
         parameters=(*_SIZES, "IN_MULT", "IN_SHIFT", "IN2_MULT", "IN2_SHIFT", "LIMIT"),
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E16_MUL",
@@ -315,7 +311,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    out = in * in2     (of the low 16 bits of each, as signed numbers)\nAll elements are int32.",
         operands=(_IN32, _IN2_32, _OUT32),
         parameters=_SIZES,
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E16_SIGMOID",
@@ -330,7 +325,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT32_BYTES, int16_when=_INT16),
         ),
         parameters=(*_SIZES, "IN_MULT", "SHIFT_AMOUNT"),
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E16_SOFTMAX",
@@ -344,7 +338,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT16_BYTES),
         ),
         parameters=(*_SIZES, "IN_MULT", "IN_SHIFT"),
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E16_LUT",
@@ -361,7 +354,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT16_BYTES),
         ),
         parameters=_SIZES,
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_CONV",
@@ -379,7 +371,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         ),
         parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
         sum_parameters=_SUM_PARAMETERS,
-        errors=_WIDE_ERRORS,
         channels=Channels.REDUCED,
     ),
     Instruction(
@@ -397,7 +388,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             _OUT8,
         ),
         parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
-        errors=_WIDE_ERRORS,
         channels=Channels.REDUCED,
         sums="OP_CONV",
     ),
@@ -418,7 +408,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         ),
         parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
         sum_parameters=_SUM_PARAMETERS,
-        errors=_WIDE_ERRORS,
         channels=Channels.GROUPED,
     ),
     Instruction(
@@ -440,7 +429,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         ),
         parameters=(*_SIZES, "IN_CHANNELS", *_MAC_ZERO_POINTS, *_RESCALE),
         sum_parameters=_SUM_PARAMETERS,
-        errors=_WIDE_ERRORS,
         channels=Channels.REDUCED,
     ),
     Instruction(
@@ -462,7 +450,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             _OUT8,
         ),
         parameters=(*_SIZES, *_RESCALE),
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E32_SHIFT",
@@ -474,7 +461,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         fields=(Field("mode", 8, 2, "direction and rounding", names=_names(ShiftMode)),),
         operands=(_IN32, _OUT32),
         parameters=(*_SIZES, "SHIFT_AMOUNT"),
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E32_ADD",
@@ -484,7 +470,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    out = in + in2     (wraps at 32 bits)",
         operands=(_IN32, _IN2_32, _OUT32),
         parameters=_SIZES,
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_POOL",
@@ -509,7 +494,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             "IN_ZP",
             *_RESCALE,
         ),
-        errors=_WIDE_ERRORS,
         channels=Channels.EQUAL,
     ),
     Instruction(
@@ -521,7 +505,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "The reset values of OUT_MULT and OUT_SHIFT leave the value as it is.",
         operands=(_IN8, _OUT8),
         parameters=(*_SIZES, "IN_ZP", *_RESCALE),
-        errors=_SRAM_ERRORS,
     ),
     Instruction(
         "OP_ACT_LRELU",
@@ -534,7 +517,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         fields=(_ELEMENTS,),
         operands=(_IN8_16, _OUT8_16),
         parameters=(*_SIZES, "IN_ZP", "IN_MULT", "IN_SHIFT", *_RESCALE),
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_ACT_LUT",
@@ -544,7 +526,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    out = table[in + 128]",
         operands=(_IN8, Operand("LUT_ADDR", Extent.TABLE), _OUT8),
         parameters=_SIZES,
-        errors=_SRAM_ERRORS,
     ),
     Instruction(
         "OP_E_ADD",
@@ -557,7 +538,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         fields=(_ELEMENTS,),
         operands=(_IN8_16, _IN2_8_16, _OUT8_16),
         parameters=(*_SIZES, *_SUM_RESCALE),
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E_SUB",
@@ -568,7 +548,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         fields=(_ELEMENTS,),
         operands=(_IN8_16, _IN2_8_16, _OUT8_16),
         parameters=(*_SIZES, *_SUM_RESCALE),
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E_MUL",
@@ -580,7 +559,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         fields=(_ELEMENTS,),
         operands=(_IN8_16, _IN2_8_16, _OUT8_16),
         parameters=(*_SIZES, "IN_ZP", "IN2_ZP", *_RESCALE),
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E_ABS",
@@ -590,7 +568,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    out = clamp(OUT_ZP + requant(|in - IN_ZP|, OUT_MULT, OUT_SHIFT), ACT_MIN, ACT_MAX)",
         operands=(_IN8, _OUT8),
         parameters=(*_SIZES, "IN_ZP", *_RESCALE),
-        errors=_SRAM_ERRORS,
     ),
     Instruction(
         "OP_C_MIN",
@@ -600,7 +577,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    out = min(in, in2)",
         operands=(_IN8, _IN2_8, _OUT8),
         parameters=_SIZES,
-        errors=_SRAM_ERRORS,
     ),
     Instruction(
         "OP_C_MAX",
@@ -610,7 +586,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    out = max(in, in2)",
         operands=(_IN8, _IN2_8, _OUT8),
         parameters=_SIZES,
-        errors=_SRAM_ERRORS,
     ),
     Instruction(
         "OP_SOFTMAX",
@@ -624,7 +599,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             _OUT8,
         ),
         parameters=_SIZES,
-        errors=_WIDE_ERRORS,
     ),
     Instruction(
         "OP_E_SQDIFF",
@@ -637,7 +611,6 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         fields=(_ELEMENTS,),
         operands=(_IN8_16, _IN2_8_16, _OUT8_16),
         parameters=(*_SIZES, *_SUM_RESCALE),
-        errors=_WIDE_ERRORS,
     ),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -28,9 +29,7 @@ Examples:
     MINIMIZE,
     option("--json", "Print what was found as JSON.", kind=bool, name="as_json"),
 )
-def command(
-    folder: str, top: int | None, rtl: bool, limits: tuple[str, ...], minimize: tuple[str, ...], as_json: bool
-) -> None:
+def command(folder: str, as_json: bool, **given: Any) -> None:
     """Compare every tensor of the networks on the machines that no other beats, and run them on the RTL.
 
     The table of the folder gets the columns verified, rtl, rtl_cycles_dla and rtl_ratio.
@@ -38,10 +37,7 @@ def command(
     from dlasim.confirmation import confirm
     from dlasim.errors import RunError
 
-    found = confirm(
-        folder, top=top, rtl=rtl, limits=limits, minimize=minimize,
-        on_network=lambda name: say(f"confirming {name}", err=True),
-    )  # fmt: skip
+    found = confirm(folder, on_network=lambda name: say(f"confirming {name}", err=True), **given)
     say(json.dumps(found, indent=2) if as_json else str(found))
     differs = [row for row in found if "differ" in f"{row['verified']}{row['rtl']}"]
     if differs:

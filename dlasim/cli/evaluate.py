@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -43,18 +43,7 @@ Examples:
     ENGINE,
     option("--json", "Print the result as JSON.", kind=bool, name="as_json"),
 )  # fmt: skip
-def command(
-    model: str,
-    inputs: str,
-    labels: str | None,
-    label_offset: int,
-    normalize: str,
-    float_model: str | None,
-    out: str | None,
-    jobs: int | None,
-    engine: str,
-    as_json: bool,
-) -> None:
+def command(model: str, out: str | None, as_json: bool, **given: Any) -> None:
     """Count how often the highest outputs of MODEL are right, over many inputs.
 
     The results are those of the program, bit for bit, so they do not depend on the machine. The model has one
@@ -68,10 +57,11 @@ def command(
     line = StatusLine()
     try:
         result = api.evaluate(
-            model, inputs, labels,
-            float_model=float_model, label_offset=label_offset, normalize=normalize, engine=engine,
-            jobs=jobs, out=out, on_progress=lambda done, total: line.show(f"{done:,} of {total:,} inputs"),
-        )  # fmt: skip
+            model,
+            out=out,
+            on_progress=lambda done, total: line.show(f"{done:,} of {total:,} inputs"),
+            **given,
+        )
     finally:
         line.clear()
     if out is not None:

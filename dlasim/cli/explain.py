@@ -22,6 +22,10 @@ from dlasim.errors import printable
 if TYPE_CHECKING:
     from dlasim.explanation import Explanation
 
+_HEAD = [
+    "layer", "operator", "runs on", "tile", "tiles", "moved", "cycles", "busy", "used", "lost", "limit",
+    "why",
+]  # fmt: skip
 _MAX_SHOWN = 5
 _EPILOG = """\b
 Examples:
@@ -58,21 +62,7 @@ def command(model: str, as_json: bool, assume_int8: bool, **given: Any) -> None:
     from dlasim.cli.summary import left_out_lines, operator_line
     from dlasim.rows.tables import fitted_table, short, size, wrapped
 
-    head = [
-        "layer",
-        "operator",
-        "runs on",
-        "tile",
-        "tiles",
-        "moved",
-        "cycles",
-        "busy",
-        "used",
-        "lost",
-        "limit",
-        "why",
-    ]
-    lines = [head]
+    lines = [_HEAD]
     for row in rows:
         on_dla = row["unit"] == "dla"
         lines.append([

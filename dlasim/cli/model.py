@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -41,20 +41,7 @@ Examples:
     option("--list", "List the built-in networks.", kind=bool, name="list_only"),
     option("--json", "Print the list, or what was written, as JSON.", kind=bool, name="as_json"),
 )  # fmt: skip
-def command(
-    name: str | None,
-    output: str | None,
-    alpha: float | None,
-    resolution: int | None,
-    classes: int | None,
-    layers: int | None,
-    context: int | None,
-    tokens: int | None,
-    weight_bits: int | None,
-    seed: int,
-    list_only: bool,
-    as_json: bool,
-) -> None:
+def command(name: str | None, output: str | None, list_only: bool, as_json: bool, **chosen: Any) -> None:
     """Write the built-in network NAME as an int8 .tflite file.
 
     The weights are random, so the network does not classify anything; its shapes, quantization and value
@@ -76,18 +63,9 @@ def command(
     line = StatusLine()
     click.get_current_context().call_on_close(line.clear)
     path = api.model(
-        name,
-        output,
-        alpha=alpha,
-        resolution=resolution,
-        classes=classes,
-        layers=layers,
-        context=context,
-        tokens=tokens,
-        weight_bits=weight_bits,
-        seed=seed,
-        on_operator=lambda operator: line.show(f"{name}: measuring the range of {operator}"),
-    )
+        name, output,
+        on_operator=lambda operator: line.show(f"{name}: measuring the range of {operator}"), **chosen,
+    )  # fmt: skip
     line.clear()
     if as_json:
         say(json.dumps({"output": str(path), "bytes": path.stat().st_size}, indent=2))
@@ -99,14 +77,10 @@ def _show_list(as_json: bool) -> None:
 
     if as_json:
         rows = [
-            {
-                "name": name,
-                "input_shape": list(topology.input_shape),
-                "summary": topology.summary,
-                "options": _options(topology),
-            }
+            {"name": name, "input_shape": list(topology.input_shape), "summary": topology.summary,
+             "options": _options(topology)}
             for name, topology in sorted(TOPOLOGIES.items())
-        ]
+        ]  # fmt: skip
         say(json.dumps(rows, indent=2))
         return
     from dlasim.rows.tables import table
@@ -120,11 +94,6 @@ def _show_list(as_json: bool) -> None:
 
 def _options(topology: Topology) -> list[str]:
     """The options that apply to a network, apart from --classes and --seed."""
-    flags = (
-        ("--alpha", topology.scalable),
-        ("--resolution", topology.resizable),
-        ("--layers", topology.speaks),
-        ("--context", topology.speaks),
-        ("--tokens", topology.speaks),
-    )
+    flags = [("--alpha", topology.scalable), ("--resolution", topology.resizable)]
+    flags += [(flag, topology.speaks) for flag in ("--layers", "--context", "--tokens")]
     return [flag for flag, there in flags if there]

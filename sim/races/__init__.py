@@ -1,6 +1,6 @@
 """The race checker finds accesses that a stream leaves unordered. `docs/races.md` defines a race.
 
-Read in this order: `findings`, `boxes`, `box_overlap`, `accesses`, `order`, `pairs`, `written`, `checker`.
+Read in this order: `findings`, `boxes`, `accesses`, `pairs`, `written`, `checker`.
 """
 
 from dlasim.sim.races.checker import check_program, check_races
