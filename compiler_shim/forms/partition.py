@@ -6,6 +6,7 @@ The result is free of any configuration; `placement` makes the choice for one ma
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,6 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.files.half_bytes import is_int4
 from dlasim.compiler_shim.files.layer_names import Namer, layer_names
 from dlasim.compiler_shim.forms.dla_forms import dla_form, layer_kind
-from dlasim.compiler_shim.forms.in_place import find_updates
 from dlasim.compiler_shim.lowering.addresses.weight_codes import WeightCodes
 from dlasim.compiler_shim.network.float_tables import find_float_tables
 from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
@@ -301,3 +301,42 @@ def _value(tensor: Tensor) -> Value:
         quantization.zero_point if quantization is not None and single else 0,
         data,
     )
+
+
+def find_updates(graph: Graph, variables: Set[int]) -> dict[int, int]:
+    """Tensors that have the bytes of a variable, by their numbers.
+
+    The new value of a variable is a tensor of its own, and the last operators copy it (see
+    `separate_states`). If it is the old value with a part written over, and nobody reads the old one
+    afterwards, both have the variable's bytes: only the part is written, and nothing is copied. A decoder
+    appends to its caches so.
+    """
+    found: dict[int, int] = {}
+    producers = {number: operator for operator in graph.operators for number in operator.outputs}
+    views: dict[int, set[int]] = {}  # by the tensor of which they are views
+    for number in range(len(graph.tensors)):
+        views.setdefault(_origin(number, producers, variables), set()).add(number)
+    for copy in graph.operators:
+        if has_trait(copy.kind, Trait.VIEW) and copy.outputs[0] in variables:
+            new, variable = _origin(copy.inputs[0], producers, variables), copy.outputs[0]
+            update, old = producers.get(new), views[variable]
+            if update is None or not has_trait(update.kind, Trait.UPDATES):
+                continue
+            if update.inputs[0] in old and _is_last(graph, update, old):
+                found |= dict.fromkeys({new, *old} - {variable}, variable)
+    return found
+
+
+def _origin(number: int, producers: dict[int, Operator], variables: Set[int]) -> int:
+    """The tensor of which this one is a view."""
+    while number not in variables and number in producers and has_trait(producers[number].kind, Trait.VIEW):
+        number = producers[number].inputs[0]
+    return number
+
+
+def _is_last(graph: Graph, update: Operator, old: Set[int]) -> bool:
+    """Whether nothing reads the old value after the update, or anything else of it in the update."""
+    after = graph.operators[graph.operators.index(update) + 1 :]
+    readers = [operator for operator in after if not has_trait(operator.kind, Trait.VIEW)]
+    read = {number for operator in readers for number in operator.inputs}
+    return old.isdisjoint((*read, *update.inputs[1:], *graph.outputs))

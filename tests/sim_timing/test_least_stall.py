@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from dlasim.sim.timing.formulas import RESULTS_SCALE, UnitCosts, ceil_div, output_stall_cycles
-from dlasim.sim.timing.least_stall import least_mac_cycles
+from dlasim.sim.timing.lower_bound import least_mac_cycles
 
 
 def operation_cycles(unit: UnitCosts, pixels: int, channels: int, steps: int) -> int:
