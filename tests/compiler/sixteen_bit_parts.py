@@ -11,6 +11,8 @@ _UNIT = 1 / 32768
 _MAX_STEPS = 6
 # Of the input of LOGISTIC and TANH: with a larger one the reference's product of 32 bits overflows.
 _MOST_CURVE_SCALE = (1 << 15) / (3 * 4096)
+# With a smaller one the reference's multiplier is 0, which it takes for the sign of a power of two.
+_LEAST_CURVE_SCALE = 1 / ((1 << 31) * 3 * 4096)
 
 
 def _int16(
@@ -42,7 +44,7 @@ def chain(net: RandomNetwork) -> None:
             activation = net.choice("NONE", "RELU")
             one = _int16(net, kind, [one.index, one.index], one, result, fused_activation_function=activation)
         elif kind in ("LOGISTIC", "TANH"):
-            if now >= _MOST_CURVE_SCALE:
+            if not _LEAST_CURVE_SCALE <= now < _MOST_CURVE_SCALE:
                 raise MisfitError
             one = _int16(net, kind, [one.index], one, _UNIT)
         elif kind in ("LEAKY_RELU", "RELU"):
