@@ -1,17 +1,22 @@
-"""Writes docs/zoo.md: models tried, compiled, bit-exact. `python benchmarks/zoo.py [--write] [FOLDER]`.
+"""Writes docs/zoo.md: models tried, compiled, bit-exact.
+
+    python benchmarks/zoo.py [--write] [--resume] [FOLDER]
 
 The built-in networks, those that Keras users export, and every .tflite below FOLDER, each compiled for two
 machines and compared with TensorFlow tensor by tensor; counted by source and by the types of their tensors,
 refusals by reason. Prints the page; with --write it goes where it belongs. Fails if a model that compiles is
-not bit-exact. The prose is compared/zoo.md.in. The networks of Keras are built by tests/keras_networks.py.
+not bit-exact. With --resume it takes what a run that was stopped has found, from out/zoo.json. The prose is
+compared/zoo.md.in. The networks of Keras are built by tests/keras_networks.py.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
@@ -30,6 +35,7 @@ from tests.keras_networks import BUILDERS, keras_network
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "zoo.md"
+KEPT = HERE.parent / "out" / "zoo.json"  # outcomes of this run
 BUILT_IN = "Built-in networks"
 KERAS = "Networks of Keras"
 MACHINES: tuple[tuple[str, dict[str, str | int]], ...] = (
@@ -51,7 +57,7 @@ class ModelOutcome:
     operators: int = 0
     on_dla: int = 0
     macs: int = 0
-    times: tuple[str, ...] = ("",) * len(TIMES)
+    times: list[str] = field(default_factory=lambda: [""] * len(TIMES))
     verdicts: list[str] = field(default_factory=list)
 
     @property
@@ -67,19 +73,13 @@ class ModelOutcome:
 
 def main(arguments: list[str]) -> int:
     """Try everything; print or write the page."""
-    folders = [Path(argument) for argument in arguments if argument != "--write"]
+    folders = [Path(argument) for argument in arguments if not argument.startswith("--")]
+    if "--resume" not in arguments:
+        KEPT.unlink(missing_ok=True)
     outcomes: dict[str, dict[str, ModelOutcome]] = {KERAS: {}, BUILT_IN: {}}
     with TemporaryDirectory() as temporary:
-        for name, path in _built_in(Networks(Path(temporary))):
-            outcomes[BUILT_IN][name] = attempt(name, path)
-        for name in BUILDERS:
-            path = keras_network(name, Path(temporary), has_float_edges=True)
-            outcomes[KERAS][name] = attempt(name, path)
-    for folder in folders:
-        for path in sorted(folder.rglob("*.tflite")):
-            name = path.relative_to(folder).with_suffix("")
-            group = outcomes.setdefault(f"`{name.parent}`", {})
-            group[name.name] = attempt(str(name), path)
+        for title, name, find in _models(Path(temporary), folders):
+            outcomes.setdefault(title, {})[name] = _once(f"{title}, {name}", find)
     page = render(outcomes)
     if "--write" in arguments:
         PAGE.write_text(page, encoding="utf-8")
@@ -91,11 +91,29 @@ def main(arguments: list[str]) -> int:
                    for verdict in one.verdicts))  # fmt: skip
 
 
-def _built_in(networks: Networks) -> Iterator[tuple[str, Path]]:
+def _models(temporary: Path, folders: list[Path]) -> Iterator[tuple[str, str, Callable[[], Path]]]:
+    """Chapter and name of every model, and what finds or makes its file."""
+    networks = Networks(temporary)
     for name in topology_names():
-        yield name, networks.path(name)
+        yield BUILT_IN, name, partial(networks.path, name)
     for title, name, arguments in EXTRA:
-        yield title, networks.path(name, **arguments)
+        yield BUILT_IN, title, partial(networks.path, name, **arguments)
+    for name in BUILDERS:
+        yield KERAS, name, partial(keras_network, name, temporary, has_float_edges=True)
+    for folder in folders:
+        for path in sorted(folder.rglob("*.tflite")):
+            name = path.relative_to(folder).with_suffix("")
+            yield f"`{name.parent}`", name.name, partial(Path, path)
+
+
+def _once(title: str, find: Callable[[], Path]) -> ModelOutcome:
+    """What became of a model, unless that is kept."""
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    if title not in kept:
+        kept[title] = asdict(attempt(title, find()))
+        KEPT.parent.mkdir(exist_ok=True)
+        KEPT.write_text(json.dumps(kept))
+    return ModelOutcome(**kept[title])
 
 
 def attempt(name: str, path: Path) -> ModelOutcome:
@@ -123,13 +141,13 @@ def attempt(name: str, path: Path) -> ModelOutcome:
     return outcome
 
 
-def _times(path: Path) -> tuple[str, ...]:
+def _times(path: Path) -> list[str]:
     """What TIMES has of a model, on the default machine."""
     report, inside = (cycles_of(path, DlaConfig(), **io) for io in ({}, {"io": "int8"}))
     cycles = report["cycles"]
     without = f"{inside['cycles']['total']:,}" if inside["left_out"] else ""
     share = f"{cycles['cpu'] / cycles['total']:.1%}"
-    return f"{cycles['total']:,}", share, f"{report['bound_ratio']:.2f}", without
+    return [f"{cycles['total']:,}", share, f"{report['bound_ratio']:.2f}", without]
 
 
 def _types(path: Path) -> str:

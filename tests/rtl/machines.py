@@ -54,6 +54,10 @@ MUTANT = {
     "mac_fill": 6, "mac_drain": 7, "vector_fill": 3, "vector_drain": 10, "mac_sums": 1,
     "dma_decoding": 5,
 }  # fmt: skip
+# For mistakes in elements of int16; an odd number of input lanes parts the bytes of a weight.
+MUTANT_INT16 = MUTANT | {
+    "parallel": "3x2", "int16": 1, "vector_requantizations": 0.5, "mac_sums": 0, "dma_decoding": 0,
+}  # fmt: skip
 
 # With limits: the simulator counts bytes, the RTL meets words and banks, so times are near, not equal.
 LIMITED = {
@@ -65,6 +69,21 @@ LIMITED = {
 }  # fmt: skip
 SUMS_LIMITED = {"sums with ports": {"parallel": "4x4", **_SMALL, "mac_sums": 1, "int16": 1}}
 INT16_LIMITED = {"int16 with ports": {"parallel": "4x4", **_SMALL, "int16": 1}}
+# Drawn by chance, without limits: even and odd lanes, with all else that a machine may have.
+INT16_DRAWN = {
+    "int16 drawn 6x3": {
+        "parallel": "6x3", **_SMALL, "int16": 1, "mac_sums": 1, "vector_lanes": 7, "dma_bandwidth": 5,
+        "dma_unpacking": 4, "dma_decoding": 9, "queue_depth": 3, "mac_fill": 7,
+    },
+    "int16 drawn input": {
+        "parallel": "input", "pes": 12, **_SMALL, "int16": 1, "vector_lanes": 1, "dma_shared_bandwidth": 7,
+        "issue_cycles": 2, "vector_fill": 4, "vector_drain": 9,
+    },
+    "int16 drawn output": {
+        "parallel": "output", "pes": 9, "sram_bytes": 20_000, "int16": 1, "vector_lanes": 16,
+        "dma_latency": 0, "queue_depth": 1, "compute_overlap": 0,
+    },
+}  # fmt: skip
 # Each direction of the DMA has a port of its own.
 OWN_PORTS = {"own ports": {"parallel": "4x4", **_SMALL, "sram_ports": 2, "sram_dma_ports": 1}}
 LARGE_LIMITED = {
@@ -126,6 +145,7 @@ def machine(name: str) -> DlaConfig:
         | DRAWN_LIMITED
         | {"mutant with limits": MUTANT_LIMITS}
     )
-    described = (MACHINES | LARGE | limited | {"mutant": MUTANT})[name]
+    mutants = {"mutant": MUTANT, "mutant of int16": MUTANT_INT16}
+    described = (MACHINES | INT16_DRAWN | LARGE | limited | mutants)[name]
     limits = {} if name in limited else IDEAL
-    return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits, **described)
+    return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits | described)

@@ -1,6 +1,7 @@
 """Streams that fault: the RTL stops at the same word, in the same cycle, for the same reason."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from tests.sim_engines.generate import Limits
 
 STREAMS = 150
 MAX_CYCLES = 100_000
-LIMITS = Limits(pixels=4, channels=10, kernel=3, sram_bytes=3000)
+LIMITS = Limits(pixels=4, channels=10, kernel=3, sram_bytes=5000)  # more than tables take
 _CFG = BY_MNEMONIC["CFG"].opcode
 _EXTREMES = (
     0,
@@ -85,6 +86,7 @@ def compare_damaged(rtl: RtlMachine, config: DlaConfig, number: int) -> Fault | 
         config.sram_bytes,
         config.fingerprint,
         LIMITS,
+        int16=config.int16 == 1,
         sums=config.mac_sums == 1,
         decodes=config.dma_decoding > 0,
     )
@@ -99,6 +101,41 @@ def compare_damaged(rtl: RtlMachine, config: DlaConfig, number: int) -> Fault | 
         f"stream {number}"
     )
     return found.plan.fault.code if found.plan.fault else None
+
+
+Registers = Mapping[str, int]
+WITHOUT_INT16: list[tuple[str, Mapping[str, int], Registers, Fault | None]] = [
+    ("OP_E16_SOFTMAX", {}, {}, Fault.BAD_OPERANDS),
+    ("OP_E16_LUT", {}, {}, Fault.BAD_OPERANDS),
+    ("OP_CONV", {"elements": 1}, {}, Fault.BAD_OPERANDS),
+    ("OP_E_ADD", {"elements": 1}, {}, Fault.BAD_OPERANDS),
+]
+_SQUARE = {"OUT_CHANNELS": 4, "IN_CHANNELS": 4, "IN_ADDR": 0, "OUT_ADDR": 64, "ACC_ADDR": 128}
+WITH_INT16: list[tuple[str, Mapping[str, int], Registers, Fault | None]] = [
+    ("OP_MAT_MUL", {"weights": 1}, {}, Fault.BAD_OPERANDS),
+    ("OP_MAT_MUL", {"elements": 1, "init": 2}, _SQUARE, Fault.BAD_OPERANDS),
+    ("OP_MAT_MUL", {"elements": 1, "out": 1}, _SQUARE, Fault.BAD_OPERANDS),
+    ("OP_MAT_MUL", {"elements": 1, "weights": 1}, _SQUARE | {"WEIGHT_ADDR": -32}, None),
+    ("OP_MAT_MUL", {"elements": 1, "weights": 1}, _SQUARE | {"WEIGHT_ADDR": -30}, Fault.SRAM_RANGE),
+]
+
+
+def compare_verdicts(rtl: RtlMachine, config: DlaConfig) -> None:
+    """Which operations in int16 are legal; negative addresses count from the end of the SRAM."""
+    for mnemonic, fields, given, fault in WITH_INT16 if config.int16 else WITHOUT_INT16:
+        values = {name: value % config.sram_bytes for name, value in given.items()}
+        words = [codec.encode_cfg(name, value) for name, value in values.items()]
+        words += [codec.encode(mnemonic, **fields), codec.encode("HALT")]
+        rtl.memory[:] = 0
+        sram = np.random.default_rng(0).integers(0, 256, config.sram_bytes, np.uint8)
+        found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
+        assert not found.differences, (mnemonic, fields)
+        assert (found.plan.fault and found.plan.fault.code) == fault, (mnemonic, fields)
+
+
+@pytest.mark.parametrize("name", ["small", "int16"])
+def test_operations_in_int16(rtl: RtlMachine, name: str) -> None:
+    compare_verdicts(rtl, machine(name))
 
 
 @pytest.mark.parametrize("name", ["shared", "small"])

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.isa.instructions import INSTRUCTIONS
 from tests.rtl.machine import RtlMachine
-from tests.rtl.machines import INT16_LIMITED, machine
+from tests.rtl.machines import INT16_DRAWN, INT16_LIMITED, machine
 from tests.rtl.networks import Outcome, lowered, run_on_both
-from tests.rtl.test_streams import compare_cycles
+from tests.rtl.test_streams import STREAMS, compare_cycles, compare_random, compare_softmax16
 from tests.tflite.sixteen_bit_operators import random_int16_graph
 
 KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "ADD", "MUL", "AVERAGE_POOL_2D",
@@ -42,6 +43,21 @@ def test_operators_are_equal(kind: str, tmp_path: Path) -> None:
 def test_operators_have_equal_results_with_ports(kind: str, name: str, tmp_path: Path) -> None:
     for outcome in outcomes(kind, name, tmp_path):
         assert not outcome.wrong_results
+
+
+@pytest.mark.parametrize("name", INT16_DRAWN)
+def test_random_streams(rtl: RtlMachine, name: str) -> None:
+    """Results, cycles and counters, with each instruction for int16."""
+    missing = {row.opcode for row in INSTRUCTIONS if row.needs_int16}
+    for number in range(STREAMS):
+        missing -= set(compare_random(rtl, machine(name), number).plan.stream.opcodes.tolist())
+    assert not missing
+
+
+@pytest.mark.parametrize("name", ["int16", *INT16_DRAWN])
+def test_softmax(rtl: RtlMachine, name: str) -> None:
+    for number in range(60):
+        compare_softmax16(rtl, machine(name), number)
 
 
 @pytest.mark.parametrize("name", INT16_LIMITED)

@@ -11,19 +11,27 @@ from tests.rtl.builder import RTL, build
 from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_shared, compare_transfers
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import machine
-from tests.rtl.mutations import LIMIT_MUTATIONS, MUTATIONS, ONE_PORT_MUTATIONS, Mutation
+from tests.rtl.mutations import (
+    INT16_MUTATIONS,
+    LIMIT_MUTATIONS,
+    MUTATIONS,
+    ONE_PORT_MUTATIONS,
+    Mutation,
+)
 from tests.rtl.streams import MEMORY_BYTES
-from tests.rtl.test_faults import compare_damaged
+from tests.rtl.test_faults import compare_damaged, compare_verdicts
 from tests.rtl.test_host import Pair, scenario
 from tests.rtl.test_streams import (
     compare_averages,
     compare_edges,
     compare_random,
     compare_softmax,
+    compare_softmax16,
     random_stream_on_both,
 )
 
 CONFIG, LIMITED, ONE_PORT = machine("mutant"), machine("mutant with limits"), machine("one port")
+INT16 = machine("mutant of int16")
 RANDOM, DAMAGED, SOFTMAX, ON_ONE_PORT = 120, 300, 20, 30
 Check = Callable[[Path], None]
 
@@ -37,11 +45,23 @@ def check(binary: Path) -> None:
         compare_averages(rtl, CONFIG)
         for number in range(SOFTMAX):
             compare_softmax(rtl, CONFIG, number)
+        compare_verdicts(rtl, CONFIG)
         scenario(Pair(rtl, CONFIG))
         for number in range(RANDOM):
             compare_random(rtl, CONFIG, number)
         for number in range(DAMAGED):
             compare_damaged(rtl, CONFIG, number)
+
+
+def check_int16(binary: Path) -> None:
+    """Streams, of whose operations half have elements of int16 where they can."""
+    with RtlMachine(binary, INT16.sram_bytes, MEMORY_BYTES) as rtl:
+        compare_verdicts(rtl, INT16)
+        for number in range(SOFTMAX):
+            compare_softmax16(rtl, INT16, number)
+        for number in range(RANDOM):
+            compare_random(rtl, INT16, number)
+            compare_damaged(rtl, INT16, number)
 
 
 def check_limits(binary: Path) -> None:
@@ -73,13 +93,14 @@ def mutated(mutation: Mutation, folder: Path) -> Path:
 
 KINDS = [
     (CONFIG, check, MUTATIONS),
+    (INT16, check_int16, INT16_MUTATIONS),
     (LIMITED, check_limits, LIMIT_MUTATIONS),
     (ONE_PORT, check_one_port, ONE_PORT_MUTATIONS),
 ]
 
 
 @pytest.mark.parametrize(
-    ("config", "checks"), [kind[:2] for kind in KINDS], ids=["ideal", "limits", "one port"]
+    ("config", "checks"), [kind[:2] for kind in KINDS], ids=["ideal", "int16", "limits", "one port"]
 )
 def test_without_a_mistake(config: DlaConfig, checks: Check) -> None:
     checks(build(config, optimise="-O0"))

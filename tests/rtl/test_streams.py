@@ -15,7 +15,7 @@ from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import MACHINES, machine
 from tests.rtl.streams import MEMORY_BYTES, StreamMaker, places
-from tests.sim_engines.generate import Limits
+from tests.sim_engines.generate import Limits, softmax_curves
 
 STREAMS = int(os.environ.get("DLASIM_RTL_STREAMS", "44"))  # for each machine
 LIMITS = Limits(pixels=5, channels=21, kernel=3, sram_bytes=6000)
@@ -152,6 +152,36 @@ def compare_softmax(rtl: RtlMachine, config: DlaConfig, number: int) -> None:
     }  # fmt: skip
     words = [codec.encode_cfg(name, value) for name, value in registers.items()]
     words += [codec.encode("OP_SOFTMAX"), codec.encode("HALT")]
+    rtl.memory[:] = 0
+    found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
+    assert not found.differences, number
+    assert found.plan.fault is None
+
+
+def compare_softmax16(rtl: RtlMachine, config: DlaConfig, number: int) -> None:
+    """Rows of int16, some of whose differences lie beyond the table, and sums whose first 17 bits round up to
+    the next power of two."""
+    rng = np.random.default_rng(number)
+    channels, rows, spread = (
+        int(rng.integers(1, 40)),
+        int(rng.integers(1, 12)),
+        int(rng.choice([9, 600, 32767])),
+    )
+    curves = softmax_curves(float(rng.choice([0, 0.5, 3, 10])))
+    if number % 8 == 0:
+        channels, curves = 27, softmax_curves(0, 9709)  # 27 * 9709 = 2^18 - 1
+    elements = rng.integers(-spread - 1, spread + 1, rows * channels).astype("<i2")
+    sram = rng.integers(0, 256, config.sram_bytes, np.uint8)
+    sram[: len(curves)] = curves
+    sram[5000 : 5000 + elements.nbytes] = elements.view(np.uint8)
+    registers = {
+        "IN_ADDR": 5000, "OUT_ADDR": 5000 if number % 2 else 8000, "OUT_CHANNELS": channels,
+        "IN_PIXEL_STRIDE": 2 * channels, "OUT_PIXEL_STRIDE": 2 * channels,
+        "IN_MULT": int(rng.integers(1 << 30, 1 << 31)), "IN_SHIFT": int(rng.integers(-3, 8)) & 0xFFFF_FFFF,
+        "OUT_SIZE": BY_NAME["OUT_SIZE"].pack(height=1, width=rows),
+    }  # fmt: skip
+    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
+    words += [codec.encode("OP_E16_SOFTMAX"), codec.encode("HALT")]
     rtl.memory[:] = 0
     found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
     assert not found.differences, number

@@ -248,12 +248,16 @@ def _plausible_exponentials(rng: np.random.Generator, operation: Operation, sram
             start = footprint.box.address
             sram[start : start + 1024] = falling.astype("<i4").view(np.uint8)
         if footprint.operand.extent is Extent.CURVES:
-            start, points = footprint.box.address, np.arange(513) / 512
-            for curve in (np.exp(10 * rng.random() * (points - 1)), 1 / (1 + points)):
-                entries = np.minimum(np.rint(curve * 32768), 32767).astype("<i2")
-                words = np.stack([entries[:-1], np.diff(entries)], axis=1)
-                sram[start : start + 2048] = words.reshape(-1).view(np.uint8)
-                start += 2048
+            start, curves = footprint.box.address, softmax_curves(10 * rng.random())
+            sram[start : start + len(curves)] = curves
+
+
+def softmax_curves(steepness: float, greatest: int = 1 << 15) -> NDArray[np.uint8]:
+    """Tables of OP_E16_SOFTMAX: exponentials that rise to the greatest, and reciprocals of 1 to 2."""
+    points = np.arange(513) / 512
+    curves = np.stack([np.exp(steepness * (points - 1)) * greatest, (1 << 15) / (1 + points)])
+    entries = np.minimum(np.rint(curves), 32767).astype("<i2")
+    return np.stack([entries[:, :-1], np.diff(entries)], axis=-1).reshape(-1).view(np.uint8)
 
 
 def _plausible_records(rng: np.random.Generator, operation: Operation, sram: NDArray[np.uint8]) -> None:
