@@ -234,6 +234,7 @@ def _convert(name: str, has_float_edges: bool) -> bytes:
     dtype = model.inputs[0].dtype
     draw = rng.normal if dtype == "float32" else partial(random_ids, rng)
     samples = [[draw(size=shape).astype(dtype)] for _ in range(SAMPLES)]
+    _learn_statistics(tf, model, samples)
     # With an open batch the converter would compute shapes at run time.
     function = tf.function(lambda x: model(x, training=False))
     frozen = convert_variables_to_constants_v2(function.get_concrete_function(tf.TensorSpec(shape, dtype)))
@@ -244,6 +245,16 @@ def _convert(name: str, has_float_edges: bool) -> bytes:
     if not has_float_edges:
         converter.inference_input_type = converter.inference_output_type = tf.int8
     return bytes(converter.convert())
+
+
+def _learn_statistics(tf: Any, model: Any, samples: Sequence[Sequence[NDArray[Any]]]) -> None:
+    """Normalization by the samples' own averages; else activations fade from layer to layer, until a SOFTMAX
+    has a scale that TensorFlow's kernels refuse."""
+    normalizations = [each for each in model.layers if isinstance(each, tf.keras.layers.BatchNormalization)]
+    for each in normalizations:
+        each.momentum = 0.0
+    if normalizations:
+        model(np.concatenate([sample for (sample,) in samples]), training=True)
 
 
 def main(arguments: list[str]) -> None:

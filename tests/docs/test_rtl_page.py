@@ -6,29 +6,31 @@ import re
 from pathlib import Path
 
 from tests.rtl import test_faults, test_limits
-from tests.rtl.machines import MACHINES
-from tests.rtl.mutations import LIMIT_MUTATIONS, MUTATIONS, ONE_PORT_MUTATIONS
+from tests.rtl.machines import INT16_DRAWN, MACHINES
+from tests.rtl.mutations import INT16_MUTATIONS, LIMIT_MUTATIONS, MUTATIONS, ONE_PORT_MUTATIONS
 from tests.rtl.test_streams import STREAMS
 
 ROOT = Path(__file__).parents[2]
 PAGE, MAKEFILE = ROOT / "docs" / "rtl.md", ROOT / "Makefile"
-NUMBERS = {8: "eight", 9: "nine", 10: "ten", 11: "eleven"}
+NUMBERS = {3: "three", 8: "eight", 9: "nine", 10: "ten", 11: "eleven"}
 
 
 def test_the_page_says_what_is_compared() -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     machines = NUMBERS[len(MACHINES)]
-    mistakes, in_limits = len(MUTATIONS), len(LIMIT_MUTATIONS + ONE_PORT_MUTATIONS)
+    mistakes, in_int16 = len(MUTATIONS), len(INT16_MUTATIONS)
+    in_limits = len(LIMIT_MUTATIONS + ONE_PORT_MUTATIONS)
     ports, one_port = (test_limits.SMALL_OPERATIONS[name] for name in ("ports", "one port"))
     sentences = (
         f"builds and compares {machines} machines",
         f"random streams over {machines} machines",
         f"| {STREAMS} for each of {machines} machines in `make rtl` |",
+        f"elements of int16 | {STREAMS} for each of {NUMBERS[len(INT16_DRAWN)]} machines drawn by chance |",
         f"| damaged streams | {test_faults.STREAMS} for each of two machines",
         f"| all, on each of the {machines} machines |",
         f"| networks | mnist and autoencoder on each of the {machines} machines",
         f"The {machines} machines are output parallel",
-        f"| {mistakes}, and {in_limits} in its limits (`make rtl-all`) |",
+        f"| {mistakes}, {in_int16} in int16, and {in_limits} in its limits (`make rtl-all`) |",
         f"holds networks to {100 * test_limits.NETWORKS:.0f} %",
         f"allow their sum {100 * ports:.0f} % more cycles than the simulator says on `ports`, and "
         f"{100 * one_port:.0f} % on `one port`",

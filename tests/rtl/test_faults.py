@@ -103,15 +103,15 @@ def compare_damaged(rtl: RtlMachine, config: DlaConfig, number: int) -> Fault | 
     return found.plan.fault.code if found.plan.fault else None
 
 
-Registers = Mapping[str, int]
-WITHOUT_INT16: list[tuple[str, Mapping[str, int], Registers, Fault | None]] = [
+Verdict = tuple[str, Mapping[str, int], Mapping[str, int], Fault | None]
+WITHOUT_INT16: list[Verdict] = [
     ("OP_E16_SOFTMAX", {}, {}, Fault.BAD_OPERANDS),
     ("OP_E16_LUT", {}, {}, Fault.BAD_OPERANDS),
     ("OP_CONV", {"elements": 1}, {}, Fault.BAD_OPERANDS),
     ("OP_E_ADD", {"elements": 1}, {}, Fault.BAD_OPERANDS),
 ]
 _SQUARE = {"OUT_CHANNELS": 4, "IN_CHANNELS": 4, "IN_ADDR": 0, "OUT_ADDR": 64, "ACC_ADDR": 128}
-WITH_INT16: list[tuple[str, Mapping[str, int], Registers, Fault | None]] = [
+WITH_INT16: list[Verdict] = [
     ("OP_MAT_MUL", {"weights": 1}, {}, Fault.BAD_OPERANDS),
     ("OP_MAT_MUL", {"elements": 1, "init": 2}, _SQUARE, Fault.BAD_OPERANDS),
     ("OP_MAT_MUL", {"elements": 1, "out": 1}, _SQUARE, Fault.BAD_OPERANDS),
@@ -120,9 +120,22 @@ WITH_INT16: list[tuple[str, Mapping[str, int], Registers, Fault | None]] = [
 ]
 
 
+_ADDED = {"sum": 1, "quant": 1}
+WITH_SUMS: list[Verdict] = [
+    (
+        "OP_MAT_MUL",
+        _ADDED,
+        _SQUARE | {"WEIGHT_ADDR": 192, "PARAM_ADDR": 256, "SUM_MIN": 4, "SUM_MAX": 4},
+        None,
+    ),
+    ("OP_MAT_MUL", _ADDED, {"SUM_MIN": 5, "SUM_MAX": 4}, Fault.BAD_OPERANDS),
+]
+
+
 def compare_verdicts(rtl: RtlMachine, config: DlaConfig) -> None:
-    """Which operations in int16 are legal; negative addresses count from the end of the SRAM."""
-    for mnemonic, fields, given, fault in WITH_INT16 if config.int16 else WITHOUT_INT16:
+    """Which operations are legal in int16, and with a sum; negative addresses count from the SRAM's end."""
+    verdicts = (WITH_INT16 if config.int16 else WITHOUT_INT16) + (WITH_SUMS if config.mac_sums else [])
+    for mnemonic, fields, given, fault in verdicts:
         values = {name: value % config.sram_bytes for name, value in given.items()}
         words = [codec.encode_cfg(name, value) for name, value in values.items()]
         words += [codec.encode(mnemonic, **fields), codec.encode("HALT")]
@@ -133,8 +146,8 @@ def compare_verdicts(rtl: RtlMachine, config: DlaConfig) -> None:
         assert (found.plan.fault and found.plan.fault.code) == fault, (mnemonic, fields)
 
 
-@pytest.mark.parametrize("name", ["small", "int16"])
-def test_operations_in_int16(rtl: RtlMachine, name: str) -> None:
+@pytest.mark.parametrize("name", ["small", "int16", "sums"])
+def test_legal_operations(rtl: RtlMachine, name: str) -> None:
     compare_verdicts(rtl, machine(name))
 
 
