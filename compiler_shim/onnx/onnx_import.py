@@ -17,7 +17,6 @@ from dlasim.compiler_shim.onnx.onnx_arithmetic import ARITHMETIC
 from dlasim.compiler_shim.onnx.onnx_conversions import CONVERSIONS
 from dlasim.compiler_shim.onnx.onnx_converter import Converted, Converter, Handler
 from dlasim.compiler_shim.onnx.onnx_convolution import CONVOLUTIONS
-from dlasim.compiler_shim.onnx.onnx_einsum import refuse_einsum
 from dlasim.compiler_shim.onnx.onnx_float import IN_FLOAT32
 from dlasim.compiler_shim.onnx.onnx_movement import MOVEMENT, pad_in_float32
 from dlasim.compiler_shim.onnx.onnx_norms import IN_INTEGERS, NORMALIZATIONS
@@ -28,6 +27,7 @@ from dlasim.compiler_shim.onnx.onnx_real_windows import REAL_WINDOWS
 from dlasim.compiler_shim.onnx.onnx_recurrent import RECURRENT
 from dlasim.compiler_shim.onnx.onnx_resizing import REAL_RESIZING, RESIZING
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES
+from dlasim.compiler_shim.onnx.onnx_versions import refuse_einsum
 from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.errors import InputError
 

@@ -11,7 +11,7 @@ import pytest
 
 from dlasim.compiler_shim.tosa.tosa_values import Rescaling, nearest_factors
 from dlasim.isa.host_op_rows import BinaryFunction, UnaryFunction
-from dlasim.sim.host_time import unquantized_rates
+from dlasim.sim.host_time import host_estimate
 from dlasim.sim.host_time.host_estimate import RATES
 from dlasim.sim.physical.supply import supply_for
 from dlasim.sim.physical.technology import technology
@@ -76,9 +76,9 @@ def test_the_page_has_the_rates_of_every_host_operator() -> None:
         expected = (rates.mac, rates.read, rates.written)
         assert all(value in (0, shown) for shown, value in zip(others, expected, strict=True)), name
     text = page("timing-model.md")
-    for function, rate in unquantized_rates._FLOAT_UNARY_RATES.items():
+    for function, rate in host_estimate._FLOAT_UNARY_RATES.items():
         assert f"{UnaryFunction(function).name} {rate:g}" in text.partition("| UNARY of float32 |")[2]
-    for function, rate in unquantized_rates._FLOAT_RATES.items():
+    for function, rate in host_estimate._FLOAT_RATES.items():
         assert f"{BinaryFunction(function).name} {rate:g}" in text.partition("| BINARY of float32 |")[2]
 
 
