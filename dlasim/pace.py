@@ -35,13 +35,8 @@ class Pace:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON."""
-        return {
-            "count": self.count,
-            "cycles": self.cycles,
-            "milliseconds": self.milliseconds,
-            "per_second": self.per_second,
-            "energy_nj": self.energy_nj,
-        }
+        names = ("count", "cycles", "milliseconds", "per_second", "energy_nj")
+        return {name: getattr(self, name) for name in names}
 
 
 def pace(program: Program, machine: DlaConfig, ends: Sequence[Inference], count: int, cycles: int) -> Pace:

@@ -98,15 +98,8 @@ class BareMetal:
 
 def function_rows(profile: tuple[FunctionProfile, ...]) -> list[dict[str, Any]]:
     """A flat profile as reports have it."""
-    return [
-        {
-            "name": function.name,
-            "entries": function.entries,
-            "instructions": function.instructions,
-            "cycles": function.cycles,
-        }
-        for function in profile
-    ]
+    shown = ("name", "entries", "instructions", "cycles")
+    return [{name: getattr(function, name) for name in shown} for function in profile]
 
 
 def run_bare_metal(

@@ -4,6 +4,7 @@ measured instead of estimated."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -56,13 +57,7 @@ def report(
 
 def rtl_figures(rtl: RtlFigures) -> dict[str, Any]:
     """What the RTL took, from reset to exit."""
-    return {
-        "streams": rtl.streams,
-        "cycles": rtl.cycles,
-        "simulator_cycles": rtl.simulator_cycles,
-        "different_streams": rtl.different_streams,
-        "seconds": round(rtl.seconds, 6),
-    }
+    return asdict(rtl) | {"seconds": round(rtl.seconds, 6)}
 
 
 def rtl_warnings(rtl: RtlFigures | None) -> list[str]:

@@ -38,6 +38,8 @@ class SteppedBoard:
         if options.run_control.gdb_port is not None:
             raise InputError("gdb_port needs a run from reset to exit; steps on a board have none")
         self._prototype = Prototype(program, config, executor, options, firmware)
+        self.observer: Observer | None = None  # called after each operation of the DLA
+        self.host_observer: Callable[[int, NDArray[Any]], None] | None = None  # and with the CPU's results
         self._make_board()
 
     def reset_variables(self) -> None:
@@ -53,6 +55,7 @@ class SteppedBoard:
         """The next inference."""
         began = time.perf_counter()
         board, control = self._board, self.options.run_control
+        self._prototype.observer, self._prototype.host_observer = self.observer, self.host_observer
         self._device.dla.observer = self._prototype.current_observer()
         self._prototype.give(board, inputs)
         self._has_ended = False
@@ -77,24 +80,6 @@ class SteppedBoard:
     def tensor(self, described: TensorDescriptor) -> NDArray[Any]:
         """A tensor in the board's memory; the firmware gives variables their first values after reset."""
         return self._prototype.tensor(self._board, described)
-
-    @property
-    def observer(self) -> Observer | None:
-        """Called after each operation of the DLA, if set."""
-        return self._prototype.observer
-
-    @observer.setter
-    def observer(self, observer: Observer | None) -> None:
-        self._prototype.observer = observer
-
-    @property
-    def host_observer(self) -> Callable[[int, NDArray[Any]], None] | None:
-        """Called with each result of the CPU, if set."""
-        return self._prototype.host_observer
-
-    @host_observer.setter
-    def host_observer(self, observer: Callable[[int, NDArray[Any]], None] | None) -> None:
-        self._prototype.host_observer = observer
 
     def _marked(self, mark: RegionMark) -> None:
         assert self._note is not None
