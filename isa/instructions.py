@@ -101,7 +101,8 @@ _IN2_8_16 = Operand("IN2", Extent.OUTPUT, int16_when=_INT16)
 _IN2_32 = Operand("IN2", Extent.OUTPUT, element_bytes=INT32_BYTES)
 
 _SIZES = ("OUT_SIZE", "OUT_CHANNELS")
-_WINDOW = ("IN_SIZE", "IN_CHANNELS", "KERNEL", "STRIDE", "DILATION", "PAD", "PAD_VALUE")
+_INSIDE = ("IN_SIZE", "IN_CHANNELS", "KERNEL", "STRIDE", "DILATION", "PAD")  # of a window without padding
+_WINDOW = (*_INSIDE, "PAD_VALUE")
 _MAC_ZERO_POINTS = ("IN_ZP", "WEIGHT_ZP")
 _CLAMP = ("OUT_ZP", "ACT_MIN", "ACT_MAX")
 _RESCALE = ("OUT_MULT", "OUT_SHIFT", *_CLAMP)
@@ -483,17 +484,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         "    average_up: out = clamp(sum of in / pixels, rounded to nearest, halves up): as uint8 rounds",
         fields=(Field("mode", 8, 2, "what a window computes", names=_names(PoolMode)), _ELEMENTS),
         operands=(Operand("IN", Extent.INPUT, int16_when=_INT16), _OUT8_16),
-        parameters=(
-            *_SIZES,
-            "IN_SIZE",
-            "IN_CHANNELS",
-            "KERNEL",
-            "STRIDE",
-            "DILATION",
-            "PAD",
-            "IN_ZP",
-            *_RESCALE,
-        ),
+        parameters=(*_SIZES, *_INSIDE, "IN_ZP", *_RESCALE),
         channels=Channels.EQUAL,
     ),
     Instruction(
