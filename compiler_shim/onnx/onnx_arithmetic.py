@@ -50,7 +50,7 @@ def binary(converter: Converter, node: OnnxNode) -> Known:
     if len(node.inputs) != 2:
         raise NoIntegerFormError(f"it has {len(node.inputs)} operands; only 2 are supported")
     first, second = (converter.known(node, position) for position in (0, 1))
-    shapes = [_shape(first), _shape(second)]
+    shapes = [first.shape, second.shape]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
@@ -102,14 +102,6 @@ def _line(kind: str, numbers: Array, is_first: bool) -> tuple[Array, Array] | No
         "Div": (1 / numbers, zeros) if is_first else None,
     }
     return lines.get(kind)
-
-
-def _shape(value: object) -> tuple[int, ...]:
-    if isinstance(value, OnnxConstant):
-        return value.data.shape
-    if isinstance(value, OnnxActivation):
-        return value.shape
-    raise NoIntegerFormError("its operand is not quantized")
 
 
 def _composed(

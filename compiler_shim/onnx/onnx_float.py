@@ -108,12 +108,8 @@ _COMPARISONS = {"Equal": "EQUAL", "Greater": "GREATER", "GreaterOrEqual": "GREAT
 
 def _plain_type(converter: Converter, node: OnnxNode, positions: Sequence[int]) -> str:
     """The type in which the operands are computed: that of integers and booleans, or float32."""
-    found = set()
-    for position in positions:
-        value = converter.value(node, position)
-        if not isinstance(value, OnnxConstant):
-            value = converter.activation(node, position)
-        found.add(value.data.dtype.name if isinstance(value, OnnxConstant) else value.dtype)
+    values = (converter.known(node, position) for position in positions)
+    found = {each.data.dtype.name if isinstance(each, OnnxConstant) else each.dtype for each in values}
     return found.pop() if len(found) == 1 and found <= {"int32", "int64", "bool"} else "float32"
 
 
@@ -125,13 +121,12 @@ def aligned(
     constants: dict[int, OnnxConstant] = {}
     values: dict[int, OnnxActivation] = {}
     for position, dtype in zip(positions, dtypes, strict=True):
-        value = converter.value(node, position)
+        value = converter.known(node, position)
         if isinstance(value, OnnxConstant):
             constants[position] = value
         else:
-            value = converter.activation(node, position)
             values[position] = converter.in_float32(value, name) if dtype == "float32" else value
-    shapes = [v.data.shape for v in constants.values()] + [v.shape for v in values.values()]
+    shapes = [v.shape for v in constants.values()] + [v.shape for v in values.values()]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:

@@ -125,15 +125,14 @@ def concatenate(converter: Converter, node: OnnxNode) -> Known:
     axis = axis_of(node.attributes.get("axis", 0), rank)
     for place, part in enumerate(parts):
         label = f"{name}/part {place}"
-        if len(part.data.shape if isinstance(part, OnnxConstant) else part.shape) != rank:
+        if len(part.shape) != rank:
             raise RefusedError("its parts have different numbers of dimensions")
         if isinstance(part, OnnxConstant):
             numbers.append(constant_in(converter, part, dtype, quantization, first.order, label))
-            size += part.data.shape[axis]
         else:
             value = in_type(converter, part, dtype, quantization, label)
             numbers.append(converter.ordered(value, first.order, label).number)
-            size += part.shape[axis]
+        size += part.shape[axis]
     shape = (*first.shape[:axis], size, *first.shape[axis + 1 :])
     whole = OnnxActivation(0, shape, first.order, quantization, dtype=dtype)
     number = converter.move("CONCATENATION", numbers, whole, name, axis=first.order.index(axis))

@@ -140,7 +140,7 @@ def picked(converter: Converter, node: OnnxNode) -> Known:
             raise RefusedError("its reduction must be none")
         values.append(converter.known(node, 2))
     dtype, quantization = type_of_all(converter, node, values)
-    sizes = [item.data.shape if isinstance(item, OnnxConstant) else item.shape for item in values]
+    sizes = [item.shape for item in values]
     places = _places(node, sizes, indices)
     flat = []
     for place, item in enumerate(values):

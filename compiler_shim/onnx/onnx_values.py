@@ -41,6 +41,11 @@ class OnnxConstant:
     quantization: Quantization | None = None
 
     @property
+    def shape(self) -> Shape:
+        """Its dimensions."""
+        return self.data.shape
+
+    @property
     def real(self) -> Array:
         """The numbers that it stands for."""
         if self.quantization is None:
