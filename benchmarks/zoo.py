@@ -42,7 +42,7 @@ MACHINES: tuple[tuple[str, dict[str, str | int]], ...] = (
     ("default machine", {}),
     ("64 KiB, 8x8", {"sram_bytes": 64 << 10, "parallel": "8x8", "fusion": "requant"}),
 )
-TIMES = "cycles", "on the CPU", "cycles / bound", "cycles with `--io int8`"
+TIMES = "cycles", "CPU, %", "cycles / bound", "with `--io int8`"
 EXTRA = (
     ("mobilenet_v1 0.25, 96x96", "mobilenet_v1", {"alpha": 0.25, "resolution": 96}),
     ("mobilenet_v2 0.35, 96x96", "mobilenet_v2", {"alpha": 0.35, "resolution": 96}),
@@ -57,6 +57,7 @@ class ModelOutcome:
     operators: int = 0
     on_dla: int = 0
     macs: int = 0
+    tensors: int = 0
     times: list[str] = field(default_factory=lambda: [""] * len(TIMES))
     verdicts: list[str] = field(default_factory=list)
 
@@ -129,12 +130,9 @@ def attempt(name: str, path: Path) -> ModelOutcome:
         except (InputError, RunError) as error:
             outcome.verdicts.append(f"refused: {error}".replace(f"{path}: ", ""))
         else:
-            verdict = (
-                f"yes, {result.tensors} tensor{'s' * (result.tensors != 1)}"
-                if result.passed
-                else f"**no**: {result.mismatch}"
-            )
-            outcome.verdicts.append(verdict)
+            outcome.tensors = result.tensors
+            why = result.mismatch or f"TensorFlow does not compute {', '.join(result.uncompared)}"
+            outcome.verdicts.append("yes" if result.passed else f"**no**: {why}")
     if outcome.has_compiled:
         outcome.times = _times(path)
     print(f"{name}: {'; '.join(outcome.verdicts)}", file=sys.stderr)
@@ -146,7 +144,7 @@ def _times(path: Path) -> list[str]:
     report, inside = (cycles_of(path, DlaConfig(), **io) for io in ({}, {"io": "int8"}))
     cycles = report["cycles"]
     without = f"{inside['cycles']['total']:,}" if inside["left_out"] else ""
-    share = f"{cycles['cpu'] / cycles['total']:.1%}"
+    share = f"{100 * cycles['cpu'] / cycles['total']:.1f}"
     return [f"{cycles['total']:,}", share, f"{report['bound_ratio']:.2f}", without]
 
 
@@ -166,7 +164,7 @@ def render(outcomes: dict[str, dict[str, ModelOutcome]]) -> str:
     for title, group in outcomes.items():
         for types in sorted({outcome.types for outcome in group.values()}):
             rows.append(_count(title, types, [one for one in group.values() if one.types == types]))
-    whole = f"{compiled} ({compiled / tried:.0%})", f"{exact} ({exact / tried:.0%})"
+    whole = (f"{number} ({100 * number / tried:.0f} %)" for number in (compiled, exact))
     counts = table(
         ("models", "types of tensors", "tried", "compiled", "bit-exact"),
         [*rows, ("**all**", "", str(tried), *whole)],
@@ -199,14 +197,24 @@ def _refusals(outcomes: list[ModelOutcome]) -> Iterator[str]:
 
 
 def _chapter(group: dict[str, ModelOutcome]) -> str:
-    head = ("model", "operators", "on the DLA", "MACs there", *TIMES, *(title for title, _ in MACHINES))
+    head = ("model", "operators on the DLA", "MACs there", *TIMES, "exact tensors")
     return table(
         head,
         [
-            (name, str(one.operators), str(one.on_dla), f"{one.macs:,}", *one.times, *one.verdicts)
+            (name, f"{one.on_dla} of {one.operators}", f"{one.macs:,}", *one.times, _exactness(one))
             for name, one in group.items()
         ],
     )
+
+
+def _exactness(outcome: ModelOutcome) -> str:
+    """How many tensors are exact, or by machine why not all are."""
+    if outcome.is_exact:
+        return str(outcome.tensors)
+    if not outcome.has_compiled:
+        return "refused"
+    machines = (title for title, _ in MACHINES)
+    return "; ".join(f"{title}: {verdict}" for title, verdict in zip(machines, outcome.verdicts, strict=True))
 
 
 if __name__ == "__main__":
