@@ -46,7 +46,7 @@ class _Compression:
     def _code_parts(self, node: DlaNode) -> int:
         """Of CODE_PARTS of the time that bytes take; 0 where another form is faster."""
         part = whole_weights(node)
-        (words, steps), size = self._codes.measure(node, part), part.size_bytes
+        (words, steps), size = self._codes.measure(node, [part])[0].tolist(), part.size_bytes
         plain = other = transfer_beats(self._bus, size, 1)
         cycles = decode_beats(self._bus, words * CODE_BYTES, steps, 0)
         if node.packs_weights and self._packs:

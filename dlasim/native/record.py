@@ -97,7 +97,7 @@ def array(element: type, length: int) -> Any:
     return _Member(Array(element, length))
 
 
-def pointer(element: type) -> Any:
+def pointer(element: type | Integer) -> Any:
     """Numbers or records elsewhere, as many as there may be."""
     return _Member(Array(element, is_pointer=True))
 
@@ -106,6 +106,8 @@ def c_type(kind: Any) -> Any:
     """The type by which `ctypes` knows what a field holds."""
     if kind is int:
         return ctypes.c_int64
+    if isinstance(kind, Integer):
+        return getattr(ctypes, f"c_{'' if kind.is_signed else 'u'}int{kind.bits}")
     if isinstance(kind, Array):
         element = c_type(kind.element)
         return ctypes.POINTER(element) if kind.is_pointer else element * kind.length

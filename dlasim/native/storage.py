@@ -11,16 +11,17 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.native.record import SLOT_BYTES, Array, Record, c_type, is_record, layout, slots_of
+from dlasim.native.record import SLOT_BYTES, Array, Integer, Record, c_type, is_record, layout, slots_of
 
 _Kind = TypeVar("_Kind")
 
 
-def pointer_to(array: NDArray[np.int64], kind: Any = int) -> Any:
+def pointer_to(array: NDArray[np.integer[Any]], kind: Any = int) -> Any:
     """Leads to the numbers of an array, or to the records that they are, and keeps the array alive. Other
     types, and arrays that may not be written, are copied."""
-    if array.dtype != np.int64 or not (array.flags.c_contiguous and array.flags.writeable):
-        array = np.require(array, np.int64, ("C", "W"))
+    wanted = np.dtype(c_type(kind)) if isinstance(kind, Integer) else np.int64
+    if array.dtype != wanted or not (array.flags.c_contiguous and array.flags.writeable):
+        array = np.require(array, wanted, ("C", "W"))
     return ctypes.pointer(c_type(kind).from_buffer(array)) if array.size else None
 
 

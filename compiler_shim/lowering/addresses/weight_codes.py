@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, part_of_weights
 from dlasim.compiler_shim.lowering.addresses.weight_encoder import CodedWeights, WeightCode
@@ -19,27 +22,46 @@ class WeightCodes:
     def __init__(self, values: Sequence[Value]) -> None:
         self._values, self._known = values, dict[object, CodedWeights]()
 
-    def measure(self, node: DlaNode, part: WeightsPart) -> tuple[int, int]:
-        """The words of a part, and the steps in which they are decoded."""
-        whole, first, end = self._whole(node, part)
-        return whole.measure(first, end, part.size_bytes)
+    def measure(self, node: DlaNode, parts: Sequence[WeightsPart]) -> NDArray[np.int64]:
+        """The words of parts of the same depth, and the steps in which they are decoded."""
+        wholes = [parts] if _has_wholes(node) else [[part] for part in parts]
+        return np.concatenate([self._whole(node, each[0]).measure(_bounds(node, each)) for each in wholes])
 
     def code(self, node: DlaNode, part: WeightsPart) -> WeightCode:
         """A part as it is in memory."""
-        whole, first, end = self._whole(node, part)
-        return whole.piece(first, end, part.size_bytes)
+        ((first, end, _),) = _bounds(node, [part])
+        return self._whole(node, part).piece(first, end, part.size_bytes)
 
-    def _whole(self, node: DlaNode, part: WeightsPart) -> tuple[CodedWeights, int, int]:
-        """What a part lies in, from where to where."""
-        row, channels = node.weight_bytes_per_channel * part.depth // depth_of(node), node.out_shape[2]
-        first, end = part.first * row, (part.first + part.channels) * row
-        whole = part._replace(first=0, channels=channels, size_bytes=channels * row)
-        if not (node.is_dense or node.is_channel_by_channel):
-            first, end, whole = 0, end - first, part
+    def _whole(self, node: DlaNode, part: WeightsPart) -> CodedWeights:
+        """What a part lies in."""
+        channels = node.out_shape[2]
+        whole = part
+        if _has_wholes(node):
+            size = channels * _row_bytes(node, part)
+            whole = part._replace(first=0, channels=channels, size_bytes=size)
         key = (node.weights, node.mnemonic, node.is_channel_by_channel, channels, depth_of(node), whole)
         if key not in self._known:
             self._known[key] = CodedWeights(part_of_weights(node, self._values, whole))
-        return self._known[key], first, end
+        return self._known[key]
+
+
+def _has_wholes(node: DlaNode) -> bool:
+    """Whether its channels lie behind each other."""
+    return node.is_dense or node.is_channel_by_channel
+
+
+def _row_bytes(node: DlaNode, part: WeightsPart) -> int:
+    """Of a channel."""
+    return node.weight_bytes_per_channel * part.depth // depth_of(node)
+
+
+def _bounds(node: DlaNode, parts: Sequence[WeightsPart]) -> list[tuple[int, int, int]]:
+    """Where each part begins in its whole, where it ends, and where with the zeros that align it."""
+    row, found = _row_bytes(node, parts[0]), list[tuple[int, int, int]]()
+    for part in parts:
+        first = part.first * row if _has_wholes(node) else 0
+        found.append((first, first + part.channels * row, first + part.size_bytes))
+    return found
 
 
 def depth_of(node: DlaNode) -> int:

@@ -8,6 +8,7 @@ both share, and needs only few of its own at its ends.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,18 +28,20 @@ from dlasim.isa.weight_code import (
     SPARSE_MODES,
     STEP_WEIGHTS,
 )
-from dlasim.native.record import SLOT_BYTES, Record, pointer, record
+from dlasim.native.record import Integer, Record, Records, pointer, record
 from dlasim.native.routine import Numbers, Routine, inlined, routine
 from dlasim.native.storage import pointer_to
 
+_BYTE = Integer(8, is_signed=False)
 _HALVES, _HALF_BITS = 2, 4 * CODE_BYTES  # of a word, in numbers of 64 bits
-_STEP_BITS = 32  # of a start's number: the steps before it
+_STEP_BITS = 28  # of a number of a start, which leave 31 for its place: the steps before it
 _MAX_RUN = (1 << RUN_BITS) - 1
 
 # How many bits weights take is counted for four modes at a time, in lanes of a number.
 _LANES, _LANE_BITS = 4, 15
 _ROW = 4  # numbers of a weight in the table: two for modes of Rice code, two for sparse ones
 _ONES = sum(1 << _LANE_BITS * lane for lane in range(_LANES))
+_LAST_LANE = 1 << _LANE_BITS * (_LANES - 1)  # in which Rice code has no mode: there zeros are counted
 _TOO_MANY = BODY_BITS + 1  # bits, of a weight that a mode cannot hold; 64 of them fit in a lane
 _FITS_BIT = 13  # of the difference to the limit: set where the bits suffice
 _FITS = _ONES << _FITS_BIT
@@ -59,6 +62,7 @@ def _bits_table() -> NDArray[np.int64]:
     lanes = np.full((256, _ROW, _LANES), _TOO_MANY)
     lanes[:, : _ROW // 2].reshape(256, -1)[:, :RICE_MODES] = np.minimum(rice, _TOO_MANY)
     lanes[:, _ROW // 2 :].reshape(256, -1)[:, :SPARSE_MODES] = sparse
+    lanes[:, _ROW // 2 - 1, -1] = weights[:, 0] == 0
     moved: NDArray[np.int64] = lanes << _LANE_BITS * np.arange(_LANES)
     table: NDArray[np.int64] = moved.sum(axis=2, dtype=np.int64)
     return table
@@ -85,47 +89,35 @@ class WeightCode(NamedTuple):
 
 def encode_weights(weights: NDArray[np.int8]) -> WeightCode:
     """The fewest words for weights."""
-    return CodedWeights(weights).code
+    return CodedWeights(weights).piece(0, weights.size, weights.size)
 
 
 class CodedWeights:
-    """Weights with the words for all of them, from which those for pieces follow."""
+    """Weights with what is known of the words for all of them, from which those for pieces follow."""
 
     def __init__(self, weights: NDArray[np.int8]) -> None:
-        size, most = weights.size, _most_words(weights.size)
-        slots = np.zeros(-(-size // SLOT_BYTES), "<i8")
-        slots.view(np.int8)[:size] = weights.ravel()
-        coder = self._coder = WeightCoder(notes=1)
-        coder.weights, coder.table = pointer_to(slots), pointer_to(_TABLE)
-        coder.starts = pointer_to(np.empty(most, np.int64))
-        self.code = self._written(0, size, size)
-        coder.known, coder.notes = self.code.words, 0
+        coder, size = WeightCoder(), weights.size
+        coder.weights, coder.table = pointer_to(weights.ravel().view(np.uint8), _BYTE), pointer_to(_TABLE)
+        coder.starts, coder.notes = pointer_to(np.empty(_most_words(size), np.int64)), 1
+        self._coder = coder
+        coder.known, _ = self.measure([(0, size, size)])[0].tolist()
+        coder.notes = 0
 
-    def measure(self, first: int, end: int, padded: int) -> tuple[int, int]:
-        """The words and steps of a piece, which has zeros at its end so that it has `padded` bytes."""
-        coder = self._aimed(first, end, padded)
-        coder.writes = 0
-        return ENCODE(coder) + coder.reused, coder.steps
+    def measure(self, pieces: NDArray[np.int64] | Sequence[tuple[int, int, int]]) -> NDArray[np.int64]:
+        """The words and steps of pieces, each from a weight to another and zeros to a third."""
+        coder, rows = self._coder, np.zeros((len(pieces), 5), np.int64)
+        rows[:, :3] = pieces
+        coder.pieces, coder.count = pointer_to(rows, CodedPiece), len(rows)
+        ENCODE(coder)
+        return rows[:, 3:]
 
     def piece(self, first: int, end: int, padded: int) -> WeightCode:
-        """The words of a piece."""
-        code, coder = self._written(first, end, padded), self._coder
-        if not coder.reused:
-            return code
-        before, reused = coder.words_before * _HALVES, coder.first_reused * _HALVES
-        shared = self.code.halves[reused : reused + coder.reused * _HALVES]
-        return WeightCode(np.concatenate((code.halves[:before], shared, code.halves[before:])), code.steps)
-
-    def _written(self, first: int, end: int, padded: int) -> WeightCode:
-        """The words that a piece does not share with the whole, and all its steps."""
-        halves, coder = np.empty(_most_words(padded) * _HALVES, np.int64), self._aimed(first, end, padded)
+        """The words of a piece, which has zeros at its end so that it has `padded` bytes."""
+        halves, coder = np.empty(_most_words(padded) * _HALVES, np.int64), self._coder
         coder.halves, coder.writes = pointer_to(halves), 1
-        return WeightCode(halves[: ENCODE(coder) * _HALVES], coder.steps)
-
-    def _aimed(self, first: int, end: int, padded: int) -> WeightCoder:
-        coder = self._coder
-        coder.first, coder.end, coder.last = first, end, first + padded
-        return coder
+        words, steps = self.measure([(first, end, first + padded)])[0].tolist()
+        coder.writes = 0
+        return WeightCode(halves[: words * _HALVES], steps)
 
 
 def _most_words(weights: int) -> int:
@@ -133,26 +125,33 @@ def _most_words(weights: int) -> int:
 
 
 @record
-class WeightCoder(Record):
-    """A piece of weights: those from the first to the end, and zeros until the last. The `weights` are eight
-    in a number, `table` has their bits.
-
-    Of the whole so many words are `known`, with their starts, each a number with the steps before it;
-    `notes`: they are being found. Of the piece there are its steps, the halves of its own words if it
-    `writes`, how many words of the whole it has, from which on, and how many of its own lie before these.
-    """
+class CodedPiece(Record):
+    """The weights from the first to the end, and zeros until the last; how many words and steps they take."""
 
     first: int = 0
+    end: int = 0
+    last: int = 0
+    words: int = 0
+    steps: int = 0
+
+
+@record
+class WeightCoder(Record):
+    """Encodes so many pieces of weights, one of which ends at `end` and `last`. The `weights` are bytes,
+    `table` has their bits. If it `writes`, the halves of a piece's words are wanted, too.
+
+    Of the whole so many words are `known`, by start, mode and steps before it in one number; `notes`: they
+    are being found.
+    """
+
+    count: int = 0
     end: int = 0
     last: int = 0
     known: int = 0
     notes: int = 0
     writes: int = 0
-    steps: int = 0
-    reused: int = 0
-    first_reused: int = 0
-    words_before: int = 0
-    weights: Numbers = pointer(int)
+    pieces: Records[CodedPiece] = pointer(CodedPiece)
+    weights: Numbers = pointer(_BYTE)
     table: Numbers = pointer(int)
     halves: Numbers = pointer(int)
     starts: Numbers = pointer(int)
@@ -160,39 +159,53 @@ class WeightCoder(Record):
 
 @routine
 def encode(coder: WeightCoder) -> int:
-    """Encode a piece; returns the number of words that are its own."""
-    first, words, known = coder.first, 0, _starts_before(coder, coder.first)
-    coder.steps = coder.reused = 0
-    while first < coder.last:
-        while known < coder.known and coder.starts[known] >> _STEP_BITS < first:
-            known += 1
-        if not coder.reused and known < coder.known and _reuse(coder, first, known, words):
-            first = coder.starts[coder.first_reused + coder.reused] >> _STEP_BITS
-            continue
-        mode, taken = _best_mode(coder, first)
-        if coder.notes:
-            coder.starts[words] = first << _STEP_BITS | coder.steps
-        if coder.writes:
-            _write(coder, words, first, mode, taken)
-        coder.steps += -(-taken // STEP_WEIGHTS)
-        first, words = first + taken, words + 1
-    return words
+    """Encode all pieces."""
+    for number in range(coder.count):
+        piece = coder.pieces[number]
+        coder.end, coder.last = piece.end, piece.last
+        piece.words, piece.steps = _encode_piece(coder, piece.first)
+    return 0
 
 
 ENCODE = Routine(encode, "encode")
 
 
 @routine
-def _reuse(coder: WeightCoder, first: int, known: int, words: int) -> bool:
-    """Take words of the whole if the next one starts here: those that end before the piece does."""
-    if coder.starts[known] >> _STEP_BITS != first:
-        return False
-    behind = _starts_before(coder, coder.end) - 1
-    if behind <= known:
-        return False
-    coder.first_reused, coder.reused, coder.words_before = known, behind - known, words
-    coder.steps += coder.starts[behind] - coder.starts[known] & (1 << _STEP_BITS) - 1
-    return True
+def _encode_piece(coder: WeightCoder, first: int) -> tuple[int, int]:
+    """The words and steps of a piece: at first, and at last, those that the whole does not have."""
+    words, steps, shared, known = 0, 0, 0, _starts_before(coder, first)
+    while first < coder.last:
+        while known < coder.known and _start(coder, known) < first:
+            known += 1
+        if not shared and known < coder.known and _start(coder, known) == first:
+            shared = max(_starts_before(coder, coder.end) - 1 - known, 0)
+            if shared:
+                steps += coder.starts[known + shared] - coder.starts[known] & (1 << _STEP_BITS) - 1
+                if coder.writes:
+                    _write_shared(coder, known, shared, words)
+                first, words = _start(coder, known + shared), words + shared
+                continue
+        mode, taken = _best_mode(coder, first)
+        if coder.notes:
+            coder.starts[words] = (first << MODE_BITS | mode) << _STEP_BITS | steps
+        if coder.writes:
+            _write(coder, words, first, mode, taken)
+        first, words, steps = first + taken, words + 1, steps - (-taken // STEP_WEIGHTS)
+    return words, steps
+
+
+@routine
+def _write_shared(coder: WeightCoder, known: int, count: int, word: int) -> None:
+    """Words of the whole."""
+    for number in range(known, known + count):
+        first, mode = _start(coder, number), coder.starts[number] >> _STEP_BITS & (1 << MODE_BITS) - 1
+        _write(coder, word + number - known, first, mode, _start(coder, number + 1) - first)
+
+
+@inlined
+def _start(coder: WeightCoder, known: int) -> int:
+    """Where a word of the whole starts."""
+    return coder.starts[known] >> MODE_BITS + _STEP_BITS
 
 
 @routine
@@ -201,7 +214,7 @@ def _starts_before(coder: WeightCoder, place: int) -> int:
     low, high = 0, coder.known
     while low < high:
         middle = low + high >> 1
-        if coder.starts[middle] >> _STEP_BITS < place:
+        if _start(coder, middle) < place:
             low = middle + 1
         else:
             high = middle
@@ -211,7 +224,7 @@ def _starts_before(coder: WeightCoder, place: int) -> int:
 @inlined
 def _weight(coder: WeightCoder, place: int) -> int:
     """As a byte."""
-    return coder.weights[place >> 3] >> 8 * (place & 7) & 255 if place < coder.end else 0
+    return coder.weights[place] if place < coder.end else 0
 
 
 @routine
@@ -220,20 +233,22 @@ def _best_mode(coder: WeightCoder, first: int) -> tuple[int, int]:
     left = coder.last - first
     mode, taken = PLAIN_MODE, min(PLAIN_WEIGHTS, left)
     most = min(left, STEP_WEIGHTS)
-    low_used = high_used = low_fits = high_fits = has_zeros = 0
-    for place in range(most):
-        weight = _weight(coder, first + place)
-        has_zeros |= weight == 0
+    low_used = high_used = low_fits = high_fits = 0
+    for place in range(first, first + taken):
+        weight = _weight(coder, place)
         low_used += coder.table[_ROW * weight]
         high_used += coder.table[_ROW * weight + 1]
-        if place >= taken:
-            low, high = _LIMIT - low_used & _FITS, _LIMIT - high_used & _FITS
-            if not low | high:
-                break
-            low_fits, high_fits, mode, taken = low, high, 0, place + 1
-    if mode != PLAIN_MODE:
+    while taken < most:
+        weight = _weight(coder, first + taken)
+        low_used += coder.table[_ROW * weight]
+        high_used += coder.table[_ROW * weight + 1]
+        low, high = _LIMIT - low_used & _FITS, _LIMIT - high_used & _FITS & _LAST_LANE - 1
+        if not low | high:
+            break
+        low_fits, high_fits, taken = low, high, taken + 1
+    if low_fits | high_fits:
         mode = _first_lane(low_fits, high_fits)
-    if has_zeros:  # without them, Rice code takes no more bits
+    if high_used >= _LAST_LANE:  # there are zeros; without them, Rice code takes no more bits
         mode, taken = _sparse_mode(coder, first, mode, taken)
         run, most = 0, min(left, _MAX_RUN)
         while run < most and _weight(coder, first + run) == 0:

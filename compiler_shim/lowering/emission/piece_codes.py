@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart
 from dlasim.compiler_shim.lowering.addresses.memory import once
@@ -22,8 +25,8 @@ class CodeSizes(NamedTuple):
     """The words of each piece of compressed weights and the steps in which they are decoded, 0 where one is
     not compressed; and how many bytes all are fewer than the weights."""
 
-    words: tuple[int, ...]
-    steps: tuple[int, ...]
+    words: NDArray[np.int64]
+    steps: NDArray[np.int64]
     spared: int
 
 
@@ -38,20 +41,24 @@ class PieceCodes:
 
     def sizes(self, step: int, shape: TileShape) -> CodeSizes:
         """Of all pieces of a node that is cut into tiles of this shape."""
-        key, found = (step, shape.channels, shape.depth), self._nodes[step]
+        key = step, shape.channels, shape.depth
         if key not in self._known:
-            parts = [cut_weights(found, shape, piece) for piece in range(found.pieces(shape))]
-            words, steps, spared = zip(*[self._size(found, part) for part in parts], strict=True)
-            self._known[key] = CodeSizes(words, steps, sum(spared))
+            self._known[key] = self._measure(self._nodes[step], shape)
         return self._known[key]
 
-    def _size(self, found: NetworkNode, part: WeightsPart) -> tuple[int, int, int]:
+    def _measure(self, found: NetworkNode, shape: TileShape) -> CodeSizes:
         assert self._network.codes is not None, "there are nodes with codes"
-        words, steps = self._network.codes.measure(found.node, part)
-        copied = part.channels * found.facts.sizes.record_bytes // COPIED_BYTES
-        fits = words <= _MOST["words"] and steps <= _MOST["steps"] and copied <= _MOST["copied"]
-        spared = part.size_bytes - words * CODE_BYTES
-        return (words, steps, spared) if fits and spared > 0 else (0, 0, 0)
+        pieces, passes = found.pieces(shape), -(-found.facts.sizes.depth // shape.depth)
+        parts = [cut_weights(found, shape, piece) for piece in range(pieces)]
+        measured = np.zeros((pieces, 2), np.int64)
+        for first in range(passes):
+            measured[first::passes] = self._network.codes.measure(found.node, parts[first::passes])
+        words, steps = measured.T
+        channels, sizes = np.array([(part.channels, part.size_bytes) for part in parts]).T
+        spared, copied = sizes - words * CODE_BYTES, channels * found.facts.sizes.record_bytes // COPIED_BYTES
+        fits = (words <= _MOST["words"]) & (steps <= _MOST["steps"]) & (copied <= _MOST["copied"])
+        gains = fits & (spared > 0)
+        return CodeSizes(words * gains, steps * gains, int(spared[gains].sum()))
 
 
 @once

@@ -108,7 +108,7 @@ class PlannedNodes:
         for step in codes.steps:
             shape, node = self._plan.tilings[step].tile_shape, self._nodes[step].node
             sizes = codes.sizes(step, shape)
-            self.coded_words.write(self.first[step], sizes.words)
-            self.coded_steps.write(self.first[step], sizes.steps)
+            own = slice(self.first[step], self.first[step] + len(sizes.words))
+            self.coded_words.view()[own], self.coded_steps.view()[own] = sizes.words, sizes.steps
             assert node.weights is not None, "what has a code has weights"
             self.spared[node.weights] = max(sizes.spared, self.spared.get(node.weights, 0))

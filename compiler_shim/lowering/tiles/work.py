@@ -32,29 +32,42 @@ class _ReadPart(NamedTuple):
 @once
 def list_work(network: PlacedNetwork) -> NDArray[np.void]:
     """Every computation on whole tensors, every constant, and the tensors that not only the DLA uses."""
-    return np.array([*_computations(network), *_transfers(network)], WORK.dtype)
+    return _array(network, [row for row, _ in _computations(network)])
 
 
 @once
 def list_packed_work(network: PlacedNetwork) -> NDArray[np.void]:
     """The same with packed weights."""
-    return np.array([*_computations(network, packs=True), *_transfers(network)], WORK.dtype)
+    return _array(network, [row for row, _ in _computations(network, packs=True)])
 
 
 def list_stored_work(network: PlacedNetwork, packs: bool, spared: Mapping[int, int]) -> NDArray[np.void]:
     """The same, with bytes that compressed weights spare, by their value."""
-    return np.array([*_computations(network, packs, spared), *_transfers(network)], WORK.dtype)
+    work = (list_packed_work if packs else list_work)(network).copy()
+    rows = _rows_of_weights(network)
+    for value, size in spared.items():
+        work["count"][rows[value]] -= size
+    return work
+
+
+@once
+def _rows_of_weights(network: PlacedNetwork) -> Mapping[int, int]:
+    """Which row of the work has the bytes of some weights."""
+    numbered = enumerate(_computations(network))
+    return {weights: number for number, (_, weights) in numbered if weights is not None}
 
 
 def list_kept_work(network: PlacedNetwork) -> NDArray[np.void]:
     """The same where weights, records and tables stay in SRAM, so that no inference must load them."""
-    computations = [row for row in _computations(network) if row[1] != _READ]
+    return _array(network, [row for row, _ in _computations(network) if row[1] != _READ])
+
+
+def _array(network: PlacedNetwork, computations: list[_Row]) -> NDArray[np.void]:
     return np.array([*computations, *_transfers(network)], WORK.dtype)
 
 
-def _computations(
-    network: PlacedNetwork, packs: bool = False, spared: Mapping[int, int] | None = None
-) -> Iterator[_Row]:
+def _computations(network: PlacedNetwork, packs: bool = False) -> Iterator[tuple[_Row, int | None]]:
+    """Rows, and the weights whose bytes are in one."""
     known: set[int] = set()  # constants: the images of a batch share them
     for node in network.nodes:
         if not isinstance(node, DlaNode):
@@ -64,16 +77,16 @@ def _computations(
         if node.is_channel_by_channel:
             pixels, channels = pixels * channels, 1
         taps = node.kernel[0] * node.kernel[1]
-        yield node.layer, BY_MNEMONIC[node.mnemonic].opcode, pixels, taps, depth, channels
+        yield (node.layer, BY_MNEMONIC[node.mnemonic].opcode, pixels, taps, depth, channels), None
         constants = (node.weights, node.records, node.table)
         used = {number for number in constants if number is not None} - known
         known |= used
         size = sum(network.values[number].size_bytes for number in used)
         if packs and node.packs_weights and node.weights in used:
             size -= network.values[node.weights].size_bytes // 2
-        size -= (spared or {}).get(node.weights, 0) if node.weights in used else 0
         if size:
-            yield _transfer(node.layer, _READ, size, Region.CONSTANTS)
+            row = _transfer(node.layer, _READ, size, Region.CONSTANTS)
+            yield row, node.weights if node.weights in used else None
 
 
 def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
