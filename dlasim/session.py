@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dlasim.arguments import checked
 from dlasim.choices import Choices, HostChoices
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError, printable
+from dlasim.errors import InputError, printable, unknown
 from dlasim.isa.file_records import Role
 from dlasim.loading import Machine, load
 from dlasim.pace import Pace, pace
@@ -24,6 +24,7 @@ from dlasim.step_inputs import StepInputs, step_rows
 if TYPE_CHECKING:
     from dlasim.compiler_shim.files.input_file import InputFile
     from dlasim.inputs import Inputs
+    from dlasim.isa.program import TensorDescriptor
     from dlasim.sim.reports.report_types import Report
     from dlasim.vp.system.stepped_board import SteppedBoard
 
@@ -111,6 +112,29 @@ class Session:
         self.steps = self.cycles = 0
         self._ends = None
 
+    @checked()
+    def restore(self, variables: Mapping[str, NDArray[Any]]) -> None:
+        """Go on with what lasts from step to step, as `variables` of a session gives it: of this one earlier,
+        or of one that has the same caches, and took a prompt, many tokens at once."""
+        if not isinstance(self._simulation, Simulation):
+            raise InputError(
+                "the firmware keeps the variables of a board; use a session without --host riscv"
+            )
+        here = self.variables
+        for name, array in variables.items():
+            if name not in here:
+                raise InputError(unknown("variable", name, list(here)))
+            expected = here[name]
+            if (array.dtype, array.shape) != (expected.dtype, expected.shape):
+                raise InputError(
+                    f"variable {printable(name)}: expected {expected.dtype} {list(expected.shape)}, got "
+                    f"{array.dtype} {list(array.shape)}"
+                )
+        for tensor in self._described:
+            if tensor.name in variables:
+                self._simulation.tensor(tensor)[...] = variables[tensor.name]
+        self._inputs.held |= {name: variables[name].copy() for name in self._inputs.held if name in variables}
+
     @property
     def milliseconds(self) -> float:
         """The time of all steps so far, at the machine's clock."""
@@ -137,9 +161,12 @@ class Session:
     @property
     def variables(self) -> dict[str, NDArray[Any]]:
         """What lasts from step to step, by name: copies of variables and carried inputs as they are now."""
-        described = [tensor for tensor in self.program.tensors if tensor.role is Role.VARIABLE]
-        found = {tensor.name: self._simulation.tensor(tensor).copy() for tensor in described}
+        found = {tensor.name: self._simulation.tensor(tensor).copy() for tensor in self._described}
         return found | {name: array.copy() for name, array in self._inputs.held.items()}
+
+    @property
+    def _described(self) -> list[TensorDescriptor]:
+        return [tensor for tensor in self.program.tensors if tensor.role is Role.VARIABLE]
 
     @property
     def result(self) -> RunResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from dlasim.media import AUTO
 if TYPE_CHECKING:
     from dlasim.inputs import Inputs
     from dlasim.isa.program import Program, TensorDescriptor
+
+SAME_SCALE = 1e-5  # part of a scale by which one that comes back may differ: TensorFlow's converter rounds
 
 
 class StepInputs:
@@ -104,7 +107,7 @@ def _carried(
         if target not in targets:
             raise InputError(unknown("input", target, list(targets)))
         one, other = outputs[numbers[source]], targets[target]
-        if _meaning(one) != _meaning(other):
+        if _form(one) != _form(other) or not isclose(one.scale, other.scale, rel_tol=SAME_SCALE):
             raise InputError(
                 f"output {printable(source)} cannot become input {printable(target)}: one is "
                 f"{_text(one)}, the other {_text(other)}"
@@ -113,8 +116,8 @@ def _carried(
     return found
 
 
-def _meaning(tensor: TensorDescriptor) -> tuple[Any, ...]:
-    return tensor.type, tensor.shape, tensor.scale, tensor.zero_point
+def _form(tensor: TensorDescriptor) -> tuple[Any, ...]:
+    return tensor.type, tensor.shape, tensor.zero_point
 
 
 def _text(tensor: TensorDescriptor) -> str:

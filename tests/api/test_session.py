@@ -319,3 +319,66 @@ def test_a_session_that_is_reset_has_no_result(models) -> None:
     assert session.energy_nj == 0
     with pytest.raises(InputError, match="after its first step"):
         _ = session.result
+
+
+def taking(tokens: int):
+    """A step of so many tokens: their rows are appended to a cache, which they read by a causal mask."""
+    rng = np.random.default_rng(9)
+    build = dlasim.GraphBuilder("taking", rounding="twice")
+    given = build.input("token", (1, tokens, WIDTH), scale=SCALE)
+    start = build.input("start", (3,), dtype="int32")
+    mask = build.input("mask", (1, tokens, LENGTH), scale=1.0)
+    cache = build.variable("cache", (1, LENGTH, WIDTH), scale=SCALE)
+    weights = build.constant("weights", rng.integers(-127, 128, (WIDTH, WIDTH)).astype(np.int8), scale=0.005)
+    row = build.operator("FULLY_CONNECTED", [given, weights], scale=SCALE, keep_num_dims=True)
+    new = build.operator("DYNAMIC_UPDATE_SLICE", [cache, row, start], scale=SCALE)
+    scores = build.operator("BATCH_MATMUL", [given, new], scale=SCALE, adj_y=True)
+    masked = build.operator("ADD", [scores, mask], scale=4 * SCALE)
+    parts = build.operator("SOFTMAX", [masked], scale=1 / 256, zero_point=-128, beta=1.0)
+    result = build.operator("BATCH_MATMUL", [parts, new], scale=SCALE)
+    build.assign(cache, new)
+    return build, [result]
+
+
+def taken(session, tokens, first: int):
+    places = first + np.arange(tokens.shape[1])
+    mask = np.where(np.arange(LENGTH) <= places[:, None], 0, -128).astype(np.int8)
+    return session.step({"token": tokens, "start": [0, first, 0], "mask": mask[None]}).outputs[0]
+
+
+def test_a_decoder_goes_on_with_the_caches_of_a_prompt(tmp_path) -> None:
+    """Four tokens at once and then one by one give what steps of one give, bit for bit."""
+    paths = {
+        tokens: taking(tokens)[0].save(tmp_path / f"{tokens}.dlag", taking(tokens)[1]) for tokens in (1, 4)
+    }
+    given = np.random.default_rng(10).integers(-128, 128, (1, LENGTH, WIDTH), np.int8)
+    alone, prompt, answer = (dlasim.Session(paths[tokens]) for tokens in (1, 4, 1))
+    expected = np.concatenate([taken(alone, given[:, i : i + 1], i) for i in range(LENGTH)], axis=1)
+    found = [taken(prompt, given[:, :4], 0)]
+    answer.restore(prompt.variables)
+    found += [taken(answer, given[:, i : i + 1], i) for i in range(4, LENGTH)]
+    np.testing.assert_array_equal(np.concatenate(found, axis=1), expected)
+    np.testing.assert_array_equal(answer.variables["cache"], alone.variables["cache"])
+    assert len(np.unique(expected)) > 50
+
+
+def test_caches_that_come_back_are_restored_too(models) -> None:
+    sessions = [dlasim.Session(models[False], carry={"new_cache": "cache"}) for _ in range(2)]
+    rows = [{name: array[number] for name, array in prompt().items()} for number in range(3)]
+    for row in rows[:2]:
+        sessions[0].step(row)
+    sessions[1].restore(sessions[0].variables)
+    first, second = (session.step(rows[2]).outputs for session in sessions)
+    np.testing.assert_array_equal(first[1], second[1])
+    assert second[1].any(axis=-1).sum() == 3
+
+
+def test_what_does_not_fit_is_not_restored(models) -> None:
+    session = dlasim.Session(models[True])
+    with pytest.raises(InputError, match="unknown variable 'cash'; did you mean cache"):
+        session.restore({"cash": np.zeros(1, np.int8)})
+    with pytest.raises(InputError, match=r"variable cache: expected int8 \[1, 8, 16\], got int8 \[1, 8\]"):
+        session.restore({"cache": np.zeros((1, 8), np.int8)})
+    board = dlasim.Session(models[True], host="riscv")
+    with pytest.raises(InputError, match="the firmware keeps the variables"):
+        board.restore({})
