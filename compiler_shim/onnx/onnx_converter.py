@@ -39,6 +39,10 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
 _MAX_NAMED = 3
+_INSTEAD = {
+    "MatMulNBits": "its activations are float32, which has no exact integer form; quantize them, too: "
+    "quantize_static with weight_type=QuantType.QInt4",
+}
 _SEES_CHANNELS = frozenset(
     ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize",
      "BatchNormalization", "DepthToSpace", "SpaceToDepth", "InstanceNormalization")
@@ -185,7 +189,7 @@ class Converter(OnnxScales):
         """Compute the node with integers, or else in float32."""
         handler, real = self._handlers.get(node.kind), self._in_float32.get(node.kind)
         if handler is None and real is None:
-            raise RefusedError("dlasim does not support this operator")
+            raise RefusedError(_INSTEAD.get(node.kind, "dlasim does not support this operator"))
         if handler is not None:
             try:
                 return self._handle(handler, node)

@@ -300,3 +300,17 @@ def test_a_pool_with_an_empty_list_of_dilations(tmp_path: Path) -> None:
     empty = node.attribute.add(name="dilations", type=onnx.AttributeProto.INTS)
     assert not empty.ints
     assert "do not fit a window" in refusal(tmp_path, model(conversions(node), [], (1, 2, 8, 8)))
+
+
+def test_blocks_of_four_bits_name_what_to_do_instead(tmp_path: Path) -> None:
+    """MatMulNBits, as onnxruntime's quantizer of weights alone writes it, in a network that is quantized."""
+    attributes = {"K": 4, "N": 8, "bits": 4, "block_size": 32}
+    inputs = ["q", "packed", "scales"]
+    node = helper.make_node("MatMulNBits", inputs, ["r"], "product", domain="com.microsoft", **attributes)
+    packed = numpy_helper.from_array(np.zeros((8, 1, 16), np.uint8), "packed")
+    scales = numpy_helper.from_array(np.ones(8, np.float32), "scales")
+    network = model(conversions(node), [packed, scales])
+    network.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    message = refusal(tmp_path, network)
+    assert "MatMulNBits (product): its activations are float32" in message
+    assert "quantize_static with weight_type=QuantType.QInt4" in message
