@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model, tflite_of
-from dlasim.compiler_shim.dlag.dlag_writer import write_graph
-from dlasim.compiler_shim.files.assumed_scales import marked, with_assumed_scales
 from dlasim.compiler_shim.files.importing import prepare
 from dlasim.compiler_shim.files.input_file import AnyInput, InputFile, InputKind, open_input
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork, partition
@@ -58,6 +55,8 @@ def read_network(given: AnyInput, assumes_int8: bool = False) -> ReadModel:
 
             return read_tosa_model(file)
         case InputKind.DLAG:
+            from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model  # few need it
+
             return read_graph_model(file)
         case _:
             return read_model(file)
@@ -65,6 +64,8 @@ def read_network(given: AnyInput, assumes_int8: bool = False) -> ReadModel:
 
 def _assumed(file: InputFile) -> ReadModel:
     """A float network with stand-in scales, whose name says so."""
+    from dlasim.compiler_shim.files.assumed_scales import marked, with_assumed_scales
+
     if file.kind is InputKind.ONNX:
         from dlasim.compiler_shim.onnx.onnx_import import read_onnx_model  # few need it
 
@@ -77,11 +78,17 @@ def _assumed(file: InputFile) -> ReadModel:
 def load_tflite(given: AnyInput) -> bytes:
     """The model in a .tflite or .dlag file as a .tflite."""
     file = open_input(given)
-    return tflite_of(file) if file.kind is InputKind.DLAG else file.data
+    if file.kind is not InputKind.DLAG:
+        return file.data
+    from dlasim.compiler_shim.dlag.dlag_reader import tflite_of  # few need it
+
+    return tflite_of(file)
 
 
 def save_graph(graph: Graph) -> bytes:
     """The `.dlag` file of a network."""
+    from dlasim.compiler_shim.dlag.dlag_writer import write_graph  # few need it
+
     return write_graph(graph, partition(graph))
 
 

@@ -1,18 +1,22 @@
 """`dataclass` of the standard library, in a fraction of its time.
 
-The standard library compiles about six methods of each class when the class is made. That was a fifth of the
-CPU time of a short command. Here `__init__` is compiled when it has been called some times, which it never is
-for most classes of a short command, and the other methods are functions that serve all classes. `field`,
-`fields` and `replace` are those of the standard library.
+The standard library compiles about six methods of each class when the class is made, and looks at each field
+in many ways. That was a fifth of the CPU time of a short command. Here `__init__` is compiled when it has
+been called some times, which it never is for most classes of a short command, and the other methods are
+functions that serve all classes. `field`, `fields` and `replace` are those of the standard library.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import Field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+_FIELDS = "__dataclass_fields__"  # where `fields` of the standard library looks, for fields of this type
+_PLAIN: Any = dataclasses._FIELD  # type: ignore[attr-defined]
+_UNSLOTTED = ("__dict__", "__weakref__")
 _Values = Callable[[Any], Any]  # the values of some fields of an instance
 _ORDER = ("lt", "le", "gt", "ge")
 _CALLS_BEFORE_COMPILING = 16  # to compile `__init__` takes 100 to 200 us, to set fields one by one 3 to 5
@@ -30,11 +34,16 @@ def _dataclass(
     """Makes a class a dataclass; the options mean what they mean in the standard library."""
 
     def make(cls: type) -> type:
-        cls.__doc__ = cls.__doc__ or cls.__name__  # the standard library would make one up, which takes long
         own = {name for name, value in vars(cls).items() if value is not None}
-        bare = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, weakref_slot=weakref_slot)
-        made: type = bare(cls)
+        fields = _own_fields(cls)
+        inherited: dict[str, Field[Any]] = {}
+        for base in reversed(cls.__mro__[1:]):
+            inherited |= vars(base).get(_FIELDS, {})
+        made = _slotted(cls, fields, weakref_slot) if slots else cls
+        fields = inherited | fields
+        setattr(made, _FIELDS, fields)
         methods: dict[str, Any] = {"__init__": _late_init(made, frozen, slots)}
+        methods["__match_args__"] = tuple([name for name, field in fields.items() if field.init])
         methods |= {"__repr__": _repr} if repr else {}
         methods |= _comparisons(made, frozen, order) if eq else {}
         methods |= _FROZEN if frozen else {}
@@ -50,6 +59,32 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
     dataclass = _dataclass
+
+
+def _own_fields(cls: type) -> dict[str, Field[Any]]:
+    """What the class itself annotates; a field without a default leaves no attribute."""
+    fields = {}
+    for name, kind in cls.__annotations__.items():
+        default = vars(cls).get(name, dataclasses.MISSING)
+        field: Any = default if isinstance(default, Field) else dataclasses.field(default=default)
+        field.name, field.type, field._field_type = name, kind, _PLAIN
+        fields[name] = field
+        if field.default is not dataclasses.MISSING:
+            setattr(cls, name, field.default)
+        elif default is field:
+            delattr(cls, name)
+    return fields
+
+
+def _slotted(cls: type, names: Iterable[str], weakref_slot: bool) -> type:
+    """The same class with slots for these names, which only a new class can have."""
+    taken = {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
+    slots = [name for name in names if name not in taken]
+    kept = {name: value for name, value in vars(cls).items() if name not in (*slots, *_UNSLOTTED)}
+    kept["__slots__"] = (*slots, "__weakref__") if weakref_slot else tuple(slots)
+    made: type = type(cls)(cls.__name__, cls.__bases__, kept)
+    made.__qualname__ = cls.__qualname__
+    return made
 
 
 def _late_init(cls: type, frozen: bool, slots: bool) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from dlasim.compiler_shim.topologies import NAMES
 from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
 from dlasim.compiler_shim.topologies.decoder import language_model
 from dlasim.compiler_shim.topologies.normalization import ACTIVATED, LINEAR, RESIDUAL
@@ -162,3 +163,4 @@ TOPOLOGIES: Mapping[str, Topology] = {
     ),
     "vit": Topology("small vision transformer", (32, 32, 3), 10, vision_transformer),
 }
+assert tuple(sorted(TOPOLOGIES)) == NAMES

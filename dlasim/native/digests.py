@@ -24,13 +24,15 @@ def source_files(module: str) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def digest_of(files: Iterable[Path], read: Callable[[Path], bytes] = Path.read_bytes) -> str:
+def file_digest(file: Path) -> bytes:
+    """Hash of a file's bytes. Raises OSError."""
+    with open(file, "rb", 0) as opened:
+        return hashlib.sha256(opened.read()).digest()
+
+
+def digest_of(files: Iterable[Path], digest: Callable[[Path], bytes] = file_digest) -> str:
     """Hash of their names and bytes. Raises OSError."""
-    digest = hashlib.sha256()
-    for file in files:
-        data = read(file)
-        digest.update(f"{file.name} {len(data)} ".encode() + data)
-    return digest.hexdigest()
+    return hashlib.sha256(b"".join([file.name.encode() + digest(file) for file in files])).hexdigest()
 
 
 @cache

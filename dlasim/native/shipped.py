@@ -6,13 +6,12 @@ A unit in them counts if the files that it was made of have not changed since, o
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dlasim.native.digests import PACKAGE, digest_of
+from dlasim.native.digests import PACKAGE, digest_of, file_digest
 from dlasim.native.levels import this_platform
 from dlasim.native.unit import CodeUnit
 
@@ -54,7 +53,7 @@ def find_symbol(unit: CodeUnit) -> int | None:
         return None
 
 
-_read_once = cache(Path.read_bytes)  # modules have most of their files in common
+_digest_once = cache(file_digest)  # modules have most of their files in common
 
 
 @cache
@@ -63,7 +62,7 @@ def _is_current(module: str) -> bool:
     known = manifest()
     try:
         files = [PACKAGE / name for name in known["files"][module]]
-        return digest_of(files, _read_once) == str(known["digests"][module])
+        return digest_of(files, _digest_once) == str(known["digests"][module])
     except (OSError, KeyError, TypeError):
         return False
 
@@ -76,7 +75,7 @@ def _library() -> ctypes.CDLL | None:
         return None
     path = FOLDER / platform.library
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = file_digest(path).hex()
         return ctypes.CDLL(str(path)) if digest == manifest()["libraries"].get(platform.library) else None
     except OSError:
         return None

@@ -92,6 +92,8 @@ def check_config(program: Program, config: DlaConfig) -> None:
 
 def check_host_calls(program: Program) -> None:
     """Reject a program with a host call that breaks the rules of its operator, as the firmware does."""
+    if not program.host_calls:
+        return
     from dlasim.isa.host_attributes import refusal, view
     from dlasim.isa.host_ops import BY_CODE
 

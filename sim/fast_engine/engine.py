@@ -27,8 +27,6 @@ from dlasim.sim.fast_engine.operation_rows import (
 )
 from dlasim.sim.programs.operation import Operation
 from dlasim.sim.programs.stream import PIECE_OPERATIONS, DecodedStream, piece_count
-from dlasim.sim.readable_engine import execute as execute_reference
-from dlasim.sim.readable_engine import execute_operation
 
 Bytes = NDArray[np.uint8]
 _FIRST_ARENA_BYTES = 1 << 20  # grows with the first operation that needs more
@@ -54,6 +52,8 @@ class Engine:
         batch = operation_batch(operation.instruction, [operation])
         compiled = not needs_reference(batch)[0] and self._run_alone(batch_rows(batch), sram)
         if not compiled:
+            from dlasim.sim.readable_engine import execute as execute_reference  # few runs need it
+
             execute_reference(operation, sram)
         return compiled
 
@@ -143,6 +143,8 @@ class PreparedStream:
         job = self._job
         job.first, job.last = first, last
         while (reached := self._engine.run(job)) < last:
+            from dlasim.sim.readable_engine import execute_operation  # few runs need it
+
             execute_operation(self._stream.operation(self._first + reached), sram, regions)
             job.first = reached + 1
 

@@ -296,7 +296,11 @@ class _Kinds:
         last_channels: int,
     ) -> None:
         self._unit, self._pixels, self._steps, self._overhead = unit, pixels, steps, overhead
-        self._last = last_channels
+        # By pixels, from one on, what the results of the last one or two blocks take after the work: the
+        # stall of an operation whose other results have all left.
+        few: Any = np.arange(1, 2 * unit.accumulators + 1)
+        enough = few * steps + (1 << 40)
+        self._left: Any = output_stall_cycles(unit, few, few, last_channels, last_channels, enough, steps)
         # Of each pixel, how much longer its results take than its steps: of one group of channels, of all.
         self._slopes = [
             channels * unit.result_cycles - steps * groups * RESULTS_SCALE for groups, channels in spans
@@ -338,7 +342,7 @@ class _Kinds:
         """Where the results of the last blocks leave late, or those of the whole operation; or, if that is
         less, of computing the pixels a second time, which is what operations on fewer channels come to."""
         block = min(self._unit.accumulators, fewest)
-        left = RESULTS_SCALE * self._left(fewest)
+        left = RESULTS_SCALE * int(self._left[fewest - 1])
         late = min(
             block * (self._steps - 1) * RESULTS_SCALE + slope * (fewest if slope >= 0 else most)
             for slope in self._slopes
@@ -347,9 +351,3 @@ class _Kinds:
         again = twice * fewest - self._slope * (fewest if twice >= self._slope else most)
         least = max(left - self._slope * most, late - self._slope * fewest, -self._slope * most)
         return self._overhead * RESULTS_SCALE + min(least, again)
-
-    def _left(self, pixels: int) -> int:
-        """What the results of the last one or two blocks take after the work: the stall of an operation whose
-        other results have all left."""
-        enough = pixels * self._steps + (1 << 40)
-        return output_stall_cycles(self._unit, pixels, pixels, self._last, self._last, enough, self._steps)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.files.assumed_scales import MARK
 from dlasim.compiler_shim.files.recipes import refuse_other_formats
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.dataclass import dataclass
@@ -59,6 +58,8 @@ class Source:
 
     def assumed(self) -> Source:
         """The same network, float, with stand-in scales; its label says so in every table and chart."""
+        from dlasim.compiler_shim.files.assumed_scales import MARK  # few need it
+
         return replace(self, label=f"{self.label} ({MARK})", assumes_int8=True)
 
     def load(self, numerics: str = "tflm") -> UnplacedNetwork:
