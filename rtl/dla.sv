@@ -16,6 +16,8 @@ module dla
     parameter int unsigned LINE_BUFFER_BYTES = 16384,  // of MAC and of VECTOR; 0: no limit
     parameter int unsigned WEIGHT_BUFFER_BYTES = 8192,
     parameter int unsigned ACCUMULATORS = 32,
+    parameter int unsigned MAC_WEIGHTS = 0,  // that reach the array in a cycle; 0: no limit
+    parameter int unsigned MAC_STEP_GROUP = 1,
     // Cycles of a result in the output stage, in parts of 65536; 0: no limit
     parameter int unsigned MAC_RESULT_CYCLES = 0,
     parameter int unsigned VECTOR_REQUANTIZATION_CYCLES = 0,
@@ -81,6 +83,8 @@ module dla
   localparam int unsigned MAC_LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES;
   localparam int unsigned INPUTS = MAC_LANES > INPUT_LANES ? MAC_LANES : INPUT_LANES;
   localparam int unsigned OFFSET_BITS = $clog2(INPUTS + 1) + INT16;  // of an input from the first
+  if (SRAM_BANDWIDTH == 1 || (SRAM_BANDWIDTH & (SRAM_BANDWIDTH - 1)) != 0)
+    $error("sram_bandwidth must be a power of 2 and not 1: a word's bytes are the low bits of an address");
   if (DMA_BANDWIDTH < 1) $error("dma_bandwidth must be at least 1: a bus has a width");
 
   // Of a beat that is packed: its bytes, which become twice as many that the SRAM's ports can take
@@ -580,6 +584,8 @@ module dla
       .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
       .ACCUMULATORS(ACCUMULATORS),
       .RESULT_CYCLES(MAC_RESULT_CYCLES),
+      .WEIGHTS(MAC_WEIGHTS),
+      .STEP_GROUP(MAC_STEP_GROUP),
       .INT16(INT16),
       .SUMS(MAC_SUMS),
       .PLACE(PLACE)

@@ -1,10 +1,11 @@
 // The average of a window, rounded to nearest, halves away from zero or up, in four stages. As no element is below
 // -128, the sum of elements that count from there is never negative, and its quotient has eight bits: four digits to the
-// base of four; of int16 it has sixteen. A sum enters in each cycle.
+// base of four, which the last three stages find, one, two and one; of int16 eight digits: three, three and two. A sum
+// enters in each cycle.
 
 module dla_divider #(
     parameter int unsigned COUNT_BITS = 20,
-    parameter int unsigned QUOTIENT_BITS = 8  // 16 double the digits of each stage
+    parameter int unsigned QUOTIENT_BITS = 8  // or 16
 ) (
     input logic clock,
     input logic signed [31:0] total,
@@ -25,23 +26,21 @@ module dla_divider #(
     /* verilator lint_off UNUSEDSIGNAL */
     logic [COUNT_BITS+2:0] rest, once, twice, thrice;
     /* verilator lint_on UNUSEDSIGNAL */
+    logic [COUNT_BITS:0] few, many;  // the digit's low bit and the rest, below two and from there on
+    logic odd;
     rest = {1'b0, at.rest, at.digits[QUOTIENT_BITS-1-:2]};
     once = rest - {3'b0, at.count};
     twice = rest - {2'b0, at.count, 1'b0};
     thrice = rest - {1'b0, at.thrice};
+    few = once[COUNT_BITS+2] ? {1'b0, rest[COUNT_BITS-1:0]} : {1'b1, once[COUNT_BITS-1:0]};
+    many = thrice[COUNT_BITS+2] ? {1'b0, twice[COUNT_BITS-1:0]} : {1'b1, thrice[COUNT_BITS-1:0]};
     divided = at;
-    divided.digits = {at.digits[QUOTIENT_BITS-3:0], !twice[COUNT_BITS+2],
-                      twice[COUNT_BITS+2] ? !once[COUNT_BITS+2] : !thrice[COUNT_BITS+2]};
-    case (divided.digits[1:0])
-      2'd0: divided.rest = rest[COUNT_BITS-1:0];
-      2'd1: divided.rest = once[COUNT_BITS-1:0];
-      2'd2: divided.rest = twice[COUNT_BITS-1:0];
-      default: divided.rest = thrice[COUNT_BITS-1:0];
-    endcase
+    {odd, divided.rest} = twice[COUNT_BITS+2] ? few : many;
+    divided.digits = {at.digits[QUOTIENT_BITS-3:0], !twice[COUNT_BITS+2], odd};
   endfunction
 
-  function automatic division_t digits(input division_t at);  // one of a short quotient, two of a long one
-    return QUOTIENT_BITS == 8 ? divided(at) : divided(divided(at));
+  function automatic division_t twice_divided(input division_t at);
+    return divided(divided(at));
   endfunction
 
   // Half of the count rounds up; to round a half of a negative sum down, it is one less.
@@ -56,9 +55,9 @@ module dla_divider #(
       - SUM_BITS'(rounds_down);
   always_ff @(posedge clock) begin
     start <= {raised, count, {2'b0, count} + {1'b0, count, 1'b0}};
-    first <= digits(start);
-    third <= digits(digits(first));
-    last <= digits(third);
+    first <= QUOTIENT_BITS == 8 ? divided(start) : divided(twice_divided(start));
+    third <= QUOTIENT_BITS == 8 ? twice_divided(first) : divided(twice_divided(first));
+    last <= QUOTIENT_BITS == 8 ? divided(third) : twice_divided(third);
   end
   assign average = 32'($signed({!last.digits[QUOTIENT_BITS-1], last.digits[QUOTIENT_BITS-2:0]}));
 endmodule

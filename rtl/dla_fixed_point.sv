@@ -17,22 +17,21 @@ package dla_fixed_point;
     return !sum[48] && sum[46] ? 32'sh7fffffff : sum[46:15];
   endfunction
 
-  // value / 2^exponent, rounded to nearest, halves away from zero, and what is added to that.
-  function automatic logic signed [31:0] rounding_shift(input logic signed [31:0] value, input logic [4:0] exponent,
-                                                        input logic signed [31:0] added);
+  // value / 2^exponent, rounded to nearest, halves away from zero: the number below it, and a bit by which it is rounded.
+  function automatic logic signed [32:0] shifted(input logic signed [31:0] value, input logic [4:0] exponent);
     logic signed [32:0] wide;  // with the bit below the result
     logic [31:0] below;  // that bit, and those under it
     wide = $signed({value, 1'b0}) >>> exponent;
     below = ~(32'hffffffff << exponent);
-    return wide[32:1] + added + 32'(wide[0] && (value >= 0 || ($unsigned(value) & (below >> 1)) != 0));
+    return {wide[32:1], wide[0] && (value >= 0 || ($unsigned(value) & (below >> 1)) != 0)};
   endfunction
 
-  // Second half of requant, and what is added to it: the shift to the right.
-  function automatic logic signed [31:0] descale(input logic signed [31:0] value, input logic signed [6:0] shift,
-                                                 input logic signed [31:0] added);
-    logic signed [6:0] right;
-    right = shift < 0 ? -shift : '0;
-    return rounding_shift(value, right[4:0], added);
+  // The same as a number, and what is added to it.
+  function automatic logic signed [31:0] rounding_shift(input logic signed [31:0] value, input logic [4:0] exponent,
+                                                        input logic signed [31:0] added);
+    logic [32:0] parts;
+    parts = shifted(value, exponent);
+    return $signed(parts[32:1]) + added + 32'(parts[0]);
   endfunction
 
   /* verilator lint_on UNUSEDSIGNAL */
@@ -42,6 +41,13 @@ package dla_fixed_point;
     logic signed [31:0] raised;
     raised = value < lowest ? lowest : value;
     return raised > highest ? highest : raised;
+  endfunction
+
+  // Of such parts, limited to int16.
+  function automatic logic [32:0] limit16_parts(input logic [32:0] parts);
+    logic is_inside;
+    is_inside = parts[32:16] == '0 || parts[32:16] == '1;
+    return is_inside ? {parts[32:1], parts[0] && parts[16:1] != 16'h7fff} : {{17{parts[32]}}, {15{!parts[32]}}, 1'b0};
   endfunction
 
   // Limited to int16.

@@ -32,6 +32,8 @@ module dla_mac
     parameter int unsigned WEIGHT_BUFFER_BYTES = 8192,
     parameter int unsigned ACCUMULATORS = 32,
     parameter int unsigned RESULT_CYCLES = 0,  // of a result, in parts of 65536
+    parameter int unsigned WEIGHTS = 0,  // that reach the array in a cycle
+    parameter int unsigned STEP_GROUP = 1,  // steps of an output that it takes together
     parameter logic [31:0] PLACE = 32'h000fffff,  // the bits of an address of the SRAM: no more are computed
     parameter int unsigned INT16 = 0,  // whether it has elements of int16
     parameter int unsigned SUMS = 0,  // whether it can add a tensor to its results
@@ -89,11 +91,13 @@ module dla_mac
     $error("this pipeline needs mac_fill of at least 4 and mac_drain of at least 6");
   // Without limits a pixel follows the other, each with all of its products; with them the weights in the array
   // serve a block of pixels, and two blocks have accumulators: one adds up while the other leaves.
-  localparam bit LIMITED = BANK_BYTES != 0 || RESULT_CYCLES != 0;
+  localparam int unsigned LOAD_CYCLES = WEIGHTS == 0 ? 1 : (PES + WEIGHTS - 1) / WEIGHTS;  // of a step's weights
+  localparam bit PACED = LOAD_CYCLES > 1 || STEP_GROUP > 1;
+  localparam bit LIMITED = BANK_BYTES != 0 || RESULT_CYCLES != 0 || PACED;
   localparam int unsigned BLOCK = LIMITED ? ACCUMULATORS : 1;
   localparam int unsigned PLACES = LIMITED ? 2 * BLOCK : 1;
-  localparam int unsigned PLACE_BITS = LIMITED ? $clog2(PLACES) : 1;
-  if (BLOCK < 1) $error("accumulators must be limited where ports or results are");
+  localparam int unsigned PLACE_BITS = LIMITED ? $clog2(PLACES) : 1, INDEX_BITS = BLOCK > 1 ? $clog2(BLOCK) : 1;
+  if (BLOCK < 1) $error("accumulators must be limited where ports, results or weights are, or steps come in groups");
 
   // What a stage knows of its step.
   typedef struct packed {
@@ -152,7 +156,8 @@ module dla_mac
   // ---------------------------------------------------------------------------------- address: the loops, a step
   // Registers have the bits that they can need: of a size, of channels, of an address.
   localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
-  logic [31:0] group, block_row, block_column, row, column, index, tap_row, tap_column, depth, warm_up;
+  logic [31:0] group, block_row, block_column, row, column, tap_row, tap_column, depth, warm_up;
+  logic [INDEX_BITS-1:0] index;  // of the pixel in its block
   // Where the group's first filter begins, and how far into it the tap lies: sums of what follows each other in memory
   logic [31:0] weight_group, groups_weights, group_bytes, weight_tap;
   logic [31:0] group_channel;  // the first lane's of a depthwise convolution
@@ -163,13 +168,17 @@ module dla_mac
   assign next_row = (row + 1) & SIZE;
   assign next_column = (column + 1) & SIZE;
   assign ends_bytes = !is_int16 || high;
-  assign ends_depth = ends_bytes && depth + in_step >= depths;
-  assign ends_tap_column = tap_column + 1 == kernel_width;
-  assign ends_tap_row = tap_row + 1 == kernel_height;
-  assign ends_column = column + 1 == out_width;
-  assign ends_row = row + 1 == out_height;
-  assign ends_block = index + 1 == BLOCK || (ends_column && ends_row);
-  assign ends_group = group + out_step >= operands.out_channels;
+  // What a counter is compared with takes the sum, as it does not change during an operation.
+  assign ends_depth = ends_bytes && depth >= beyond(depths, in_step);
+  assign ends_tap_column = tap_column == kernel_width - 1;
+  assign ends_tap_row = tap_row == kernel_height - 1;
+  assign ends_column = column == out_width - 1;
+  assign ends_row = row == out_height - 1;
+  assign ends_block = index == INDEX_BITS'(BLOCK - 1) || (ends_column && ends_row);
+  assign ends_group = group >= beyond(operands.out_channels, out_step);
+  function automatic logic [31:0] beyond(input logic [31:0] all, input logic [31:0] step);  // so many remain for the last step
+    return all > step ? all - step : '0;
+  endfunction
 
   logic steps, is_first, is_last, meets;
   assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
@@ -214,23 +223,23 @@ module dla_mac
     address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
     address_s.partial = (operands.acc_addr + acc_place + (group << partial_size)) & PLACE;
     address_s.result = (operands.out_addr + out_place + (group << write_size)) & PLACE;
-    address_s.place = PLACE_BITS'(index + (bank ? BLOCK : 0));
+    address_s.place = PLACE_BITS'(32'(index) + (bank ? BLOCK : 0));
   end
 
   always_ff @(posedge clock) begin
     if (reset || done) begin
-      {group, block_row, block_column, row, column, index, tap, tap_row, tap_column, depth, warm_up} <= '0;
-      weight_tap <= '0;
+      {group, block_row, block_column, row, column, tap, tap_row, tap_column, depth, warm_up} <= '0;
+      {index, weight_tap} <= '0;
       more <= 1'b1;
       bank <= 1'b0;
       high <= 1'b0;
     end else if (steps) begin
       if (!ends_block) begin
-        index <= index + 1;
+        index <= index + 1'b1;
         column <= ends_column ? 0 : next_column;
         if (ends_column) row <= next_row;
       end else begin
-        index <= 0;
+        index <= '0;
         row <= block_row;
         column <= block_column;
         high <= is_int16 && !high;
@@ -270,7 +279,8 @@ module dla_mac
   // channel came before. A group has so many whole channels, and outputs of one more:
   logic [31:0] each_channels, each_before, group_before, next_before, channel_left;
   logic goes_on;  // into the channel after those
-  logic [LANES-1:0] begins, begins_s;  // lanes in which another channel begins; the same in read
+  logic [LANES-1:0] begins;  // lanes in which another channel begins
+  logic [LANES-1:0][OFFSET_BITS-1:0] begun, begun_s, channel_offset;  // how many up to each; begun_s: in read
   logic [LANES-1:0] whole_begins;  // where the first lane begins one, too
   always_comb begin
     each_channels = '0;
@@ -288,7 +298,7 @@ module dla_mac
   assign next_before = (group_before + each_before) & PLACE;
   assign goes_on = next_before >= products.outputs_each;
   always_ff @(posedge clock) begin
-    if (steps) begins_s <= begins;
+    if (steps) begun_s <= begun;
     if (reset || done) {group_channel, group_before} <= '0;
     else if (steps && is_last && ends_column && ends_row) begin
       group_channel <= (group_channel + each_channels + 32'(goes_on)) & PLACE;
@@ -296,13 +306,19 @@ module dla_mac
     end
   end
 
-  // A lane's channel counts on from the first one's: sums over pairs of lanes, fours, ...
-  logic [OFFSET_BITS-1:0] begun[LANES];
+  // A lane's channel counts on from the first one's: sums over pairs of lanes and fours in this stage, then over eights, ...
+  localparam int EARLY_LEVELS = 2;
   always_comb begin
-    for (int unsigned l = 0; l < LANES; l++) begun[l] = OFFSET_BITS'(begins_s[l]);
-    for (int level = 0; level < $clog2(LANES); level++)
+    for (int unsigned l = 0; l < LANES; l++) begun[l] = OFFSET_BITS'(begins[l]);
+    for (int level = 0; level < EARLY_LEVELS; level++)
       for (int unsigned l = 0; l < LANES; l++)
         if (((l >> level) & 1) != 0) begun[l] = begun[l] + begun[((l>>level)<<level)-1];
+  end
+  always_comb begin
+    channel_offset = begun_s;
+    for (int level = EARLY_LEVELS; level < $clog2(LANES); level++)
+      for (int unsigned l = 0; l < LANES; l++)
+        if (((l >> level) & 1) != 0) channel_offset[l] = channel_offset[l] + channel_offset[((l>>level)<<level)-1];
   end
 
   // ------------------------------------------------------------------------------------------- the stages' steps
@@ -339,7 +355,7 @@ module dla_mac
   for (genvar i = 0; i < INPUTS; i++) begin : input_ports
     logic [OFFSET_BITS-1:0] own;
     assign own = is_wide ? (OFFSET_BITS'(i) + OFFSET_BITS'(begins_high)) >> 1 : OFFSET_BITS'(i);
-    if (i < LANES) assign input_offset[i] = (depthwise ? begun[i] : own) << is_int16;
+    if (i < LANES) assign input_offset[i] = (depthwise ? channel_offset[i] : own) << is_int16;
     else assign input_offset[i] = own << is_int16;
   end
   assign weight_address = read_s.weight;
@@ -515,7 +531,7 @@ module dla_mac
   logic result_ends, written;  // the last result is being written; and its words have crossed the ports
   assign result_ends = final_s.valid && final_s.ends;
   if (LIMITED) begin : limits
-    logic block_begins, block_leaves, ports_ready, room, leaves, leave_ends, is_written, is_over;
+    logic block_begins, block_leaves, ports_ready, room, leaves, leave_ends, is_written, is_over, may_begin, is_at_rest;
     logic [1:0] blocks;  // that have accumulators
     logic [31:0] lanes, rows_before, lane_bytes;
     dla_mac_results #(
@@ -549,7 +565,32 @@ module dla_mac
 
     assign {acc_place, out_place} = '0;  // results leave later
     assign block_begins = is_first && index == 0;
-    assign may_step = ports_ready && (!block_begins || blocks < 2);
+    assign may_step = ports_ready && (!block_begins || blocks < 2) && (index != 0 || may_begin);
+    if (PACED) begin : paced
+      dla_mac_pace #(
+          .LOAD_CYCLES(LOAD_CYCLES),
+          .STEP_GROUP(STEP_GROUP),
+          .INPUT_LANES(INPUT_LANES),
+          .BLOCK(BLOCK)
+      ) pace (
+          .clock,
+          .reset(reset || done),
+          .step(steps),
+          .ends_step(ends_block),
+          .ends_block(ends_taps),
+          .index(32'(index)),
+          .kernel_height(window.kernel.height),
+          .kernel_width(window.kernel.width),
+          .depths,
+          .depthwise,
+          .passes_twice(is_int16),
+          .is_longer(is_sum),
+          .may_begin,
+          .is_over(is_at_rest)
+      );
+    end else begin : at_will
+      assign {may_begin, is_at_rest} = '1;
+    end
     assign waits = valid && more && warm_up == FILL - LEAST_FILL && !ports_ready;
     always_ff @(posedge clock) begin
       if (reset || done) blocks <= '0;
@@ -566,7 +607,7 @@ module dla_mac
         if (result_ends) is_over <= 1'b1;
       end
     end
-    assign written = (result_ends || is_over) && is_written;
+    assign written = (result_ends || is_over) && is_written && is_at_rest;
     assign lane_bytes = lanes << write_size;
 
     if (BANK_BYTES == 0) begin : free
@@ -624,7 +665,7 @@ module dla_mac
           .step_filter(filter_end),
           .step_tap_row(tap_row),
           .step_in_column(in_column),
-          .step_index(index),
+          .step_index(32'(index)),
           .step_meets(meets),
           .step_first(is_first),
           .block_ends(steps && is_last && ends_block),

@@ -186,10 +186,20 @@ module dla_raster
   logic [31:0] pixel, first_word, last_word, whole_words, remaining, run_words, left;
   logic [1:0] more_words;  // besides those that its bytes fill
   logic is_begun, ends_words, ends_others;  // words at hand that cross together; those but the one that is held
+  // Whether a and b and a carry are the sum, without waiting for carries: each bit of the sum says what must come from below,
+  // and what then goes on.
+  localparam logic [31:0] WORDS = PLACE / BANK_BYTES;  // the bits of a word's number
+  function automatic logic is_sum(input logic [31:0] a, b, input logic carry, input logic [31:0] sum);
+    logic [31:0] carries;  // into each bit
+    carries = (((a & b) | ((a | b) & ~sum)) << 1) | 32'(carry);
+    return ((a ^ b ^ sum ^ carries) & WORDS) == 0;
+  endfunction
+  logic [WORD_BITS:0] low_sum;
+  assign low_sum = {1'b0, base[WORD_BITS-1:0]} + {1'b0, pixel_place[WORD_BITS-1:0]};
   assign pixel = (base + pixel_place) & PLACE;
   assign first_word = pixel / BANK_BYTES;
   assign last_word = ((pixel + run_bytes - 1) & PLACE) / BANK_BYTES;
-  assign skips_word = holds_word && held_word == first_word;
+  assign skips_word = holds_word && is_sum(base / BANK_BYTES, pixel_place / BANK_BYTES, low_sum[WORD_BITS], held_word);
   assign whole_words = run_bytes / BANK_BYTES;
   assign more_words = 2'((32'(pixel[WORD_BITS-1:0]) + run_bytes % BANK_BYTES + (BANK_BYTES - 1)) / BANK_BYTES);
   assign run_words = whole_words + 32'(more_words);

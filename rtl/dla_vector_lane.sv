@@ -46,7 +46,8 @@ module dla_vector_lane
   // ------------------------------------------------------------------- enter: to the scale of a sum, or otherwise
   logic signed [ELEMENT_BITS:0] centred, centred2;
   logic signed [ELEMENT_BITS+1:0] wide_centred, magnitude;
-  logic signed [31:0] aligned, aligned2, entered, plain, present;
+  logic signed [31:0] scaled, scaled2, entered, plain, present;
+  logic [4:0] scaled_right, scaled2_right;
   // What the operation is stands in registers, long before its first element comes.
   logic is_sum16, is_sigmoid, is_square, is_tanh, is_less, divides, rounds, shifts, is_softmax16, is_curve;
   always_ff @(posedge clock) begin
@@ -65,7 +66,7 @@ module dla_vector_lane
   assign magnitude = centred < 0 ? -wide_centred : wide_centred;
   assign is_less = $signed(in[7:0]) < $signed(in2[7:0]);
   assign divides = mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP;
-  dla_rescale align (
+  dla_scale align (
       .clock,
       .value(is_sum16 ? in : is_softmax16 ? in - greatest : 32'(centred)),
       .left(is_sum16 || is_softmax16 ? '0 : operands.left_shift[4:0]),
@@ -73,10 +74,10 @@ module dla_vector_lane
       .replaces(1'b0),
       .replacement('0),
       .multiplier($signed(operands.in_mult)),
-      .added(is_softmax16 ? 32'sd32767 : '0),
-      .result(aligned)
+      .scaled,
+      .right(scaled_right)
   );
-  dla_rescale align2 (
+  dla_scale align2 (
       .clock,
       .value(is_sum16 ? in2 : 32'(centred2)),
       .left(is_sum16 ? '0 : operands.left_shift[4:0]),
@@ -84,8 +85,8 @@ module dla_vector_lane
       .replaces(1'b0),
       .replacement('0),
       .multiplier($signed(operands.in2_mult)),
-      .added('0),
-      .result(aligned2)
+      .scaled(scaled2),
+      .right(scaled2_right)
   );
 
   // One multiplier: of bytes, of 16-bit numbers, or of one with the factor of OP_E16_SIGMOID, which has no sign
@@ -125,11 +126,19 @@ module dla_vector_lane
 
   // --------------------------------------------------------------------------------------------------- compute
   logic signed [31:0] value, next_value, pooled, total;
-  assign total = aligned + (opcode == OPCODE_OP_E_ADD ? aligned2 : ~aligned2) + 32'(opcode != OPCODE_OP_E_ADD);
+  // A sum of what is below both, and of the bits by which these are rounded; a difference of complements. Of OP_E16_ADD
+  // they are limited before.
+  logic [32:0] parts, parts2, first_part, second_part;
+  logic subtracts;
+  assign subtracts = opcode == OPCODE_OP_E_SUB || is_square;
+  assign {parts, parts2} = {shifted(scaled, scaled_right), shifted(scaled2, scaled2_right) ^ {33{subtracts}}};
+  assign first_part = is_sum16 ? limit16_parts(parts) : parts;
+  assign second_part = is_sum16 ? limit16_parts(parts2) : parts2;
+  assign total = $signed(first_part[32:1]) + $signed(second_part[32:1]) + 32'(first_part[0]) + 32'(second_part[0]);
   logic [23:0] entry;  // with the bits that lie beyond the table
   assign entry = is_tanh ? present[31:8] : {1'b0, present[31:9]};
   logic [15:0] curve_place;  // in a table of 512 entries, each with 128 steps to the next
-  assign curve_place = 16'h8000 ^ (is_softmax16 ? 16'(limit16(aligned)) : present[15:0]);
+  assign curve_place = 16'h8000 ^ (is_softmax16 ? 16'(limit16(rounding_shift(scaled, scaled_right, 32'sd32767))) : present[15:0]);
   assign element = present[15:0];
   assign table_entry = is_curve ? curve_place[15:7] : {1'b0, entry > LAST_ENTRY ? LAST_ENTRY[7:0] : entry[7:0]};
   always_comb begin
@@ -140,8 +149,7 @@ module dla_vector_lane
   always_comb begin
     case (opcode)
       OPCODE_OP_POOL: next_value = pooled;
-      OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF: next_value = total;
-      OPCODE_OP_E16_ADD: next_value = limit16(aligned) + limit16(aligned2);
+      OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF, OPCODE_OP_E16_ADD: next_value = total;
       default: next_value = is_curve ? 32'(curve_place[6:0]) : present;
     endcase
   end
@@ -165,6 +173,7 @@ module dla_vector_lane
         : is_negative ? $signed(operands.in_mult) : $signed(operands.out_mult);
   dla_square squared (
       .clock,
+      .takes_part(is_square),
       .value,
       .shift(operands.out_shift[6:0]),
       .square

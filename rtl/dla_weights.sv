@@ -58,10 +58,17 @@ module dla_weights
   assign chunks = depthwise ? filter_bytes : whole ? 1 : (shift + filter_bytes + (BANK_BYTES - 1)) / BANK_BYTES;
 
   // ------------------------------------------------------------------------------------------------------ chunks
-  logic [31:0] pixel, chunk, remaining, sequence_, used, step_chunk, first, bytes, count, left, stride, lane, together;
+  // A run has at most so many words, those of the records of a group or a word of each lane.
+  localparam int unsigned MOST_WORDS = LANES * (RECORD_BYTES > BANK_BYTES ? RECORD_BYTES : BANK_BYTES) / BANK_BYTES + 1;
+  localparam int unsigned COUNT_BITS = $clog2(MOST_WORDS + PORTS + 1);
+  typedef logic [COUNT_BITS-1:0] count_t;
+  localparam count_t AT_ONCE = COUNT_BITS'(PORTS);
+  count_t remaining, record_words, chunk_words, records_left, chunk_left, left;
+  logic [31:0] pixel, chunk, sequence_, used, step_chunk, first, bytes, stride, lane, together, record_bytes;
   // Where the group's filters and records lie, its chunk, and the next word of that from there
   logic [31:0] group_place, next_group_place, record_place, chunk_place, lane_place, sent_place;
-  logic records_done, at_records, is_later, finished, active, is_begun, is_held, run_done, chunk_done, pass_done, group_done;
+  logic records_done, at_records, is_later, finished, active, is_begun, is_held, records_end, chunk_ends;
+  logic run_done, chunk_done, pass_done, group_done;
   logic may_burst, bursts, chunk_fits, may_read, burst_fits, waits;
   assign at_records = has_records && !records_done;
 
@@ -81,6 +88,7 @@ module dla_weights
     end else if (group_done || (enable && !has_lanes)) begin
       has_lanes <= !group_done || is_settled;
       lanes <= group_done ? next_lanes : following_lanes;
+      record_bytes <= RECORD_BYTES * (group_done ? next_lanes : following_lanes);
       if (!group_done || is_settled) next_group <= (next_group + group_step) & CHANNELS;
     end
   end
@@ -90,29 +98,39 @@ module dla_weights
     stride = BANK_BYTES;
     if (at_records) begin
       first = (record_address + record_place) & PLACE;
-      bytes = RECORD_BYTES * lanes;
+      bytes = record_bytes;
     end else begin
       first = (weight_address + chunk_place) & PLACE;
       bytes = whole ? 32'(each_bytes) : chunk_bytes;
       if (!depthwise && !whole && !bursts) stride = filter_bytes & PLACE;
     end
-    count = at_records || depthwise || whole
-        ? (32'(first[WORD_BITS-1:0]) + bytes + (BANK_BYTES - 1)) / BANK_BYTES : lanes;
   end
+  assign record_words = words_of(record_address[WORD_BITS-1:0] + record_place[WORD_BITS-1:0], record_bytes);
+  assign chunk_words = depthwise || whole
+      ? words_of(weight_address[WORD_BITS-1:0] + chunk_place[WORD_BITS-1:0], whole ? 32'(each_bytes) : lanes)
+      : COUNT_BITS'(lanes);
+  function automatic count_t words_of(input logic [WORD_BITS-1:0] low, input logic [31:0] run_bytes);
+    return COUNT_BITS'((32'(low) + run_bytes + (BANK_BYTES - 1)) / BANK_BYTES);
+  endfunction
   assign is_held = !at_records && pixel != 0 && chunk_fits;
   assign active = enable && has_lanes && !finished && may_read
       && (at_records || !(whole && !is_settled) && !(waits && pixel != 0));
   assign bursts = lane != 0 || (may_burst && !is_begun && !at_records && !is_held && burst_fits);
   assign together = bursts ? PORTS : 1;
-  assign left = is_held ? '0 : bursts ? PORTS : is_begun ? remaining
-      : is_early ? count - PORTS : count;  // `remaining`: when some have been taken
+  // Words of the run at hand; `remaining`: when some have been taken. Records apart, as only chunks end a group.
+  assign records_left = is_begun ? remaining : is_early ? record_words - AT_ONCE : record_words;
+  assign chunk_left = is_held ? '0 : bursts ? AT_ONCE : is_begun ? remaining : chunk_words;
+  assign left = at_records ? records_left : chunk_left;
   assign request.address = (first + sent_place) & PLACE;
   assign request.stride = stride;
-  assign request.words = begins ? 8'(PORTS) : !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
-  assign run_done = active && (left == 0 || (takes && left <= PORTS));
-  assign chunk_done = run_done && (!bursts || lane + 1 == lanes);
-  assign pass_done = chunk_done && !at_records && (bursts ? chunk + PORTS == all_chunks : chunk + 1 == all_chunks);
-  assign group_done = pass_done && pixel + BLOCK >= pixels;
+  assign request.words = begins ? 8'(PORTS) : !active ? '0 : left < AT_ONCE ? 8'(left) : 8'(PORTS);
+  assign run_done = at_records ? records_end : chunk_ends;
+  assign chunk_done = at_records ? records_end : chunk_ends && (!bursts || lane + 1 == lanes);
+  assign records_end = active && (records_left == 0 || (takes && records_left <= AT_ONCE));
+  assign chunk_ends = active && (chunk_left == 0 || (takes && chunk_left <= AT_ONCE));
+  assign pass_done = !at_records && chunk_ends && (!bursts || lane + 1 == lanes)
+      && (bursts ? chunk + PORTS == all_chunks : chunk + 1 == all_chunks);
+  assign group_done = pass_done && (pixels <= BLOCK || pixel >= pixels - BLOCK);
   assign next_group_place = (group_place + (depthwise ? group_step : group_bytes)) & PLACE;
 
   // How many of the group's chunks the buffer holds is counted, one in each cycle; until then none of those beyond is read
@@ -184,7 +202,7 @@ module dla_weights
       {lane_place, sent_place} <= {2{next_lane_place}};
     end else if ((active || begins) && takes) begin
       {is_begun, is_early} <= {!begins, begins};
-      remaining <= (left - PORTS) & PLACE;
+      remaining <= left - AT_ONCE;
       sent_place <= (sent_place + PORTS * stride) & PLACE;
     end
   end

@@ -126,7 +126,7 @@ class MachineTable:
         flag="--mac-step-group",
         low=1,
         high=64,
-        rtl_limit=RtlLimit("must be 1, because each step is a cycle", high=1),
+        rtl=Rtl.SAME,
         no_area="it says how an array walks, not what it is made of",
     )
     mac_handover: str = row(
@@ -146,7 +146,7 @@ class MachineTable:
         flag="--mac-weights",
         may_be_unlimited=True,
         better=Better.MORE,
-        rtl_limit=RtlLimit("must be unlimited, because weights come with the inputs", high=0),
+        rtl=Rtl.SAME,
     )
     mac_results: float = row(
         4.0,

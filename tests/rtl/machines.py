@@ -37,6 +37,11 @@ MACHINES = {
     },
     "int16": {"parallel": "3x4", **_SMALL, "int16": 1},
     "sums": {"parallel": "3x4", **_SMALL, "mac_sums": 1},
+    # Weights come at a limited rate, and steps in groups, of which some are lost.
+    "paced": {
+        "parallel": "3x4", **_SMALL, "mac_weights": 1, "mac_step_group": 3, "accumulators": 8, "mac_sums": 1,
+        "int16": 1,
+    },
 }  # fmt: skip
 LARGE = {
     "64 O": {},
@@ -82,6 +87,11 @@ INT16_DRAWN = {
     "int16 drawn output": {
         "parallel": "output", "pes": 9, "sram_bytes": 20_000, "int16": 1, "vector_lanes": 16,
         "dma_latency": 0, "queue_depth": 1, "compute_overlap": 0,
+    },
+}  # fmt: skip
+PACED_LIMITED = {
+    "paced with ports": {
+        "parallel": "4x4", **_SMALL, "mac_weights": 3, "mac_step_group": 4, "accumulators": 4,
     },
 }  # fmt: skip
 # Each direction of the DMA has a port of its own.
@@ -138,6 +148,7 @@ def machine(name: str) -> DlaConfig:
         LIMITED
         | INT16_LIMITED
         | SUMS_LIMITED
+        | PACED_LIMITED
         | OWN_PORTS
         | LARGE_LIMITED
         | RESULTS_ALONE

@@ -85,16 +85,18 @@ MUTATIONS = (
     Mutation("rounding of halves", "dla_fixed_point.sv",
              "value >= 0 || ", "1'b1 || "),
     Mutation("rounding of the product", "dla_fixed_point.sv", "49'sd16384", "49'sd16383"),
-    Mutation("low half of a multiplier", "dla_rescale.sv", "multiplier[15:0]", "multiplier[14:0]"),
+    Mutation("low half of a multiplier", "dla_scale.sv", "multiplier[15:0]", "multiplier[14:0]"),
     Mutation("saturation", "dla_fixed_point.sv",
              "!sum[48] && sum[46] ? 32'sh7fffffff : sum[46:15]", "sum[46:15]"),
     Mutation("average", "dla_divider.sv", " + SUM_BITS'(count[COUNT_BITS-1:1])", ""),
     Mutation("average, halves up", "dla_divider.sv", "!halves_up && total < 0", "total < 0"),
-    Mutation("digits of an average", "dla_divider.sv", "digits(digits(first))", "digits(first)"),
+    Mutation("digits of an average", "dla_divider.sv", "== 8 ? twice_divided(first)",
+             "== 8 ? divided(first)"),
     Mutation("second input", "dla_vector_lane.sv",
-             "OPCODE_OP_E_ADD ? aligned2 : ~aligned2", "OPCODE_OP_E_SUB ? aligned2 : ~aligned2"),
-    Mutation("square", "dla_square.sv", "value * (value", "value * (-value"),
-    Mutation("limits of 16 bits", "dla_vector_lane.sv", "limit16(aligned2)", "aligned2"),
+             "subtracts = opcode == OPCODE_OP_E_SUB || is_square", "subtracts = opcode == OPCODE_OP_E_SUB"),
+    Mutation("square", "dla_square.sv", "* (value", "* (-value"),
+    Mutation("limits of 16 bits", "dla_vector_lane.sv", "limit16_parts(parts2) : parts2", "parts2 : parts2"),
+    Mutation("rounding at a limit of 16 bits", "dla_fixed_point.sv", " && parts[16:1] != 16'h7fff", ""),
     Mutation("limit of a sum", "dla_vector_lane.sv",
              "-$signed({15'd0, operands.limit[16:0]})", "-32'sd32768"),
     Mutation("factor without a sign", "dla_vector_lane.sv",
@@ -222,7 +224,7 @@ LIMIT_MUTATIONS = (
     Mutation("rows that cross again", "dla_fitting.sv",
              "fits = window_bytes != TOO_MANY", "fits = 1'b0"),
     Mutation("lines that do not fit", "dla_fitting.sv", "fits = window_bytes != TOO_MANY", "fits = 1'b1"),
-    Mutation("a word of two pixels", "dla_raster.sv", "holds_word && held_word == first_word", "1'b0"),
+    Mutation("a word of two pixels", "dla_raster.sv", "holds_word && is_sum(", "1'b0 && is_sum("),
     Mutation("slices of a block", "dla_slices.sv", "row <= first_row;", ""),
     Mutation("slices that have come", "dla_slices.sv", "ready = has_finished ||", "ready = 1'b1 ||"),
     Mutation("bytes of a slice", "dla_slices.sv", "32'(run) * 32'(own", "32'(1) * 32'(own"),
@@ -273,4 +275,16 @@ LIMIT_MUTATIONS = (
 # Those that only streams on a machine with one port show
 ONE_PORT_MUTATIONS = (
     Mutation("a word that is not asked for", "dla_raster.sv", "if (takes && reads_row)", "if (takes)"),
+)
+
+# Mistakes in what paces an array: on a machine whose weights come at a limited rate, and steps in groups
+PACE_MUTATIONS = (
+    Mutation("cycles of a load", "dla_mac.sv", "(PES + WEIGHTS - 1) / WEIGHTS", "PES / WEIGHTS + 1"),
+    Mutation("short blocks", "dla_mac.sv", "(index != 0 || may_begin)", "1'b1"),
+    Mutation("steps that are lost", "dla_mac_pace.sv", "lost_taps < lost_slices ?", "1'b1 ?"),
+    Mutation("slices of a tap", "dla_mac_pace.sv", "depthwise ? 1 :", "1'b0 ? 1 :"),
+    Mutation("pixels of a lost step", "dla_mac_pace.sv", "BITS'(index + 1)", "BITS'(index)"),
+    Mutation("both bytes of a lost step", "dla_mac_pace.sv", " << passes_twice", ""),
+    Mutation("end behind a load", "dla_mac_pace.sv", "is_over = cooling == 0", "is_over = 1'b1"),
+    Mutation("end of a sum behind a load", "dla_mac_pace.sv", "is_longer ? 8 : 0", "1'b0 ? 8 : 0"),
 )

@@ -12,6 +12,7 @@ from tests.rtl.limits import (
     compare_short_block,
     compare_transfers,
     deep_cycles,
+    stepped_cycles,
 )
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import (
@@ -19,6 +20,7 @@ from tests.rtl.machines import (
     LARGE_LIMITED,
     LIMITED,
     OWN_PORTS,
+    PACED_LIMITED,
     RESULTS_ALONE,
     machine,
 )
@@ -50,6 +52,24 @@ SMALL_OPERATIONS = {"ports": 0.06, "one port": 0.6}
 @pytest.mark.parametrize("operation", ALONE)
 def test_full_words_are_near_the_stepped_machine(rtl: RtlMachine, name: str, operation: str) -> None:
     compare_alone(rtl, machine(name), operation)
+
+
+PACED_OPERATIONS = (
+    "convolution",
+    "one channel",
+    "depthwise",
+    "product with a matrix",
+    "a vector with a matrix",
+)
+
+
+@pytest.mark.parametrize("name", PACED_LIMITED)
+@pytest.mark.parametrize("operation", PACED_OPERATIONS)
+def test_weights_and_groups_of_steps_pace_the_array(rtl: RtlMachine, name: str, operation: str) -> None:
+    paced = machine(name)
+    free = paced.replace(mac_weights="unlimited", mac_step_group=1)
+    assert stepped_cycles(paced, ALONE[operation]) > 1.2 * stepped_cycles(free, ALONE[operation])
+    compare_alone(rtl, paced, operation)
 
 
 @pytest.mark.parametrize(("name", "channels", "least", "most"), DEEP)

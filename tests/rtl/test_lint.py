@@ -8,20 +8,22 @@ from dlasim.sim.configuration.machine_files import preset, preset_names
 from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.vp.system.rtl_library import refusal
 from tests.rtl.builder import lint_command
-from tests.rtl.machines import LARGE, LARGE_LIMITED, LIMITED, MACHINES, OWN_PORTS, machine
+from tests.rtl.machines import LARGE, LARGE_LIMITED, LIMITED, MACHINES, OWN_PORTS, PACED_LIMITED, machine
 
 
 def test_what_the_rtl_refuses() -> None:
     """What is built later must leave these lists."""
     supported = {name for name in preset_names() if not refusal(preset(name))}
-    assert supported == {"default", "nvdla-large", "nvdla-medium-512", "nvdla-small", "nvdla-small-256"}
+    assert supported == {
+        "default", "gemmini", "nvdla-large", "nvdla-medium-512", "nvdla-small", "nvdla-small-256", "vta",
+    }  # fmt: skip
     limited = {name for name, parameter in PARAMETERS.items() if parameter.rtl_limit}
     pipelines = {"mac_fill", "mac_drain", "vector_fill", "vector_drain", "check_cycles", "issue_cycles"}
-    absent = {"mac_step_group", "mac_handover", "mac_weights", "memories", "dma_bandwidth", "timing"}
+    absent = {"mac_handover", "memories", "dma_bandwidth", "timing"}
     assert limited == pipelines | absent
 
 
-@pytest.mark.parametrize("name", [*MACHINES, *LARGE, *LIMITED, *OWN_PORTS, *LARGE_LIMITED])
+@pytest.mark.parametrize("name", [*MACHINES, *LARGE, *LIMITED, *OWN_PORTS, *PACED_LIMITED, *LARGE_LIMITED])
 def test_no_warning(name: str) -> None:
     done = subprocess.run(lint_command(machine(name)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -35,6 +37,9 @@ def test_no_warning(name: str) -> None:
         ({"check_cycles": 15}, "check_cycles must be at least 16"),
         ({"mac_fill": 3}, "mac_fill of at least 4 and mac_drain of at least 6"),
         ({"mac_results": 1, "accumulators": "unlimited"}, "accumulators must be limited"),
+        ({"mac_weights": 1, "accumulators": "unlimited"}, "accumulators must be limited"),
+        ({"mac_step_group": 2, "accumulators": "unlimited"}, "accumulators must be limited"),
+        ({"sram_bandwidth": 12}, "sram_bandwidth must be a power of 2"),
         ({"vector_drain": 1}, "vector_fill of at least 2 and vector_drain of at least 8"),
     ],
 )

@@ -16,6 +16,7 @@ from tests.rtl.mutations import (
     LIMIT_MUTATIONS,
     MUTATIONS,
     ONE_PORT_MUTATIONS,
+    PACE_MUTATIONS,
     Mutation,
 )
 from tests.rtl.streams import MEMORY_BYTES
@@ -27,11 +28,13 @@ from tests.rtl.test_streams import (
     compare_random,
     compare_softmax,
     compare_softmax16,
+    compare_sums_at_limits,
     random_stream_on_both,
 )
 
 CONFIG, LIMITED, ONE_PORT = machine("mutant"), machine("mutant with limits"), machine("one port")
 INT16 = machine("mutant of int16")
+PACED = machine("paced")
 RANDOM, DAMAGED, SOFTMAX, ON_ONE_PORT = 120, 300, 20, 30
 Check = Callable[[Path], None]
 
@@ -43,6 +46,7 @@ def check(binary: Path) -> None:
     with RtlMachine(binary, CONFIG.sram_bytes, MEMORY_BYTES) as rtl:
         compare_edges(rtl, CONFIG)
         compare_averages(rtl, CONFIG)
+        compare_sums_at_limits(rtl, CONFIG)
         for number in range(SOFTMAX):
             compare_softmax(rtl, CONFIG, number)
         compare_verdicts(rtl, CONFIG)
@@ -81,6 +85,13 @@ def check_one_port(binary: Path) -> None:
             assert not random_stream_on_both(rtl, ONE_PORT, number).wrong_results, f"stream {number}"
 
 
+def check_pace(binary: Path) -> None:
+    """Cycles of streams."""
+    with RtlMachine(binary, PACED.sram_bytes, MEMORY_BYTES) as rtl:
+        for number in range(RANDOM):
+            compare_random(rtl, PACED, number)
+
+
 def mutated(mutation: Mutation, folder: Path) -> Path:
     """The RTL with one mistake."""
     shutil.copytree(RTL, folder / "rtl")
@@ -96,11 +107,12 @@ KINDS = [
     (INT16, check_int16, INT16_MUTATIONS),
     (LIMITED, check_limits, LIMIT_MUTATIONS),
     (ONE_PORT, check_one_port, ONE_PORT_MUTATIONS),
+    (PACED, check_pace, PACE_MUTATIONS),
 ]
 
 
 @pytest.mark.parametrize(
-    ("config", "checks"), [kind[:2] for kind in KINDS], ids=["ideal", "int16", "limits", "one port"]
+    ("config", "checks"), [kind[:2] for kind in KINDS], ids=["ideal", "int16", "limits", "one port", "paced"]
 )
 def test_without_a_mistake(config: DlaConfig, checks: Check) -> None:
     checks(build(config, optimise="-O0"))

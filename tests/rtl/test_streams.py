@@ -99,6 +99,29 @@ def compare_edges(rtl: RtlMachine, config: DlaConfig) -> None:
     assert found.plan.fault is None
 
 
+def compare_sums_at_limits(rtl: RtlMachine, config: DlaConfig) -> None:
+    """OP_E16_ADD where an input is rounded up to a limit of 16 bits, or lies beyond one: halves of pairs."""
+    edges = (-70000, -65538, -65537, -65536, -65535, -21, 0, 20, 65533, 65534, 65535, 65536, 70000)
+    first, second = (grid.ravel().astype("<i4") for grid in np.meshgrid(edges, edges))
+    size = first.nbytes
+    sram = np.zeros(config.sram_bytes, np.uint8)
+    sram[: 2 * size] = np.concatenate((first, second)).view(np.uint8)
+    one = (1 << 31) - 1  # as a multiplier, nearly
+    registers = {
+        "IN2_ADDR": size, "OUT_ADDR": 2 * size, "OUT_CHANNELS": len(first), "IN_MULT": one, "IN2_MULT": one,
+        "IN_SHIFT": -1 & 0xFFFFFFFF, "IN2_SHIFT": -1 & 0xFFFFFFFF, "LIMIT": 32768,
+    }  # fmt: skip
+    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
+    words += [codec.encode("OP_E16_ADD"), codec.encode("HALT")]
+    rtl.memory[:] = 0
+    found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
+    assert not found.differences
+    assert found.plan.fault is None
+    sums = rtl.sram[2 * size : 3 * size].view("<i4")
+    halves = [np.clip((np.abs(x) + 1) // 2 * np.sign(x), -32768, 32767) for x in (first, second)]
+    assert np.array_equal(sums, np.clip(sum(halves), -32768, 32767))
+
+
 def compare_averages(rtl: RtlMachine, config: DlaConfig) -> None:
     """Averages of two bytes whose sum is odd: the halves that the modes of OP_POOL round differently."""
     pairs = [(low, low + 2 * step + 1) for low in (-128, -127, -3, -2, -1, 0, 1, 2, 120) for step in range(4)]
@@ -202,6 +225,7 @@ def test_halves_of_averages(rtl: RtlMachine, name: str) -> None:
 @pytest.mark.parametrize("name", ["small", "shared"])
 def test_edges_of_rescaling(rtl: RtlMachine, name: str) -> None:
     compare_edges(rtl, machine(name))
+    compare_sums_at_limits(rtl, machine(name))
 
 
 def _overlaps(found: Comparison) -> bool:

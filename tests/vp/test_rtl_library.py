@@ -23,8 +23,19 @@ from tests.rtl.machines import machine
         ({"timing": "macs"}, "timing must be full (got macs)"),
         (
             {"sram_bandwidth": 16, "accumulators": "unlimited"},
-            "accumulators must be at least 1 where sram_bandwidth or mac_results is limited (got unlimited)",
+            "accumulators must be at least 1 where sram_bandwidth, mac_results or mac_weights is limited, or "
+            "mac_step_group is not 1 (got unlimited)",
         ),
+        (
+            {"mac_step_group": 2, "accumulators": "unlimited"},
+            "accumulators must be at least 1 where sram_bandwidth, mac_results or mac_weights is limited, or "
+            "mac_step_group is not 1 (got unlimited)",
+        ),
+        (
+            {"sram_bandwidth": 144},
+            "sram_bandwidth must be unlimited or a power of 2, and not 1 (got 144)",
+        ),
+        ({"sram_bandwidth": 1}, "sram_bandwidth must be unlimited or a power of 2, and not 1 (got 1)"),
         ({"dma_bandwidth": 0}, "dma_bandwidth must be at least 1 (got 0)"),
         ({"issue_cycles": 0}, "issue_cycles must be at least 1 (got 0)"),
         ({"check_cycles": 15}, "check_cycles must be at least 16 (got 15)"),

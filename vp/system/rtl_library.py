@@ -43,11 +43,22 @@ def refusal(config: DlaConfig) -> str:
             return f"{name} {limit.text} (got {value})"
     if config.pixel_tile != (1, 1):
         return f"parallel must be one output pixel at a time (got {config.parallel})"
-    if not config.accumulators and (config.sram_bandwidth or config.mac_results):
+    word = config.sram_bandwidth
+    if word == 1 or word & (word - 1):
+        return f"sram_bandwidth must be unlimited or a power of 2, and not 1 (got {word})"
+    if not config.accumulators and _works_in_blocks(config):
         return (
-            "accumulators must be at least 1 where sram_bandwidth or mac_results is limited (got unlimited)"
+            "accumulators must be at least 1 where sram_bandwidth, mac_results or mac_weights is limited, or "
+            "mac_step_group is not 1 (got unlimited)"
         )
     return ""
+
+
+def _works_in_blocks(config: DlaConfig) -> bool:
+    """Whether the RTL's array takes a step for a block of pixels before the next step."""
+    return (
+        bool(config.sram_bandwidth or config.mac_results or config.mac_weights) or config.mac_step_group > 1
+    )
 
 
 def parameters(config: DlaConfig) -> dict[str, int]:
