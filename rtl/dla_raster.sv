@@ -184,8 +184,14 @@ module dla_raster
   // `remaining`: of a run of which some words have been taken
   localparam int unsigned WORD_BITS = $clog2(BANK_BYTES);
   logic [31:0] pixel, first_word, last_word, whole_words, remaining, run_words, left;
-  logic [1:0] more_words;  // besides those that its bytes fill
+  // Besides the words that its bytes fill, a run has one more if either end lies within a word, or two where what is left of
+  // it also crosses from one into the next.
+  logic [1:0] more_words;
+  logic is_aligned, is_split;
   logic is_begun, ends_words, ends_others;  // words at hand that cross together; those but the one that is held
+  logic [2:0] ends, ends_but_one;  // the same by `more_words`
+  logic is_one_word;
+  assign is_one_word = !is_split && whole_words == 32'(is_aligned);
   // Whether a and b and a carry are the sum, without waiting for carries: each bit of the sum says what must come from below,
   // and what then goes on.
   localparam logic [31:0] WORDS = PLACE / BANK_BYTES;  // the bits of a word's number
@@ -201,21 +207,23 @@ module dla_raster
   assign last_word = ((pixel + run_bytes - 1) & PLACE) / BANK_BYTES;
   assign skips_word = holds_word && is_sum(base / BANK_BYTES, pixel_place / BANK_BYTES, low_sum[WORD_BITS], held_word);
   assign whole_words = run_bytes / BANK_BYTES;
-  assign more_words = 2'((32'(pixel[WORD_BITS-1:0]) + run_bytes % BANK_BYTES + (BANK_BYTES - 1)) / BANK_BYTES);
+  assign is_aligned = low_sum[WORD_BITS-1:0] == 0 && run_bytes % BANK_BYTES == 0;
+  assign is_split = 32'(low_sum[WORD_BITS-1:0]) > BANK_BYTES - run_bytes % BANK_BYTES;
+  assign more_words = is_split ? 2'd2 : {1'b0, !is_aligned};
   assign run_words = whole_words + 32'(more_words);
   always_comb begin
-    {ends_words, ends_others} = '0;
-    for (int unsigned more = 0; more <= 2; more++)
-      if (32'(more_words) == more) begin
-        ends_words = PORTS >= more && whole_words <= PORTS - more;
-        ends_others = whole_words <= PORTS + 1 - more;
-      end
+    for (int unsigned more = 0; more <= 2; more++) begin
+      ends[more] = PORTS >= more && whole_words <= PORTS - more;
+      ends_but_one[more] = whole_words <= PORTS + 1 - more;
+    end
+    ends_words = is_split ? ends[2] : is_aligned ? ends[0] : ends[1];
+    ends_others = is_split ? ends_but_one[2] : is_aligned ? ends_but_one[0] : ends_but_one[1];
   end
   assign left = is_begun ? remaining : skips_word ? run_words - 1 : run_words;
   assign request.stride = BANK_BYTES;
   assign request.address = (skips_word ? first_word + sent + 1 : first_word + sent) * BANK_BYTES & PLACE;
   assign request.words = !active || !reads_row || column < 0 ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
-  assign pixel_done = column < 0 || (skips_word && !is_begun && run_words == 1)
+  assign pixel_done = column < 0 || (skips_word && !is_begun && is_one_word)
       || (takes && (is_begun ? remaining <= PORTS : skips_word ? ends_others : ends_words));
   assign crossed_bytes = active && reads_row && column >= 0 && pixel_done ? run_bytes : '0;
   assign row_done = active && (!reads_row || (pixel_done && ends_columns));

@@ -127,7 +127,7 @@ module dla_weights
   assign run_done = at_records ? records_end : chunk_ends;
   assign chunk_done = at_records ? records_end : chunk_ends && (!bursts || lane + 1 == lanes);
   assign records_end = active && (records_left == 0 || (takes && records_left <= AT_ONCE));
-  assign chunk_ends = active && (chunk_left == 0 || (takes && chunk_left <= AT_ONCE));
+  assign chunk_ends = active && (is_held || (takes && (bursts || (is_begun ? remaining : chunk_words) <= AT_ONCE)));
   assign pass_done = !at_records && chunk_ends && (!bursts || lane + 1 == lanes)
       && (bursts ? chunk + PORTS == all_chunks : chunk + 1 == all_chunks);
   assign group_done = pass_done && (pixels <= BLOCK || pixel >= pixels - BLOCK);
@@ -141,11 +141,14 @@ module dla_weights
   end else begin : some_fit
     localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 1);
     logic [ENOUGH_BITS-1:0] fitting, fitting_bytes;
-    logic [31:0] next_bytes, reach;  // reach: chunks up to the last that fits, or to the next that the array needs
-    logic counts, is_known;  // the bytes of a chunk
+    logic [31:0] next_bytes, next_reach, reach, burst_reach;  // reach: chunks up to the last that fits, or to the next that the array needs
+    logic counts, is_known, may_reach;  // is_known: the bytes of a chunk; may_reach: PORTS chunks
+    assign next_reach = used + step_chunk + (fitting == 0 ? 1 : 32'(fitting));
     assign next_bytes = 32'(fitting_bytes) + 32'(each_bytes);
     always_ff @(posedge clock) begin
-      reach <= reset ? '0 : used + step_chunk + (fitting == 0 ? 1 : 32'(fitting));
+      reach <= reset ? '0 : next_reach;
+      burst_reach <= next_reach - (PORTS - 1);
+      may_reach <= !reset && next_reach >= PORTS - 1;
       if (reset || !enable || (is_known && 32'(each_bytes) != chunk_bytes)) begin
         {fitting, fitting_bytes, is_known} <= '0;
         counts <= 1'b1;
@@ -158,7 +161,7 @@ module dla_weights
     assign chunk_fits = chunk < 32'(fitting);
     assign waits = counts && !chunk_fits;
     assign may_read = sequence_ <= reach;
-    assign burst_fits = sequence_ + PORTS - 1 <= reach;
+    assign burst_fits = may_reach && sequence_ <= burst_reach;
   end
 
   // Of the words of each lane's filter count the bytes that the filter still has there.
