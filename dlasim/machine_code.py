@@ -9,7 +9,7 @@ from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
 from dlasim.compiler_shim.lowering.states import CHOOSE, FITS
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
-from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, TENSORS
+from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, PORTS, TENSORS
 from dlasim.native.unit import CodeUnit
 from dlasim.sim.fast_engine.loader import best_kind, host_unit, level_units
 from dlasim.sim.programs.legality import LEGALITY
@@ -21,7 +21,7 @@ from dlasim.vp.riscv.decode import CLASSES
 from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
 ROUTINES = (
-    *(COMPUTE, TENSORS, TILINGS, CHAINS, FITS, CHOOSE, LOADS, PLACE, EMIT, ENCODE),
+    *(COMPUTE, TENSORS, PORTS, TILINGS, CHAINS, FITS, CHOOSE, LOADS, PLACE, EMIT, ENCODE),
     *(LEGALITY, COSTS, READ, WALK, CLASSES, SUMS, EXECUTIONS),
 )
 

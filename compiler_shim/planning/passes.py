@@ -35,10 +35,10 @@ ESTIMATES = CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP
 # What follows was measured on 12 random machines for each of 9 built-in networks.
 # A placement gets all kinds of plans if its fastest so far takes at most so many times the least cycles.
 PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
-# The least number of plans of a pass, and how many layers its plans may have together. With 3, KWT-1 lost
-# 1.1 % on one of 12 machines, MobileNetV2 1.4 % from 4 to 15 bytes per cycle for all memories; with 4, vit
-# lost 1.8 % on one of 8; with 5, MobileNetV1 15 % on one of 48.
-MIN_OTHER_KINDS, OTHER_KINDS_LAYERS = 6, 72
+# The least number of kinds that a pass tries, and how many layers their plans may have together. With 3 other
+# kinds, KWT-1 lost 1.1 % on one of 12 machines, MobileNetV2 1.4 % from 4 to 15 bytes per cycle for all
+# memories; with 4, vit lost 1.8 % on one of 8; with 5, MobileNetV1 15 % on one of 48.
+MIN_KINDS, KINDS_LAYERS = 6, 72
 # A smaller size of SRAM is tried if it is expected to take at most so many times the least: with 1.01,
 # MobileNetV1 lost 3.1 % on one of eight machines.
 LESS_SRAM_RATIO = 1.02
@@ -46,7 +46,7 @@ LESS_SRAM_RATIO = 1.02
 # until so many gain nothing, of others until one does: with one for all, MobileNetV1 lost 0.6 %, MobileNetV2
 # 1.2 % from 14 to 48 vector lanes, with a limit for all together the autoencoder 2.0 %.
 BEST_PATIENCE = 2
-MIN_SHRUNK, SHRUNK_LAYERS = 2, 1500  # kinds of plans that are tried for less SRAM, and their layers
+MAX_SIZES = 5  # that are tried of a kind: on 764 random machines and networks that lost 0.01 % in all
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
@@ -86,7 +86,7 @@ def plan_for_worse_machines(search: PlanSearch) -> None:
         return
     kinds, tiling = _other_kinds(search.maker.machine), search.maker.options.tiling
     for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
-        for machine, assumption, byte_price in kinds[: search.share(MIN_OTHER_KINDS, OTHER_KINDS_LAYERS)]:
+        for machine, assumption, byte_price in kinds[: search.share(MIN_KINDS, KINDS_LAYERS)]:
             search.try_kind(PlanKind(network, machine, tiling, assumption, byte_price=byte_price))
 
 
@@ -141,10 +141,10 @@ def use_less_sram(search: PlanSearch) -> None:
     found = [timed for timed in search.timed if _is_first(search, timed)]
     first = sorted(found, key=lambda timed: timed.cycles)
     prefetched = next((timed for timed in first if _counts_on_prefetches(timed.kind)), None)
-    for whole in first[: search.share(MIN_SHRUNK, SHRUNK_LAYERS)]:
+    for whole in first[: search.share(MIN_KINDS, KINDS_LAYERS)]:
         timed, least = whole, whole.cycles
         tries = patience = BEST_PATIENCE if whole is first[0] or whole is prefetched else 1
-        while tries:
+        for _ in range(MAX_SIZES):
             used = _changing_bytes(timed) if whole is prefetched else timed.plan.working_bytes
             size = _smaller_size(min(timed.candidate.size, used), search.size // MIN_SRAM_PART)
             if not size or _expected(search, whole, size) > LESS_SRAM_RATIO * search.least_cycles:
@@ -155,6 +155,8 @@ def use_less_sram(search: PlanSearch) -> None:
             is_try = size < whole.plan.working_bytes
             tries = patience if smaller.cycles < least else tries - is_try
             timed, least = smaller, min(least, smaller.cycles)
+            if not tries:
+                break
 
 
 def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
@@ -201,7 +203,7 @@ PASSES = (
         " memory; for half the bandwidth; and by estimates in which tiles overlap perfectly",
         "a better machine must not be slower; plans for slow memories have second buffers for inputs, and"
         " where bytes are dear, chains, in which both units work side by side",
-        f"{MIN_OTHER_KINDS} to 9 for each placement, {OTHER_KINDS_LAYERS} layers",
+        f"{MIN_KINDS} to 9 for each placement, {KINDS_LAYERS} layers",
     ),
     Pass(
         avoid_groups,
@@ -220,7 +222,7 @@ PASSES = (
         "smaller sizes of SRAM, the same for all machines, as long as plans are expected to take at most 2 %"
         " longer than the fastest",
         "more SRAM must not cost time",
-        f"of each kind until one gains nothing; of {MIN_SHRUNK} kinds at least, {SHRUNK_LAYERS:,} layers",
+        f"up to {MAX_SIZES} of each kind until one gains nothing; {MIN_KINDS} kinds, or {KINDS_LAYERS} layers",
     ),
     Pass(
         cut_at_changes_of_unit,

@@ -16,6 +16,7 @@ from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -31,7 +32,7 @@ from tests.compiler.cases import random_case, write_model
 from tests.compiler.placed import place
 
 KIB = 1 << 10
-DEPTH = DlaConfig().queue_depth
+MACHINE = MachineModel(DlaConfig())
 SLOW_BUS = DlaConfig().replace(dma_bandwidth=2, parallel="4x64")
 
 
@@ -152,7 +153,8 @@ def random_parts(rng, limit):
                 constants.append(Constants(member, pieces, size, cycles, gaps, again))
         compute, tensors = int(rng.integers(1, 9000)), int(rng.choice([0, 0, rng.integers(1, 9000)]))
         unit ^= int(bool(parts) and bool(rng.random() < 0.4))
-        segment = PackedSegment(occupied, constants, tasks, compute, tensors, is_chain, (unit, unit))
+        ports = int(rng.integers(2 * compute))
+        segment = PackedSegment(occupied, constants, tasks, compute, tensors, ports, is_chain, (unit, unit))
         parts.append(Part((step, step + 1), segment))
         step += 2
     return parts
@@ -164,10 +166,12 @@ def test_places_of_random_segments():
         rng = np.random.default_rng(seed)
         limit = 16 * int(rng.integers(256, 1024))
         parts = random_parts(rng, limit)
-        reserve, depth = int(rng.integers(1, 3)), int(rng.integers(1, 8))
-        found = plan_parts(parts, limit, depth, (reserve, 1, reserve))
+        reserve, ports = int(rng.integers(1, 3)), int(rng.integers(3))
+        config = DlaConfig().replace(queue_depth=int(rng.integers(1, 8)), sram_bandwidth=4 * ports)
+        machine = MachineModel(config)
+        found = plan_parts(parts, limit, machine, (reserve, 1, reserve))
         with in_python(LOADS):
-            assert found == plan_parts(parts, limit, depth, (reserve, 1, reserve))
+            assert found == plan_parts(parts, limit, machine, (reserve, 1, reserve))
         prefetches = found[0]
         assert found[2] == prefetches  # nothing stays of what was planned before
         seen["pieces"] += check_places(parts, prefetches, limit)
@@ -183,7 +187,7 @@ def test_a_place_that_is_taken_is_noticed():
         Part((0,), PackedSegment([(0, 64)], [], 1, 900, 0)),
         Part((1,), PackedSegment([(64, 96)], [Constants(0, 1, 32, 10, ((64, 96),))], 1, 100, 0)),
     ]
-    (prefetches,) = plan_parts(parts, 256, DEPTH)
+    (prefetches,) = plan_parts(parts, 256, MACHINE)
     assert check_places(parts, prefetches, 256) == 1
     parts[0].segment.gaps.append((0, 256))
     with pytest.raises(AssertionError):
@@ -198,7 +202,7 @@ def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
         Part((1,), PackedSegment([(64, 128)], [], 1, 50, tensors)),
         Part((2,), PackedSegment([(128, 160)], [Constants(0, 1, 32, 1000, ((128, 160),))], 1, 50, 0)),
     ]
-    loads = plan_parts(parts, 256, DEPTH)[0].loads.get(0, [])
+    loads = plan_parts(parts, 256, MACHINE)[0].loads.get(0, [])
     assert sum(load.pieces for load in loads) == pieces
 
 
@@ -215,7 +219,7 @@ def test_places_of_random_networks(first, tmp_path):
         except InputError:
             continue  # the SRAM is too small
         parts = [Part(steps, nodes.on(policy.machine)) for steps, nodes in plan.parts]
-        (prefetches,) = plan_parts(parts, config.sram_bytes, config.queue_depth)
+        (prefetches,) = plan_parts(parts, config.sram_bytes, policy.machine)
         count += check_places(parts, prefetches, config.sram_bytes)
     assert count > 5
 

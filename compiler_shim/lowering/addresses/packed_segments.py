@@ -56,6 +56,7 @@ class PackedSegment:
     tasks: int
     compute_cycles: int
     tensor_cycles: int
+    port_cycles: int = 0
     is_chain: bool = False
     units: tuple[int, int] = (0, 0)
     pieces: int = field(init=False)
@@ -77,7 +78,7 @@ class PackedSegment:
         self.constant_slots = b"".join(rows)
         self.range_slots = b"".join([_RANGE.pack(*gap, owners.get(gap, NONE)) for gap in gaps])
         counts = len(gaps), len(constants)
-        self.slots = _SEGMENT.pack(self.tasks, self.is_chain, *self.units, *cycles, *counts)
+        self.slots = _SEGMENT.pack(self.tasks, self.is_chain, *self.units, *cycles, self.port_cycles, *counts)
 
 
 class PackedNodes:
@@ -136,13 +137,14 @@ class PackedNodes:
 
     def busiest(self, cycles: Sequence[int]) -> int:
         """What the busiest unit computes, given the cycles of each node; units of a chain work side by
-        side."""
+        side, a round apart."""
         if len(cycles) == 1:
             return cycles[0]
         of_unit = dict[Unit, int]()
         for problem, each in zip(self.problems, cycles, strict=True):
             of_unit[problem.unit] = of_unit.get(problem.unit, 0) + each
-        return max(of_unit.values())
+        most = max(of_unit.values())
+        return most + (sum(cycles) - most) // self.rounds
 
     def _find(self, machine: MachineModel) -> PackedSegment:
         chain, constants, tasks = self.chain, list[Constants](), self.rounds
@@ -159,6 +161,7 @@ class PackedNodes:
             tasks,
             self.busiest([each.compute_cycles for each in facts]),
             tensors if chain is None else chain.tensor_cycles,
+            sum([each.port_cycles for each in facts]),
             chain is not None,
             (self.problems[0].unit, self.problems[-1].unit),
         )

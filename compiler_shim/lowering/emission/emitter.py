@@ -38,7 +38,7 @@ from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.timing.cost import packs_weights
+from dlasim.sim.timing.cost import packs_weights, queue_depth
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
 
@@ -62,6 +62,9 @@ class Emitter:
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), config.fingerprint
         self._unpacks = packs_weights(config)
         self._stream.unpacks = int(self._unpacks)
+        self._stream.most_put_off = min(
+            queue_depth(config), MAX_PUT_OFF
+        )  # more loads would wait to be issued
         self._words, self._segments, self._stripes, self._loads = (
             Store(int),
             Store(EmittedSegment),

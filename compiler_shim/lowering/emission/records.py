@@ -251,7 +251,8 @@ class StreamBuilder(Record):
 
     Of `segment_count` segments `segment` is the next, and `task` its next task; of its loads for later tasks
     `load_number` is the next. There is room until `operation_count` is `operation_limit`. `deferred_store` is
-    the store that is put off; from `oldest` on, so many computations are `put_off` with their stores;
+    the store that is put off; from `oldest` on, so many computations are `put_off` with their stores, up to
+    `most_put_off`;
     `configured_node` the node whose fixed registers are set, `free_slot` the first
     free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in
     flight, and how many operations were issued to it. `unpacks`: whether the machine can. Pieces of constants
@@ -272,6 +273,7 @@ class StreamBuilder(Record):
     deferred_store: int = 0
     oldest: int = 0
     put_off: int = 0
+    most_put_off: int = 0
     is_stored: list[int] = array(int, TILES)
     configured_node: int = 0
     keeps_slices: int = 0

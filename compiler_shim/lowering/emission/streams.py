@@ -5,7 +5,6 @@ from __future__ import annotations
 from dlasim.compiler_shim.lowering.emission.commands import HALT_WORD, REQUIRE_CONFIG, UNSET
 from dlasim.compiler_shim.lowering.emission.operations import copy, set_box
 from dlasim.compiler_shim.lowering.emission.records import (
-    MAX_PUT_OFF,
     NONE,
     OUTPUT_TENSOR,
     TENSORS,
@@ -142,7 +141,7 @@ def _end(stream: StreamBuilder) -> None:
 def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
     """A task of a node: a tile, in one of the passes over the input channels; only the last has results. Its
     computation is put off."""
-    write_put_off(stream, max(stream.put_off + 1 - MAX_PUT_OFF, 0))
+    write_put_off(stream, max(stream.put_off + 1 - stream.most_put_off, 0))
     facts, place = stream.facts[node.step], _next_tile(stream)
     sizes = facts.sizes
     passes = -(-sizes.depth // node.tile_depth)

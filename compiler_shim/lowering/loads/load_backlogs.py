@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.loads.load_records import NONE, LoadSchedule, TimedSegment
+from dlasim.compiler_shim.lowering.loads.load_records import NONE, LoadSchedule, OccupiedRange, TimedSegment
 from dlasim.compiler_shim.lowering.loads.prefetch_addresses import busy_bytes, cover_ranges
 from dlasim.native.routine import routine
 
-MAX_SLOTS = 16  # in which the tasks of a segment are looked at
+MAX_SLOTS = 64
 MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
 
@@ -34,21 +34,33 @@ def _describe(schedule: LoadSchedule, segment: TimedSegment, number: int) -> Non
     """Slots, sums over constants, and what a segment covers."""
     segment.tasks_of_slot = -(-segment.tasks // MAX_SLOTS)
     segment.slots = -(-segment.tasks // segment.tasks_of_slot)
-    segment.compute, segment.tensors = (
+    segment.compute, segment.tensors, segment.ports = (
         segment.compute_cycles // segment.slots,
         segment.tensor_cycles // segment.slots,
+        segment.port_cycles // segment.slots,
     )
     segment.load_cycles, segment.first_cycles = segment.tensor_cycles, 0
     for each in range(segment.first_constants, segment.first_constants + segment.constants):
         constants = schedule.constants[each]
-        constants.segment, constants.placed = number, 0
+        constants.segment, constants.placed, constants.meets = number, 0, 0
         segment.load_cycles += constants.pieces * constants.cycles
         segment.first_cycles += min(constants.buffers, constants.pieces) * constants.cycles
     for each in range(segment.first_range, segment.first_range + segment.ranges):
         if schedule.ranges[each].owner != NONE:
             schedule.ranges[each].owner += segment.first_constants
+            if number and _meets(schedule, schedule.segments[number - 1], schedule.ranges[each]):
+                schedule.constants[schedule.ranges[each].owner].meets = 1
     cover_ranges(schedule, segment)
     segment.covered_bytes = busy_bytes(schedule)
+
+
+@routine
+def _meets(schedule: LoadSchedule, segment: TimedSegment, buffer: OccupiedRange) -> bool:
+    """Whether a segment uses bytes of a buffer."""
+    for each in range(segment.first_range, segment.first_range + segment.ranges):
+        if schedule.ranges[each].start < buffer.end and buffer.start < schedule.ranges[each].end:
+            return True
+    return False
 
 
 @routine

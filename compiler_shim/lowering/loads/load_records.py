@@ -11,7 +11,8 @@ NONE = -1
 @record
 class TimedSegment(Record):
     """A node or a chain: its tasks, its first and last unit, the cycles in which it computes and loads
-    tensors, and how many ranges it occupies and constants it has.
+    tensors, those that what it computes with takes to cross the SRAM's ports, and how many ranges it occupies
+    and constants it has.
 
     The rest is found. Tasks are looked at in groups, the slots, which compute and load tensors for so many
     cycles. When it ends, `backlog` cycles of loads for later segments should have been made. The next load of
@@ -24,6 +25,7 @@ class TimedSegment(Record):
     last_unit: int = 0
     compute_cycles: int = 0
     tensor_cycles: int = 0
+    port_cycles: int = 0
     ranges: int = 0
     constants: int = 0
     tasks_of_slot: int = 0
@@ -31,6 +33,7 @@ class TimedSegment(Record):
     is_other_unit: int = 0  # than that of the segment before: their tasks may run side by side
     compute: int = 0
     tensors: int = 0
+    ports: int = 0
     load_cycles: int = 0  # of all loads
     first_cycles: int = 0  # of as many pieces as there are buffers for: it cannot begin without
     covered_bytes: int = 0
@@ -59,6 +62,7 @@ class TimedConstants(Record):
     is_given_up: int = 0
     loaded: int = 0
     listed: int = 0
+    meets: int = 0
 
 
 @record
@@ -125,7 +129,9 @@ class LoadSchedule(Record):
     prefetched. `order` are the pieces in the order of their use, from `waiting` on those without a place.
     `live` are those that are in their places. Two lists of ranges, `busy` and `blocked`, serve to find an
     address; `blocked` has the piece's buffers, too. `loads` are what is planned. `ends` are when the last
-    slots end, at `last` the latest: two, or as many as a unit's queue holds, the running one included.
+    slots end, at `last` the latest: two, or as many as a unit's queue holds, the running one included. Where
+    transfers share the SRAM's ports with the units, a cycle of a load takes `port_share` of WHOLE of
+    them; of the last slot and of the loads that may run beside it, `beside` are the cycles.
     """
 
     segments: Records[TimedSegment] = pointer(TimedSegment)
@@ -142,6 +148,10 @@ class LoadSchedule(Record):
     is_prepared: int = 0
     last: int = 0
     queue_depth: int = 0
+    port_share: int = 0
+    beside: int = 0
+    slot_ports: int = 0
+    slot_cycles: int = 0
     segment_count: int = 0
     piece_count: int = 0
     limit: int = 0

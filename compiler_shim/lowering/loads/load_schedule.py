@@ -10,6 +10,7 @@ from __future__ import annotations
 from dlasim.compiler_shim.lowering.loads.load_backlogs import prepare_segments
 from dlasim.compiler_shim.lowering.loads.load_records import NONE, LoadSchedule, TimedSegment
 from dlasim.compiler_shim.lowering.loads.prefetch_addresses import covered_bytes, find_address, is_free
+from dlasim.compiler_shim.lowering.tiles.tile_costs import WHOLE
 from dlasim.native.routine import Routine, routine
 
 
@@ -45,6 +46,7 @@ def _start(schedule: LoadSchedule, reserve: int) -> None:
     schedule.is_from_top, schedule.last_constants, schedule.unplaced_piece = 1, NONE, NONE
     schedule.reserve, schedule.waiting, schedule.prefetched_cycles, schedule.peak = reserve, 0, 0, 0
     schedule.live_count = schedule.freed_count = schedule.bus = schedule.issued = 0
+    schedule.beside = schedule.slot_cycles = schedule.slot_ports = 0
     for place in range(schedule.last + 1):
         schedule.ends[place] = 0
 
@@ -133,8 +135,9 @@ def _note_freed(schedule: LoadSchedule, start: int, end: int) -> None:
 
 @routine
 def _compute(schedule: LoadSchedule, segment: TimedSegment, slot: int) -> None:
-    """The loads that the tasks of a slot make for themselves, and the tasks."""
-    own, arrival = segment.tensors, 0
+    """The loads that the tasks of a slot make for themselves, and the tasks. A load waits for the last slot
+    to end if that uses its buffer, else for the one before."""
+    own, arrival, free = segment.tensors, 0, schedule.ends[schedule.last - 1]
     for each in range(segment.first_constants, segment.first_constants + segment.constants):
         constants = schedule.constants[each]
         for number in range(constants.pieces):
@@ -144,16 +147,34 @@ def _compute(schedule: LoadSchedule, segment: TimedSegment, slot: int) -> None:
                     arrival = max(arrival, piece.arrival)
                 else:
                     own += constants.cycles
+                    if constants.meets if number == 0 else constants.buffers == 1:
+                        free = schedule.ends[schedule.last]
                     constants.is_given_up, constants.loaded = 1, number + 1
     if own:
-        schedule.bus = max(schedule.bus, schedule.ends[schedule.last - 1]) + own
-        arrival = max(arrival, schedule.bus)
+        schedule.bus = max(schedule.bus, free) + own
+        arrival, schedule.beside = max(arrival, schedule.bus), schedule.beside + own
+    _contend(schedule, arrival)
     left_queue = schedule.ends[schedule.last + 1 - schedule.queue_depth]
+    if slot == 0 and segment.is_other_unit:  # it waits for what the other unit computes
+        left_queue = schedule.ends[schedule.last]
     schedule.issued = max(schedule.issued, max(arrival, left_queue))
     end = max(schedule.ends[schedule.last], arrival) + segment.compute
+    if segment.is_chain and segment.first_unit != segment.last_unit:  # so do its last tasks
+        schedule.issued = end
+    schedule.slot_cycles, schedule.slot_ports = segment.compute, segment.ports
     for place in range(schedule.last):
         schedule.ends[place] = schedule.ends[place + 1]
     schedule.ends[schedule.last] = end
+
+
+@routine
+def _contend(schedule: LoadSchedule, arrival: int) -> None:
+    """Let the last slot end later where it and the loads beside it have more for the ports than it computes;
+    what is loaded until the next one begins is no longer beside anything."""
+    beside = min(schedule.beside, schedule.slot_cycles)
+    ports = schedule.slot_ports + beside * schedule.port_share // WHOLE
+    schedule.ends[schedule.last] += max(ports - schedule.slot_cycles, 0) if beside else 0
+    schedule.beside = max(schedule.beside - beside - max(arrival - schedule.ends[schedule.last], 0), 0)
 
 
 @routine
@@ -187,7 +208,10 @@ def _prefetch(schedule: LoadSchedule, segment: TimedSegment, number: int, slot: 
         if is_beside and schedule.best_time > max(schedule.bus, schedule.issued):
             return
         schedule.waiting += 1
-        schedule.bus = schedule.best_time + constants.cycles
+        schedule.bus, schedule.beside = (
+            schedule.best_time + constants.cycles,
+            schedule.beside + constants.cycles,
+        )
         piece.start, piece.arrival = schedule.best_start, schedule.bus
         piece.loading_segment, piece.loading_slot = number, slot
         schedule.live[schedule.live_count] = index

@@ -57,7 +57,7 @@ class LoadMemory:
         segments: Sequence[PackedSegment],
         computing: Sequence[int] | None,
         limit: int,
-        queue_depth: int,
+        machine: MachineModel,
     ) -> None:
         """Begin a schedule of these segments."""
         schedule, pieces = self.schedule, sum([each.pieces for each in segments])
@@ -67,7 +67,8 @@ class LoadMemory:
         self.constants.fill(b"".join([each.constant_slots for each in segments]))
         self.ranges.fill(b"".join([each.range_slots for each in segments]))
         schedule.segment_count, schedule.piece_count, schedule.is_prepared = len(segments), pieces, 0
-        schedule.limit, schedule.queue_depth, schedule.last = limit, queue_depth, max(queue_depth, 2) - 1
+        schedule.limit, schedule.port_share = limit, machine.port_share
+        schedule.queue_depth, schedule.last = machine.queue_depth, max(machine.queue_depth, 2) - 1
         self.ends.reserve(schedule.last + 1, 0)
         self._reserve(pieces, len(self.ranges) + pieces + 1)
 
@@ -124,7 +125,7 @@ def add_prefetches(
     cycles = None
     if computing is not None:
         cycles = [nodes.busiest([computing[step] for step in each]) for each, nodes in plan.parts]
-    found = plan_prefetches(steps, segments, plan.sram_bytes, machine.queue_depth, reserves, cycles, memory)
+    found = plan_prefetches(steps, segments, plan.sram_bytes, machine, reserves, cycles, memory)
     return [replace(plan, prefetches=prefetches) for prefetches in found]
 
 
@@ -132,18 +133,18 @@ def plan_prefetches(
     steps: Sequence[Segment],
     segments: Sequence[PackedSegment],
     limit: int,
-    queue_depth: int,
+    machine: MachineModel,
     reserves: Sequence[int] = (1,),
     computing: Sequence[int] | None = None,
     memory: LoadMemory | None = None,
 ) -> list[PrefetchPlan]:
-    """The loads that segments make for later tasks in an SRAM of `limit` bytes, on a machine whose units have
-    queues of such a depth; for each of the reserves."""
+    """The loads that segments make for later tasks in an SRAM of `limit` bytes, by the times of a machine;
+    for each of the reserves."""
     cycles = sum([each.most_cycles for each in segments]) + sum(computing or ())
     if not any(each.pieces for each in segments) or max(reserves) * cycles >= MAX_CYCLES:
         return [NO_PREFETCHES for _ in reserves]
     memory, found = memory or LoadMemory(), list[PrefetchPlan]()
-    memory.describe(segments, computing, limit, queue_depth)
+    memory.describe(segments, computing, limit, machine)
     for reserve in reserves:
         placed = LOADS(memory.schedule, reserve)
         load_first = found[0].load_first if found else memory.load_first(steps)

@@ -41,7 +41,7 @@ from dlasim.sim.timing.formulas import (
 )
 
 PRICE_UNIT = 1 << 10  # in a cycle
-WHOLE = 1 << 10  # the share of a tile's traffic in a tile
+WHOLE = 1 << 10  # shares are parts of it: of a tile's traffic in a tile, of the ports in a load
 
 
 @routine
@@ -235,6 +235,18 @@ def compute_cycles(
 
 
 COMPUTE = Routine(compute_cycles, "compute")
+
+
+@routine
+def crossing_cycles(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile) -> int:
+    """Cycles of the SRAM's ports for all computations of a tile's group, which has been filled in."""
+    _, moved = task_traffic(sizes, machine, tile)
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    tasks, share = spatial * group.groups * group.passes, tiles_share(sizes, group, tile, spatial)
+    return port_cycles(machine.unit.port_rate, tasks * moved * share // WHOLE)
+
+
+PORTS = Routine(crossing_cycles, "ports")
 
 
 @routine

@@ -30,7 +30,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     spared_bytes,
     spatial_tiles,
 )
-from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, TENSORS
+from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, PORTS, TENSORS, WHOLE
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
     MAX_CHAIN,
@@ -49,6 +49,7 @@ from dlasim.sim.timing import cost, formulas
 from dlasim.sim.timing.memory_timing import memories_of
 
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates
+_TYPICAL_BYTES = 1 << 12  # of a load, for what it takes of the SRAM's ports in a cycle
 WORDS_PER_CHANNEL = 5  # command words for each channel after the first
 
 
@@ -66,12 +67,14 @@ class Tiling:
 
 
 class TilingFacts(NamedTuple):
-    """What a node cut in some way computes and loads: cycles of all its computations, and of all loads of its
-    tensors; its pieces of constants that may be prefetched, the bytes of one and the cycles that one takes on
-    average, and how many loads there are of pieces that were loaded before."""
+    """What a node cut in some way computes and loads: cycles of all its computations, of all loads of its
+    tensors, and of the SRAM's ports for what it computes with, where transfers share them; its pieces of
+    constants that may be prefetched, the bytes of one and the cycles that one takes on average, and how many
+    loads there are of pieces that were loaded before."""
 
     compute_cycles: int
     tensor_cycles: int
+    port_cycles: int
     pieces: int
     piece_bytes: int
     piece_cycles: int
@@ -109,10 +112,14 @@ class MachineModel:
         if not self.assumes_overlap:  # loads may have to wait for their buffers, one after the other
             self.bus.outstanding = self.constants.outstanding = 1
         self._stores = cost.bus_costs(self._timed, opposite_region=Region.CONSTANTS)
+        self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
+        self.port_share = 0
+        if cost.dma_shares_ports(config) and self.copier.port_rate:
+            beats = formulas.transfer_beats(self.constants, _TYPICAL_BYTES, 1)
+            self.port_share = WHOLE * _TYPICAL_BYTES // (max(beats, 1) * self.copier.port_rate)
         self.is_one_memory = len(memories_of(config)) == 1
         self.word_cycles, self.queue_depth = cost.word_cycles(self._timed), cost.queue_depth(self._timed)
         self.check_cycles = cost.check_cycles(self._timed)
-        self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
         self._costs: dict[_CostsKind, MachineCosts] = {}
         self._problems: dict[object, TilingProblems] = {}
         ports = 4 if self.copier.port_rate else 1  # operands that may cross the SRAM's ports
@@ -255,8 +262,11 @@ class TilingProblem:
         is_moderate = there.kind.is_moderate
         tensors = (TENSORS if is_moderate else TENSORS.function)(*tiles)
         compute = (COMPUTE if is_moderate else COMPUTE.function)(*tiles, tasks)
+        ports = 0
+        if machine.port_share:
+            ports = (PORTS if is_moderate else PORTS.function)(*tiles)
         if not size or self.node.matrix is not None:  # none, or only those of a host's tensor
-            return TilingFacts(compute, tensors, 0, 0, 0, 0)
+            return TilingFacts(compute, tensors, ports, 0, 0, 0, 0)
         pieces = self.first_pieces(tiling)
         again = self.constant_loads(shape) - pieces if self.loads_again(tiling) else 0
         whole = pieces * size
@@ -264,7 +274,7 @@ class TilingProblem:
         packed = packed_bytes(self.geometry.sizes, shape.channels, shape.depth)
         spared = spared_bytes(self.geometry.sizes, shape.channels, shape.depth)
         cycles = machine.constants_cycles(size, packed, spared) * loaded // whole
-        return TilingFacts(compute, tensors, pieces, align(size), cycles, again)
+        return TilingFacts(compute, tensors, ports, pieces, align(size), cycles, again)
 
     def constant_loads(self, tile_shape: TileShape) -> int:
         """How often pieces of the constants are loaded, if none is prefetched."""
