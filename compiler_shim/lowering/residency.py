@@ -50,7 +50,7 @@ class SramPlanner:
         }
         self._search = _PathSearch(self._steps, policy, list(self._problems.values()))
         self._choices: dict[int, _Choice] = {}  # by size of the SRAM
-        self._packed: KnownSegments = {}
+        self._packed = KnownSegments()
         self._found_problems: dict[tuple[int, tuple[bool, ...]], TilingProblem] = {}
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
@@ -167,8 +167,8 @@ class SramPlanner:
         for steps in segments:
             if len(steps) > 1:
                 found = packer.pack(steps, self._chain(steps, residents), residents.during(steps))
-                if found is not None and found.chain is not None:
-                    chains[steps[0]] = found.chain.chain(steps, found.inner)
+                if found is not None and found.cut.chain is not None:
+                    chains[steps[0]] = found.cut.chain.chain(steps, found.inner)
                     inner |= {self._nodes[step].output for step in steps[:-1]}
                     continue
             for step in steps:
@@ -181,7 +181,6 @@ class SramPlanner:
             packer.parts,
             packer.problems,
             packer.tilings,
-            packer.buffers,
             packer.peak_bytes,
             chains,
             frozenset(inner),

@@ -53,7 +53,7 @@ class PlanCandidate:
         return (
             self.kind.network,
             tuple(plan.addresses.items()),
-            tuple(plan.buffers.items()),
+            tuple([nodes.addresses for _, nodes in plan.parts]),
             tuple([(step, tiling.tile_shape) for step, tiling in plan.tilings.items()]),
             tuple([(each.steps, each.schedule[:1], each.groups, each.inner_addresses) for each in chains]),
             tuple(plan.kept.addresses.items()),

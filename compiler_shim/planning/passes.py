@@ -131,7 +131,7 @@ def tile_simply(search: PlanSearch) -> None:
 def use_less_sram(search: PlanSearch) -> None:
     """Time plans of each kind for less and less SRAM, as long as they get faster: a larger tensor that stays,
     or a larger tile, looked profitable on its own. What a kind's first plan took more than estimated, the
-    others are taken to take more, too.
+    others are taken to take more, too; kinds come first whose next plans are expected to be the fastest.
 
     Estimates that count on prefetches take a part of the SRAM for them, so their plans also change between
     the size and what is used: those of the fastest such kind are tried, too, and do not count as tries.
@@ -141,12 +141,13 @@ def use_less_sram(search: PlanSearch) -> None:
     found = [timed for timed in search.timed if _is_first(search, timed)]
     first = sorted(found, key=lambda timed: timed.cycles)
     prefetched = next((timed for timed in first if _counts_on_prefetches(timed.kind)), None)
-    for whole in first[: search.share(MIN_KINDS, KINDS_LAYERS)]:
+    can_shrink = [timed for timed in first if _less_sram(search, timed)]
+    promising = sorted(can_shrink, key=lambda timed: _expected(search, timed, _less_sram(search, timed)))
+    for whole in promising[: search.share(MIN_KINDS, KINDS_LAYERS)]:
         timed, least = whole, whole.cycles
         tries = patience = BEST_PATIENCE if whole is first[0] or whole is prefetched else 1
         for _ in range(MAX_SIZES):
-            used = _changing_bytes(timed) if whole is prefetched else timed.plan.working_bytes
-            size = _smaller_size(min(timed.candidate.size, used), search.size // MIN_SRAM_PART)
+            size = _less_sram(search, timed, whole is prefetched)
             if not size or _expected(search, whole, size) > LESS_SRAM_RATIO * search.least_cycles:
                 break
             smaller = search.try_kind(timed.kind, size)
@@ -157,6 +158,12 @@ def use_less_sram(search: PlanSearch) -> None:
             timed, least = smaller, min(least, smaller.cycles)
             if not tries:
                 break
+
+
+def _less_sram(search: PlanSearch, timed: TimedPlan, is_prefetched: bool = False) -> int:
+    """The next smaller size for a kind; 0 for none."""
+    used = _changing_bytes(timed) if is_prefetched else timed.plan.working_bytes
+    return _smaller_size(min(timed.candidate.size, used), search.size // MIN_SRAM_PART)
 
 
 def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
@@ -222,7 +229,8 @@ PASSES = (
         "smaller sizes of SRAM, the same for all machines, as long as plans are expected to take at most 2 %"
         " longer than the fastest",
         "more SRAM must not cost time",
-        f"up to {MAX_SIZES} of each kind until one gains nothing; {MIN_KINDS} kinds, or {KINDS_LAYERS} layers",
+        f"up to {MAX_SIZES} of each kind until one gains nothing; {MIN_KINDS} kinds or more, in all"
+        f" {KINDS_LAYERS} layers",
     ),
     Pass(
         cut_at_changes_of_unit,

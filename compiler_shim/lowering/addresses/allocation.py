@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dlasim.dataclass import dataclass
 from dlasim.native.record import Record, Records, layout, pointer, record
@@ -110,13 +110,17 @@ def gaps(taken: Iterable[Gap], limit: int) -> list[Gap]:
     return free
 
 
-def fit(sizes: list[int], free: list[Gap], alignment: int, from_top: bool) -> list[int] | None:
-    """Addresses of buffers of these sizes in the gaps, large ones first; None where they do not fit."""
+def fit(
+    sizes: Sequence[int], order: Sequence[int], free: Sequence[Gap], alignment: int, from_top: bool
+) -> list[int] | None:
+    """Addresses of buffers of these aligned sizes in the gaps, in this order; None where they do not fit."""
     room = [[-(-start // alignment) * alignment, end // alignment * alignment] for start, end in free]
     addresses = [0] * len(sizes)
-    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
-        size = -(-sizes[number] // alignment) * alignment
-        for gap in reversed(room) if from_top else room:
+    if from_top:
+        room.reverse()
+    for number in order:
+        size = sizes[number]
+        for gap in room:
             if gap[1] - gap[0] >= size:
                 if from_top:
                     gap[1] -= size

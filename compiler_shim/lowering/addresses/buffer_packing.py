@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain, islice, pairwise
-from typing import NamedTuple
+from dataclasses import field
+from itertools import pairwise
 
 from dlasim.compiler_shim.lowering.addresses import allocation
-from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedNodes
+from dlasim.compiler_shim.lowering.addresses.packed_segments import CutNodes, PackedNodes
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Segment
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
-from dlasim.compiler_shim.lowering.tiles.geometry import Buffers
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT, align
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
-
-
-class _CutNodes(NamedTuple):
-    """How a node or a chain is cut: by node its tiling and its buffers; the buffers between the nodes."""
-
-    tilings: tuple[Tiling, ...]
-    buffers: tuple[Buffers, ...]
-    inner: tuple[int, ...]
-    sram_bytes: int
-    chain: ChainTiling | None
-
+from dlasim.dataclass import dataclass
 
 Problems = tuple[TilingProblem, ...]
 Taken = tuple[allocation.Gap, ...]
-# By nodes, what is taken, the size of the SRAM, and the end from which buffers are placed; None where nothing
-# fits. Equal blocks of a network are packed once.
-KnownSegments = dict[tuple[Problems, Taken, int, bool], PackedNodes | None]
+
+
+@dataclass(slots=True)
+class KnownSegments:
+    """What has been packed, so that equal blocks of a network are packed once: by nodes, what is taken, the
+    size of the SRAM, and the end from which buffers are placed; None where nothing fits. And nodes by how
+    they are cut, which does not depend on addresses: of equal tilings there is one object."""
+
+    packed: dict[tuple[Problems, Taken, int, bool], PackedNodes | None] = field(default_factory=dict)
+    cuts: dict[tuple[Problems, int], CutNodes] = field(default_factory=dict)
 
 
 class BufferPacker:
@@ -41,20 +36,18 @@ class BufferPacker:
         self.parts: list[tuple[Segment, PackedNodes]] = []
         self.problems: dict[int, TilingProblem] = {}
         self.tilings: dict[int, Tiling] = {}
-        self.buffers: dict[int, tuple[tuple[int, ...], ...]] = {}
         self.peak_bytes = 0
         self._from_top = False
 
     def pack(self, steps: Segment, problems: Problems, taken: Taken) -> PackedNodes | None:
         """Find tilings of a node or a chain whose buffers fit into the gaps; None where there are none."""
-        key = problems, taken, self._limit, self._from_top
-        if key not in self._known:
-            self._known[key] = self._find(problems, taken)
-        found = self._known[key]
+        known, key = self._known.packed, (problems, taken, self._limit, self._from_top)
+        if key not in known:
+            known[key] = self._find(problems, taken)
+        found = known[key]
         if found is not None:
             for number, step in enumerate(steps):
-                self.problems[step], self.tilings[step] = problems[number], found.tilings[number]
-                self.buffers[step] = found.buffers[number]
+                self.problems[step], self.tilings[step] = problems[number], found.cut.tilings[number]
             self.parts.append((steps, found))
             self.peak_bytes = max(self.peak_bytes, found.used_bytes)
             self._from_top = not self._from_top  # so that the next node's first loads need not wait
@@ -69,41 +62,31 @@ class BufferPacker:
             cut = self._cut(problems, budget)
             if cut is None:
                 return None
-            sizes = [size for buffers in cut.buffers for size, copies in buffers for _ in range(copies)]
-            found = allocation.fit([*sizes, *cut.inner], free, ALIGNMENT, self._from_top)
+            found = allocation.fit(cut.sizes, cut.largest_first, free, ALIGNMENT, self._from_top)
             if found is not None:
-                return _packed(problems, cut, found, taken)
+                return PackedNodes(cut, found, taken)
             budget = min(budget, cut.sram_bytes) - 1
         return None
 
-    def _cut(self, problems: Problems, budget: int) -> _CutNodes | None:
+    def _cut(self, problems: Problems, budget: int) -> CutNodes | None:
+        found: Tiling | ChainTiling | None
         if len(problems) == 1:
-            alone = self._policy.tiling(problems[0], budget)
-            if alone is None:
-                return None
-            return _CutNodes((alone,), (alone.buffers,), (), alone.sram_bytes, None)
-        pieces = self._policy.chain_tiling(problems, budget, self._by_groups)
-        if pieces is None:
+            found = self._policy.tiling(problems[0], budget)
+        else:
+            found = self._policy.chain_tiling(problems, budget, self._by_groups)
+        if found is None:
             return None
-        tilings = tuple([pieces.tiling(number) for number in range(len(problems))])
-        return _CutNodes(tilings, pieces.layout.buffers, pieces.layout.inner, pieces.sram_bytes, pieces)
+        known, key = self._known.cuts, (problems, id(found))
+        if key not in known:
+            known[key] = _cut_nodes(problems, found)
+        return known[key]
 
 
-def _packed(problems: Problems, cut: _CutNodes, found: Sequence[int], taken: Taken) -> PackedNodes:
-    """The nodes with the addresses that were found for the buffers of each, and then for those between."""
-    addresses, own = iter(found), list[allocation.Gap]()
-    every, constants = list[tuple[tuple[int, ...], ...]](), list[tuple[allocation.Gap, ...]]()
-    for problem, buffers in zip(problems, cut.buffers, strict=True):
-        every.append(tuple([tuple(islice(addresses, copies)) for _, copies in buffers]))
-        sized = [(align(size), copies) for (size, _), copies in zip(buffers, every[-1], strict=True)]
-        gaps = [tuple([(start, start + size) for start in copies]) if size else () for size, copies in sized]
-        own += chain.from_iterable(gaps)
-        constants.append(gaps[len(problem.in_sram.inputs)])  # which come after the inputs
-    inner = tuple(addresses)
-    between = [(start, start + align(size)) for start, size in zip(inner, cut.inner, strict=True)]
-    used = sum([end - start for start, end in taken]) + cut.sram_bytes
-    occupied = [*taken, *between, *own]
-    return PackedNodes(problems, cut.tilings, every, constants, occupied, used, cut.chain, inner)
+def _cut_nodes(problems: Problems, found: Tiling | ChainTiling) -> CutNodes:
+    if isinstance(found, Tiling):
+        return CutNodes(problems, (found,), (found.buffers,))
+    tilings = tuple([found.tiling(number) for number in range(len(problems))])
+    return CutNodes(problems, tilings, found.layout.buffers, found)
 
 
 def _take_turns(taken: Taken) -> bool:

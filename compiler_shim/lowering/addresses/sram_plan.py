@@ -74,16 +74,15 @@ NO_KEPT = KeptConstants({}, 0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SramPlan:
-    """A plan for a size of SRAM: the values that stay in it; its nodes and chains in their order; for each
-    DLA node its problem, tiling and buffer addresses. Each is itself only, so that what follows from one can
-    be remembered."""
+    """A plan for a size of SRAM: the values that stay in it; its nodes and chains in their order, with the
+    addresses of their buffers; for each DLA node its problem and tiling. Each is itself only, so that what
+    follows from one can be remembered."""
 
     sram_bytes: int
     residents: Residents
     parts: Sequence[tuple[Segment, PackedNodes]]
     problems: Mapping[int, TilingProblem]
     tilings: Mapping[int, Tiling]
-    buffers: Mapping[int, tuple[tuple[int, ...], ...]]
     packed_bytes: int  # the most that is in use without prefetches
     chains: Mapping[int, Chain]  # by first step
     inner: frozenset[int]  # values that only exist in stripes

@@ -109,13 +109,14 @@ class Emitter:
         repeats, operations = self._repeats, self._operations_of
         for steps, nodes in parts:
             step, loads = steps[0], prefetches.loads.get(steps[0], ())
-            if nodes.chain is None:
+            chain, rounds = nodes.cut.chain, nodes.cut.rounds
+            if chain is None:
                 is_first = step in prefetches.load_first
                 self._puts_off |= is_first
-                self._add_segment(step, 1, nodes.rounds, 0, operations[step], loads, is_first)
+                self._add_segment(step, 1, rounds, 0, operations[step], loads, is_first)
             else:
-                layout, most = nodes.chain.layout, sum([repeats[each] for each in steps]) + 4 * len(steps) + 1
-                self._add_segment(step, len(steps), nodes.rounds, layout.groups, most, loads)
+                layout, most = chain.layout, sum([repeats[each] for each in steps]) + 4 * len(steps) + 1
+                self._add_segment(step, len(steps), rounds, layout.groups, most, loads)
                 for stripe in layout.schedule:
                     self._stripe_rows += stripe
             self._steps += steps

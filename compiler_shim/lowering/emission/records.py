@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from struct import Struct
 
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, NodeSizes
 from dlasim.isa import registers
@@ -22,7 +20,6 @@ MAX_PUT_OFF = 8  # tiles that are loaded but not yet computed
 TILES = MAX_PUT_OFF + 2  # with the next one, and one whose store alone is put off
 
 BUFFERS = 5  # of a node
-_BUFFER_SLOTS = Struct(f"{3 * BUFFERS}q")
 INPUT, SECOND_INPUT, CONSTANTS, ACCUMULATOR, OUTPUT = range(BUFFERS)
 TENSORS = 3  # of a node; a matrix is there instead of a second input
 MATRIX_TENSOR, OUTPUT_TENSOR = 1, 2
@@ -113,16 +110,6 @@ class Buffer(Record):
 
     copies: int = 1
     addresses: list[int] = array(int, 2)
-
-
-@lru_cache(maxsize=1 << 14)
-def buffer_slots(buffers: tuple[tuple[int, ...], ...]) -> bytes:
-    """The slots of the buffers of a node: two inputs, the constants, the accumulator and the output."""
-    first, *second, constants, accumulator, output = buffers
-    numbers = list[int]()
-    for addresses in (first, second[0] if second else (), constants, accumulator, output):
-        numbers += (len(addresses), addresses[0], addresses[-1]) if addresses else (1, 0, 0)
-    return _BUFFER_SLOTS.pack(*numbers)
 
 
 @record

@@ -60,12 +60,12 @@ class LoadMemory:
         machine: MachineModel,
     ) -> None:
         """Begin a schedule of these segments."""
-        schedule, pieces = self.schedule, sum([each.pieces for each in segments])
-        self.segments.fill(b"".join([each.slots for each in segments]))
+        schedule, pieces = self.schedule, sum([each.work.pieces for each in segments])
+        self.segments.fill(b"".join([work.slots(len(ranges)) for work, ranges in segments]))
         if computing is not None:
             self.segments.view()[: len(segments), _COMPUTE] = computing
-        self.constants.fill(b"".join([each.constant_slots for each in segments]))
-        self.ranges.fill(b"".join([each.range_slots for each in segments]))
+        self.constants.fill(b"".join([each.work.constant_slots for each in segments]))
+        self.ranges.write(0, [slot for each in segments for part in each.ranges for slot in part])
         schedule.segment_count, schedule.piece_count, schedule.is_prepared = len(segments), pieces, 0
         schedule.limit, schedule.port_share = limit, machine.port_share
         schedule.queue_depth, schedule.last = machine.queue_depth, max(machine.queue_depth, 2) - 1
@@ -100,7 +100,7 @@ class LoadMemory:
         owners, first = list[int](), 0
         starts = self.pieces.view()[: self.schedule.piece_count, _START].tolist()
         for nodes, segment in zip(steps, segments, strict=True):
-            for each in segment.constants:
+            for each in segment.work.constants:
                 step = nodes[each.node]
                 owners.append(step)
                 found = tuple([start for start in starts[first : first + each.pieces] if start != NONE])
@@ -124,7 +124,7 @@ def add_prefetches(
     steps, segments = [each for each, _ in plan.parts], [nodes.on(machine) for _, nodes in plan.parts]
     cycles = None
     if computing is not None:
-        cycles = [nodes.busiest([computing[step] for step in each]) for each, nodes in plan.parts]
+        cycles = [nodes.cut.busiest([computing[step] for step in each]) for each, nodes in plan.parts]
     found = plan_prefetches(steps, segments, plan.sram_bytes, machine, reserves, cycles, memory)
     return [replace(plan, prefetches=prefetches) for prefetches in found]
 
@@ -140,8 +140,8 @@ def plan_prefetches(
 ) -> list[PrefetchPlan]:
     """The loads that segments make for later tasks in an SRAM of `limit` bytes, by the times of a machine;
     for each of the reserves."""
-    cycles = sum([each.most_cycles for each in segments]) + sum(computing or ())
-    if not any(each.pieces for each in segments) or max(reserves) * cycles >= MAX_CYCLES:
+    cycles = sum([each.work.most_cycles for each in segments]) + sum(computing or ())
+    if not any(each.work.pieces for each in segments) or max(reserves) * cycles >= MAX_CYCLES:
         return [NO_PREFETCHES for _ in reserves]
     memory, found = memory or LoadMemory(), list[PrefetchPlan]()
     memory.describe(segments, computing, limit, machine)
