@@ -146,7 +146,8 @@ def use_less_sram(search: PlanSearch) -> None:
     for whole in promising[: search.share(MIN_KINDS, KINDS_LAYERS)]:
         timed, least = whole, whole.cycles
         tries = patience = BEST_PATIENCE if whole is first[0] or whole is prefetched else 1
-        for _ in range(MAX_SIZES):
+        left = MAX_SIZES
+        while left and tries:
             size = _less_sram(search, timed, whole is prefetched)
             if not size or _expected(search, whole, size) > LESS_SRAM_RATIO * search.least_cycles:
                 break
@@ -154,10 +155,8 @@ def use_less_sram(search: PlanSearch) -> None:
             if smaller is None or smaller.plan.tasks > MAX_TASKS:
                 break
             is_try = size < whole.plan.working_bytes
-            tries = patience if smaller.cycles < least else tries - is_try
+            left, tries = left - is_try, patience if smaller.cycles < least else tries - is_try
             timed, least = smaller, min(least, smaller.cycles)
-            if not tries:
-                break
 
 
 def _less_sram(search: PlanSearch, timed: TimedPlan, is_prefetched: bool = False) -> int:

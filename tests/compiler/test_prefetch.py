@@ -11,7 +11,8 @@ import pytest
 
 from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.lowering.addresses.packed_segments import Constants, PackedSegment
+from dlasim.compiler_shim.lowering.addresses.packed_segments import Constants, PackedSegment, SegmentWork
+from dlasim.compiler_shim.lowering.loads.load_records import NONE
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.policy import Policy
@@ -58,11 +59,11 @@ def check_places(parts, prefetches, limit):
     loaded = defaultdict(list)  # by step
     for step, loads in prefetches.loads.items():
         for load in loads:
-            assert 0 <= load.task < parts[number_of[step]].segment.tasks
+            assert 0 <= load.task < parts[number_of[step]].segment.work.tasks
             loaded[load.step] += [((number_of[step], load.task), number) for number in load_range(load)]
     lives = []
     for number, (steps, segment) in enumerate(parts):
-        for constants in segment.constants:
+        for index, constants in enumerate(segment.work.constants):
             pieces = loaded.pop(steps[constants.node], [])
             addresses = prefetches.addresses.get(steps[constants.node], ())
             assert [piece for _, piece in pieces] == list(range(len(addresses)))
@@ -70,11 +71,11 @@ def check_places(parts, prefetches, limit):
                 gap = (address, address + constants.piece_bytes)
                 assert address >= 0
                 assert gap[1] <= limit
-                first, end = tasks_of(segment, constants, piece)
+                first, end = tasks_of(segment.work, constants, piece)
                 assert begin < (number, first), "it is there before the task that reads it"
                 lives.append((begin, (number, end), gap))
                 for between in range(begin[0], number + 1):
-                    taken = occupied(parts[between], prefetches, constants if between == number else None)
+                    taken = occupied(parts[between], prefetches, index if between == number else NONE)
                     assert not any(overlap(gap, each) for each in taken)
     assert not loaded
     for (begin, end, gap), (other_begin, other_end, other) in combinations(lives, 2):
@@ -87,11 +88,11 @@ def check_places(parts, prefetches, limit):
 def occupied(part, prefetches, own):
     """What a segment occupies, without the buffers of constants that are all prefetched, and of its own."""
     free = set()
-    for each in part.segment.constants:
+    for number, each in enumerate(part.segment.work.constants):
         is_whole = len(prefetches.addresses.get(part.steps[each.node], ())) == each.pieces
-        if not each.is_loaded_again and (is_whole or each is own):
-            free |= set(each.gaps)
-    return [gap for gap in part.segment.gaps if gap not in free]
+        if not each.is_loaded_again and (is_whole or number == own):
+            free.add(number)
+    return [(start, end) for start, end, owner in part.segment.ranges if owner not in free]
 
 
 def most_in_use(parts, prefetches):
@@ -103,10 +104,10 @@ def most_in_use(parts, prefetches):
     most = 0
     for number, part in enumerate(parts):
         used = set()
-        for start, end in occupied(part, prefetches, None):
+        for start, end in occupied(part, prefetches, NONE):
             used |= set(range(start, end, 16))
         for later, (steps, other) in enumerate(parts):
-            for each in other.constants:
+            for each in other.work.constants:
                 step = steps[each.node]
                 for piece, address in enumerate(prefetches.addresses.get(step, ())):
                     if host[step, piece] <= number <= later:
@@ -119,11 +120,11 @@ def load_range(load):
     return range(load.first, load.first + load.pieces)
 
 
-def tasks_of(segment, constants, piece):
+def tasks_of(work, constants, piece):
     """The first task that uses a piece, and the end of them."""
-    if segment.is_chain:
-        return min(piece, segment.tasks - 1), segment.tasks
-    each = 1 if constants.is_loaded_again else segment.tasks // constants.pieces
+    if work.is_chain:
+        return min(piece, work.tasks - 1), work.tasks
+    each = 1 if constants.is_loaded_again else work.tasks // constants.pieces
     return piece * each, (piece + 1) * each
 
 
@@ -133,12 +134,10 @@ def random_parts(rng, limit):
     for _ in range(int(rng.integers(2, 9))):
         is_chain, free, occupied, constants = bool(rng.random() < 0.2), 0, [], []
 
-        def take(size):
+        def take(size, owner=NONE):
             nonlocal free
             start, free = free, free + size
-            gap = (start, start + size)
-            occupied.append(gap)  # noqa: B023 (used before the next round)
-            return gap
+            occupied.append((start, free, owner))  # noqa: B023 (used before the next round)
 
         pieces = int(rng.choice([1, 1, 2, 5, 12]))
         tasks = pieces * int(rng.choice([1, 1, 3, 200]))
@@ -147,15 +146,17 @@ def random_parts(rng, limit):
         for member in range(int(rng.integers(1, 3)) if is_chain else 1):
             if rng.random() < 0.85:
                 size = 16 * int(rng.integers(1, limit // 128))
-                gaps = tuple(take(size) for _ in range(int(rng.integers(1, 3))))
+                buffers = int(rng.integers(1, 3))
+                for _ in range(buffers):
+                    take(size, len(constants))
                 cycles = int(rng.integers(1, 2000))
                 again = bool(rng.random() < 0.2)
-                constants.append(Constants(member, pieces, size, cycles, gaps, again))
+                constants.append(Constants(member, pieces, size, cycles, buffers, again))
         compute, tensors = int(rng.integers(1, 9000)), int(rng.choice([0, 0, rng.integers(1, 9000)]))
         unit ^= int(bool(parts) and bool(rng.random() < 0.4))
         ports = int(rng.integers(2 * compute))
-        segment = PackedSegment(occupied, constants, tasks, compute, tensors, ports, is_chain, (unit, unit))
-        parts.append(Part((step, step + 1), segment))
+        work = SegmentWork(constants, tasks, compute, tensors, ports, is_chain, (unit, unit))
+        parts.append(Part((step, step + 1), PackedSegment(work, occupied)))
         step += 2
     return parts
 
@@ -184,12 +185,12 @@ def test_places_of_random_segments():
 def test_a_place_that_is_taken_is_noticed():
     """The check above can fail."""
     parts = [
-        Part((0,), PackedSegment([(0, 64)], [], 1, 900, 0)),
-        Part((1,), PackedSegment([(64, 96)], [Constants(0, 1, 32, 10, ((64, 96),))], 1, 100, 0)),
+        Part((0,), PackedSegment(SegmentWork([], 1, 900, 0), [(0, 64, NONE)])),
+        Part((1,), PackedSegment(SegmentWork([Constants(0, 1, 32, 10, 1)], 1, 100, 0), [(64, 96, 0)])),
     ]
     (prefetches,) = plan_parts(parts, 256, MACHINE)
     assert check_places(parts, prefetches, 256) == 1
-    parts[0].segment.gaps.append((0, 256))
+    parts[0].segment.ranges.append((0, 256, NONE))
     with pytest.raises(AssertionError):
         check_places(parts, prefetches, 256)
 
@@ -198,9 +199,9 @@ def test_a_place_that_is_taken_is_noticed():
 def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
     """Unless a load of tensors would have to wait for it."""
     parts = [
-        Part((0,), PackedSegment([(0, 64)], [], 1, 100, 0)),
-        Part((1,), PackedSegment([(64, 128)], [], 1, 50, tensors)),
-        Part((2,), PackedSegment([(128, 160)], [Constants(0, 1, 32, 1000, ((128, 160),))], 1, 50, 0)),
+        Part((0,), PackedSegment(SegmentWork([], 1, 100, 0), [(0, 64, NONE)])),
+        Part((1,), PackedSegment(SegmentWork([], 1, 50, tensors), [(64, 128, NONE)])),
+        Part((2,), PackedSegment(SegmentWork([Constants(0, 1, 32, 1000, 1)], 1, 50, 0), [(128, 160, 0)])),
     ]
     loads = plan_parts(parts, 256, MACHINE)[0].loads.get(0, [])
     assert sum(load.pieces for load in loads) == pieces
