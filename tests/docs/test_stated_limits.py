@@ -83,7 +83,7 @@ STATED = {
         f"a size takes {100 * (passes.LESS_SRAM_RATIO - 1):.0f} % more than the fastest",
         f"Plans of more than {passes.MAX_TASKS:,} tiles are not tried",
         f"at most {100 * (passes.LESS_SRAM_RATIO - 1):.0f} % longer than the fastest |",
-        f"of {passes.MIN_SHRUNK} kinds at least, {passes.SHRUNK_LAYERS:,} layers |",
+        f"{passes.MIN_KINDS} kinds or more, {passes.KINDS_LAYERS} layers |",
         f"at most {100 * (test_planner.MOST - 1):.0f} % more cycles than with "
         f"{test_planner.ENOUGH // MIB} MiB",
         f"all orders of loads of {test_constants_bound.CASES} small networks",
