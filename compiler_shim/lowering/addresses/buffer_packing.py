@@ -25,7 +25,7 @@ class KnownSegments:
     they are cut, which does not depend on addresses: of equal tilings there is one object."""
 
     packed: dict[tuple[Problems, Taken, int, bool], PackedNodes | None] = field(default_factory=dict)
-    cuts: dict[tuple[Problems, int], CutNodes] = field(default_factory=dict)
+    cuts: dict[tuple[Problems, Tiling | ChainTiling], CutNodes] = field(default_factory=dict)
 
 
 class BufferPacker:
@@ -76,7 +76,7 @@ class BufferPacker:
             found = self._policy.chain_tiling(problems, budget, self._by_groups)
         if found is None:
             return None
-        known, key = self._known.cuts, (problems, id(found))
+        known, key = self._known.cuts, (problems, found)
         if key not in known:
             known[key] = _cut_nodes(problems, found)
         return known[key]

@@ -63,7 +63,7 @@ class Chain:
     tensor_cycles: int  # of the loads of tensors
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ChainTiling:
     """A chain cut into pieces, with what it takes and costs."""
 
