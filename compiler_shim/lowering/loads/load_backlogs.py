@@ -6,7 +6,7 @@ from dlasim.compiler_shim.lowering.loads.load_records import NONE, LoadSchedule,
 from dlasim.compiler_shim.lowering.loads.prefetch_addresses import busy_bytes, cover_ranges
 from dlasim.native.routine import routine
 
-MAX_SLOTS = 64
+MAX_SLOTS = 64  # in which the tasks of a segment are looked at; with 16, long ones were timed too roughly
 MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
 
