@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dlasim.compiler_shim.dlag.dlag_writer import (
+from dlasim.compiler_shim.dlag.dlag_layout import (
     DTYPES,
     HEAD,
     MAGIC,

@@ -1,25 +1,17 @@
-"""The layout of a `.dlag` file, which docs/graph-format.md describes, and what writes a network so."""
+"""Writes a network as a `.dlag` file; docs/graph-format.md describes it."""
 
 from __future__ import annotations
 
 import json
-import struct
 import zlib
 from typing import Any
 
 import numpy as np
 
+from dlasim.compiler_shim.dlag.dlag_layout import HEAD, MAGIC, VERSION
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
-from dlasim.compiler_shim.network.graph import Graph, Numerics, Operator, Tensor
+from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.network.unsigned import to_unsigned
-
-MAGIC = b"DLAGRAPH"
-VERSION = 3
-HEAD = struct.Struct("<8sIIII")  # magic, version, bytes of JSON, bytes of constants, CRC-32 of both
-MAX_TENSORS = 1 << 20
-MAX_SCALE = float(np.finfo(np.float32).max)
-DTYPES = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")
-ROUNDINGS = {"twice": Numerics.TFLM, "once": Numerics.ONCE}  # of a sum of products that is rescaled
 
 
 def write_graph(graph: Graph, partitioned: UnplacedNetwork | None = None) -> bytes:
@@ -81,8 +73,3 @@ def _item_row(item: Item) -> dict[str, Any]:
         "why": item.dla_refusal or "supported",
         "macs": item.macs,
     }
-
-
-def is_graph(head: bytes) -> bool:
-    """Whether a file that starts so claims to be a graph."""
-    return head.startswith(MAGIC)

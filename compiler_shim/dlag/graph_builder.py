@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dlasim.compiler_shim.dlag.dlag_writer import DTYPES, MAX_SCALE, ROUNDINGS, write_graph
+from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, MAX_SCALE, ROUNDINGS
+from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.network.graph import (
     MAX_DIMENSIONS,
     Graph,

@@ -7,7 +7,7 @@ import enum
 from dataclasses import field
 from pathlib import Path
 
-from dlasim.compiler_shim.dlag.dlag_writer import is_graph
+from dlasim.compiler_shim.dlag.dlag_layout import is_graph
 from dlasim.compiler_shim.files.recipes import refuse_other_formats
 from dlasim.dataclass import dataclass
 from dlasim.isa.container import is_program

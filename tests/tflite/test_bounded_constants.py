@@ -14,7 +14,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from dlasim.compiler_shim.compile import load_graph
-from dlasim.compiler_shim.dlag.dlag_writer import HEAD, MAGIC, write_graph
+from dlasim.compiler_shim.dlag.dlag_layout import HEAD, MAGIC
+from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.forms.partition import partition
 from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
 from dlasim.compiler_shim.lowering.lower import constants_image

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.dlag.dlag_writer import DTYPES, HEAD, MAX_TENSORS, VERSION
+from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, HEAD, MAX_TENSORS, VERSION
 from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS
 from dlasim.compiler_shim.operators.definition import CLASSES, OperatorDefinition
 from dlasim.compiler_shim.operators.fields import SchemaField, enum_numbers, left_out
