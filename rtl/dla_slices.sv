@@ -99,13 +99,15 @@ module dla_slices
   // picture's first pass, no further than beyond the buffer, are counted a cycle after they were asked for; so are those
   // that decide whether there is a second pass.
   localparam int unsigned BYTES_BITS = $clog2(BUFFER_BYTES + PORTS * BANK_BYTES + 2);
+  localparam int unsigned BLOCK_BYTES = BLOCK * BANK_BYTES;
+  localparam int unsigned BLOCKS_HELD = BUFFER_BYTES > BLOCK_BYTES ? BUFFER_BYTES / BLOCK_BYTES : 1;
   logic [31:0] come, used;
   logic [BYTES_BITS-1:0] read_bytes, taken_bytes;
   assign is_kept = BUFFER_BYTES == 0 || 32'(read_bytes) + 32'(taken_bytes) <= BUFFER_BYTES;
   assign step_slice = (shift + step_bytes - 1) / BANK_BYTES;
   assign ahead = (come - used - step_slice) & PLACE;
   assign active = enable && serves && !finished && !settles
-      && (is_kept || ahead <= 1 || ahead > PLACE / 2 || ahead < BUFFER_BYTES / (BLOCK * BANK_BYTES));
+      && (is_kept || ahead <= 1 || ahead > PLACE / 2 || ahead < BLOCKS_HELD);
   // What had been taken before the words that cross now
   logic has_finished;
   logic [31:0] crossed, crossed_pixels, block_crossed, crossed_ahead;  // slices; pixels of the next; slices of the block at hand

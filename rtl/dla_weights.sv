@@ -148,7 +148,7 @@ module dla_weights
     always_ff @(posedge clock) begin
       reach <= reset ? '0 : next_reach;
       burst_reach <= next_reach - (PORTS - 1);
-      may_reach <= !reset && next_reach >= PORTS - 1;
+      may_reach <= !reset && next_reach >= (PORTS > 1 ? PORTS - 1 : 1);  // it is never 0
       if (reset || !enable || (is_known && 32'(each_bytes) != chunk_bytes)) begin
         {fitting, fitting_bytes, is_known} <= '0;
         counts <= 1'b1;

@@ -4,28 +4,33 @@ import subprocess
 
 import pytest
 
+from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_files import preset, preset_names
 from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.vp.system.rtl_library import refusal
 from tests.rtl.builder import lint_command
 from tests.rtl.machines import LARGE, LARGE_LIMITED, LIMITED, MACHINES, OWN_PORTS, PACED_LIMITED, machine
 
+PRESETS = (  # that the RTL can be
+    "default", "gemmini", "nvdla-large", "nvdla-medium-512", "nvdla-small", "nvdla-small-256", "vta",
+)  # fmt: skip
+LINTED = {
+    name: machine(name) for name in (*MACHINES, *LARGE, *LIMITED, *OWN_PORTS, *PACED_LIMITED, *LARGE_LIMITED)
+} | {f"preset {name}": preset(name) for name in PRESETS}
+
 
 def test_what_the_rtl_refuses() -> None:
     """What is built later must leave these lists."""
-    supported = {name for name in preset_names() if not refusal(preset(name))}
-    assert supported == {
-        "default", "gemmini", "nvdla-large", "nvdla-medium-512", "nvdla-small", "nvdla-small-256", "vta",
-    }  # fmt: skip
+    assert {name for name in preset_names() if not refusal(preset(name))} == set(PRESETS)
     limited = {name for name, parameter in PARAMETERS.items() if parameter.rtl_limit}
     pipelines = {"mac_fill", "mac_drain", "vector_fill", "vector_drain", "check_cycles", "issue_cycles"}
     absent = {"mac_handover", "memories", "dma_bandwidth", "timing"}
     assert limited == pipelines | absent
 
 
-@pytest.mark.parametrize("name", [*MACHINES, *LARGE, *LIMITED, *OWN_PORTS, *PACED_LIMITED, *LARGE_LIMITED])
-def test_no_warning(name: str) -> None:
-    done = subprocess.run(lint_command(machine(name)), capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("config", LINTED.values(), ids=LINTED)
+def test_no_warning(config: DlaConfig) -> None:
+    done = subprocess.run(lint_command(config), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
 
