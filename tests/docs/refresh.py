@@ -43,7 +43,7 @@ def _word(word: str) -> str:
         return "─+"
     if "…" in word:
         return ".*".join(map(re.escape, word.split("…")))
-    if re.fullmatch(r"[\dx/]+", word):  # a tile, or a number that may get a fraction
+    if re.fullmatch(r"[x/]*\d[\dx/]*", word):  # a tile, or a number that may get a fraction
         return r"\d[\d,.x/]*"
     before, number, after = _NUMERIC.fullmatch(word).groups() if _NUMERIC.fullmatch(word) else (word, "", "")
     return re.escape(before) + (_NUMBER if number else "") + re.escape(after)

@@ -119,6 +119,13 @@ def test_a_page_keeps_the_names_of_layers(tmp_path: Path) -> None:
     assert page.read_text() == "stage_3/conv_2 4x4x64/2 7\n"
 
 
+def test_a_sign_alone_is_no_number(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("x  cycles / bound\nnet  1.2\n")
+    refresh(page, ("x  cycles / bound", "net  1.2"), "x cycles / bound\nnet  1.3\n")
+    assert page.read_text() == "x cycles / bound\nnet  1.3\n"
+
+
 def test_a_page_keeps_numbers_that_nothing_printed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text('run(sram="128KiB")\nprint(pes)     # 128\n')
