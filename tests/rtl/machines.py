@@ -39,7 +39,7 @@ MACHINES = {
     "sums": {"parallel": "3x4", **_SMALL, "mac_sums": 1},
     # Weights come at a limited rate, and steps in groups, of which some are lost.
     "paced": {
-        "parallel": "3x4", **_SMALL, "mac_weights": 1, "mac_step_group": 3, "accumulators": 8, "mac_sums": 1,
+        "parallel": "3x4", **_SMALL, "mac_weights": 1, "mac_step_group": 3, "accumulators": 20, "mac_sums": 1,
         "int16": 1,
     },
 }  # fmt: skip
