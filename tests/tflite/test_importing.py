@@ -282,4 +282,8 @@ def test_unknown_operators_stay_for_a_later_pass_to_refuse(tmp_path):
 def test_real_models_of_other_types_are_taken(model_zoo: Path) -> None:
     """Each operator has a place; tests of uint8, LSTM and networks hold some of them to TensorFlow."""
     for path in other_models(model_zoo):
-        assert partition(load_graph(path)).items
+        if path.stem == "int4_weights":  # its depthwise convolution is one of float32
+            with pytest.raises(InputError, match="computes in float32"):
+                load_graph(path)
+        else:
+            assert partition(load_graph(path)).items
