@@ -45,8 +45,9 @@ def test_what_makes_tokens() -> None:
         assert after[0] / before[0] == pytest.approx(more, abs=0.02)
         assert 0.12 < after[2] - before[2] < 0.15
     assert "1.03 to 1.05 times what DMA_IN alone takes. With compressed weights of 4 bits it is more" in text
-    assert all(1.02 < bound <= 1.05 for key, bound in bounds.items() if key[:2] != ("coded4", 8))
-    assert bounds["coded4", 8, 512, 64, 256] > 1.05
+    usual = {round(bound, 2) for key, bound in bounds.items() if key[:2] != ("coded4", 8)}
+    assert usual <= {1.03, 1.04, 1.05}
+    assert round(bounds["coded4", 8, 512, 64, 256], 2) > 1.05
 
 
 def test_what_compressed_weights_save() -> None:
