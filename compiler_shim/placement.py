@@ -9,8 +9,9 @@ from dataclasses import replace
 from math import prod
 from weakref import WeakKeyDictionary
 
-from dlasim.compiler_shim.calls.copy_elimination import add_in_output_stage, eliminate_copies
+from dlasim.compiler_shim.calls.copy_elimination import eliminate_copies
 from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
+from dlasim.compiler_shim.calls.sums import add_in_output_stage
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 from dlasim.compiler_shim.forms.requantization import (
     requantized_on_cpu,

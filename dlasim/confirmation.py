@@ -21,10 +21,10 @@ from dlasim.sweeps.definition.axes import catalogue, names_in, resolve
 from dlasim.sweeps.definition.goals import as_texts, read_goals
 from dlasim.sweeps.definition.models import Source
 from dlasim.sweeps.definition.study import WORKLOAD
+from dlasim.sweeps.results.confirmed import add_confirmed
 from dlasim.sweeps.results.decision import Decision
 from dlasim.sweeps.results.result_files import ABOUT
 from dlasim.sweeps.results.sweep_result import SweepResult, open_results
-from dlasim.sweeps.results.sweep_tables import add_confirmed
 from dlasim.system.fileio import read_file
 
 EQUAL = "equal"

@@ -19,8 +19,9 @@ from dlasim.sim.reports.report import first_inference
 from dlasim.vp import HOSTS
 from dlasim.vp.programs import elf_image
 from dlasim.vp.programs.elf import Firmware, parse_elf
+from dlasim.vp.programs.kernel_support import refuse_missing_kernels
 from dlasim.vp.programs.launch import Completion, Submission
-from dlasim.vp.programs.layout import plan_memory, refuse_missing_kernels
+from dlasim.vp.programs.layout import plan_memory
 from dlasim.vp.system.bare_metal import BareMetal, run_bare_metal
 from dlasim.vp.system.host import HostOptions, Prototype, Prototyped, shipped_firmware
 from dlasim.vp.system.host_report import report, rtl_warnings

@@ -108,7 +108,7 @@ class RunResult:
         return run_page(self.report, loaded.program, self.inference, loaded.lowered)
 
     def _comparison(self, before: RunResult) -> str:
-        from dlasim.sweeps.page.run import comparison_page
+        from dlasim.sweeps.page.comparison import comparison_page
 
         return comparison_page(before.report, self.report, ("before", "after"))
 

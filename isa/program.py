@@ -1,5 +1,4 @@
-"""A program: one model for one machine, as everything that makes, runs or shows it sees it; and which line of
-which text each command word was assembled from."""
+"""A program: one model for one machine, as everything that makes, runs or shows it sees it."""
 
 from __future__ import annotations
 
@@ -12,37 +11,18 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.errors import counted, printable
 from dlasim.isa import codec
-from dlasim.isa.file_records import LINES, SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind
+from dlasim.isa.file_records import SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind
 from dlasim.isa.host_op_rows import HostOperator
 from dlasim.isa.instruction_rows import WORD_BYTES
 from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import BY_NAME, Region
+from dlasim.isa.source_lines import SourceLines
 
 ISA_VERSION = BY_NAME["ISA_VERSION"].reset
 ISA_MAJOR = ISA_VERSION >> 16
 WORK_OPCODES = frozenset(row.opcode for row in INSTRUCTIONS if row.is_operation)
 TRANSFER_OPCODES = frozenset(row.opcode for row in INSTRUCTIONS if row.is_transfer)
 MAX_OPERATIONS = 1 << 21  # keeps what analyses a program within about 2 GiB
-
-
-def _no_runs() -> NDArray[np.void]:
-    return np.zeros(0, LINES.dtype)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SourceLines:
-    """Runs of words from consecutive lines, as in section LINES; their `file` is an index in `files`."""
-
-    files: tuple[str, ...] = ()
-    runs: NDArray[np.void] = field(default_factory=_no_runs)
-
-    def place(self, word: int) -> str:
-        """`FILE:LINE` of a command word; empty where it is not known."""
-        number = int(np.searchsorted(self.runs["first_word"], word, side="right")) - 1
-        if number < 0:
-            return ""
-        first, words, file, line = map(int, self.runs[number].item())
-        return f"{self.files[file]}:{line + word - first}" if word < first + words else ""
 
 
 def fingerprint(pes: int, input_lanes: int, output_lanes: int, sram_bytes: int) -> int:

@@ -25,17 +25,10 @@ from dlasim.compiler_shim.dlag.dlag_layout import (
     VERSION,
     is_graph,
 )
-from dlasim.compiler_shim.dlag.graph_builder import OptionError, checked_options
+from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
 from dlasim.compiler_shim.files.constant_budget import ConstantBudget
 from dlasim.compiler_shim.files.input_file import AnyInput, open_input
-from dlasim.compiler_shim.network.graph import (
-    MAX_DIMENSIONS,
-    Graph,
-    Operator,
-    Quantization,
-    Tensor,
-    label,
-)
+from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, Graph, Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite

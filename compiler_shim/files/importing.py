@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dlasim.compiler_shim.files.constant_budget import ConstantBudget
-from dlasim.compiler_shim.network.float_tables import fold
+from dlasim.compiler_shim.network.folding import fold
 from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.network.rewrites import (
     fold_dilation,

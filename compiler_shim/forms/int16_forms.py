@@ -1,5 +1,4 @@
-"""Operators of int16 on the DLA: the forms of int8, with elements of int16 in their instructions; and
-LSTM_CELL in the VECTOR unit: gates, cell and output of a step, from the sums of the MAC unit.
+"""Operators of int16 on the DLA: the forms of int8, with elements of int16 in their instructions.
 
 int16 has no zero points, so a call of it becomes one of int8 whose zero points are 0. Its limits are those of
 int8 with eight bits more, all alike, which is what the instructions can express.
@@ -16,16 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
-from dlasim.compiler_shim.calls.views import View
 from dlasim.compiler_shim.forms import products, reductions, translate
 from dlasim.compiler_shim.forms.parts import with_constant
 from dlasim.compiler_shim.forms.rules import Candidate
-from dlasim.compiler_shim.forms.wide_arithmetic import NO_LIMIT, WideArithmetic, scaled
 from dlasim.isa.host_op_rows import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunction, WideFunction
 from dlasim.isa.instruction_rows import INT16_BYTES, Elements, Out, SigmoidMode, Weights
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import MAX_EXTENT
-from dlasim.sim.arithmetic.interpolation import curve_words, sigmoid_scale
+from dlasim.sim.arithmetic.interpolation import curve_words
 from dlasim.sim.arithmetic.numerics import narrow_multiplier
 
 Nodes = list[DlaNode]
@@ -35,8 +32,6 @@ _PRODUCT_BITS = 22  # of the greatest product's magnitude
 _ZERO_POINTS = dict.fromkeys(
     [f"{name}_zero_point" for name in ("input", "input1", "input2", "weight", "output")], 0
 )
-_GATES = 4
-_GATE_FACTOR, _GATE_SHIFT = sigmoid_scale(-12)
 
 
 def rule_limits(candidate: Candidate) -> str | None:
@@ -217,49 +212,3 @@ def _wide_node(node: DlaNode, registers: dict[str, int]) -> DlaNode:
         node, mnemonic=mnemonic, fields=fields, registers={**node.registers, **own},
         in_element_bytes=INT16_BYTES, out_element_bytes=INT16_BYTES,
     )  # fmt: skip
-
-
-def lstm_cell(candidate: Candidate) -> list[DlaNode]:
-    """LSTM_CELL: gates in pixels of all batches, logistic ones first."""
-    at, (batch, units) = candidate.attributes, candidate.outputs[0].shape
-    wide, (new_cell,) = WideArithmetic(candidate), candidate.more_outputs
-    inputs, recurrent, cell, table = candidate.input_numbers
-    shape, row = (batch, units), _GATES * units
-
-    def sigmoid(mode: SigmoidMode, source: int, pixel: tuple[int, int], factor: int, shift: int) -> int:
-        registers = {"IN_MULT": factor, "SHIFT_AMOUNT": shift}
-        return wide.compute(
-            "OP_E16_SIGMOID", (source,), wide.tensor(*pixel), pixel, registers, {"mode": mode}, table
-        )
-
-    gates = wide.tensor(batch, row)
-    for gate in range(_GATES):
-        place = View(gate * units, shape, (row, 1))
-        rows = View(at.first_row * row + gate * units, shape, (at.row_step * row, 1))
-        registers = {
-            **scaled("IN", (at.input_multiplier[gate], at.input_shift[gate])),
-            **scaled("IN2", (at.recurrent_multiplier[gate], at.recurrent_shift[gate])),
-            "LIMIT": NO_LIMIT,
-        }
-        sums = wide.part(inputs, rows), wide.part(recurrent, place)
-        wide.compute("OP_E16_ADD", sums, wide.part(gates, place), shape, registers)
-    opened = (batch, (_GATES - 1) * units)
-    logistic = sigmoid(
-        SigmoidMode.LOGISTIC, wide.part(gates, View(0, opened, (row, 1))), opened, _GATE_FACTOR, _GATE_SHIFT
-    )
-    entering, kept, shown = (
-        wide.part(logistic, View(gate * units, shape, (opened[1], 1))) for gate in range(_GATES - 1)
-    )
-    last = wide.part(gates, View(opened[1], shape, (row, 1)))
-    candidates = sigmoid(SigmoidMode.TANH, last, shape, _GATE_FACTOR, _GATE_SHIFT)
-    parts = wide.multiply(kept, cell, shape), wide.multiply(entering, candidates, shape)
-    registers = {
-        **scaled("IN", (at.forget_multiplier, at.forget_shift)),
-        **scaled("IN2", (at.update_multiplier, at.update_shift)),
-        "LIMIT": at.cell_clip,
-    }
-    wide.compute("OP_E16_ADD", parts, new_cell, shape, registers)
-    bent = sigmoid(SigmoidMode.TANH, new_cell, shape, at.tanh_factor, at.tanh_shift)
-    result = wide.multiply(bent, shown, shape)
-    wide.requantize(result, (at.output_multiplier, at.output_shift), at.output_zero_point, shape)
-    return wide.nodes

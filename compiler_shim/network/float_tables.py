@@ -1,30 +1,24 @@
-"""Operators that are computed at import: those whose inputs are all constant, mostly the arithmetic of
-dynamic shapes; and float32 between conversions that depends on one 8-bit element only, or on one of each of
-two tensors: what it makes of each value, or pair of values, is known beforehand.
+"""float32 between conversions that depends on one 8-bit element only, or on one of each of two tensors: what
+it makes of each value, or pair of values, is known beforehand.
 
 TensorFlow's converter leaves operators that it has no int8 form of in float32: NEG in LayerNormalization, or
-DIV in MoveNet. A network of images as bytes begins with CAST, QUANTIZE. The kernels are those that the
-simulator runs on the host. Leaving an operator in place is always right, so whatever is unusual stays.
+DIV in MoveNet. A network of images as bytes begins with CAST, QUANTIZE.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections import defaultdict
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.files.constant_budget import ConstantBudget
+from dlasim.compiler_shim.network.folding import evaluate
 from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
-from dlasim.compiler_shim.operators.definition import CLASSES, Trait
 from dlasim.compiler_shim.operators.factor_table import FactorTable, find_factors
 from dlasim.compiler_shim.operators.host_calls import bind_known, lower
-from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError
 from dlasim.sim.arithmetic.numerics import INT8_MAX, INT8_MIN, Integers
@@ -54,9 +48,6 @@ _PARTS = frozenset(
         "SUB",
     }
 )
-Values = list[NDArray[Any]]
-# Shapes are short. Nothing else may grow, or a small file could ask for gigabytes.
-_MAX_GROWN_ELEMENTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,60 +208,3 @@ class _Finder:
 
 def _as_scalar(tensor: Tensor) -> Tensor:
     return replace(tensor, shape=(), data=np.asarray(tensor.data).reshape(()))
-
-
-def fold(op: BoundOperator, budget: ConstantBudget) -> Values | None:
-    """The results of an operator with known shapes if all that it reads is known, else None."""
-    if op.kind == "SHAPE" and op.output().dtype in ("int32", "int64"):
-        return [np.asarray(op.shape(0), dtype=op.output().dtype)]
-    finds_places = op.kind == "WHERE" and op.output().dtype == "int64"
-    if not finds_places and not _is_foldable(op):
-        return None
-    read = sum(tensor.size_bytes for tensor in op.inputs if tensor is not None)
-    budget.spend(read + sum(output.size_bytes for output in op.outputs), op.where)
-    if finds_places:
-        return [np.argwhere(op.constant(0)).astype(np.int64)]
-    try:
-        return evaluate(op)
-    except DlasimError:
-        # The host cannot compute it; placement will say so if it matters.
-        return None
-
-
-def _is_foldable(op: BoundOperator) -> bool:
-    inputs = [tensor for tensor in op.inputs if tensor is not None]
-    folds = Trait.FOLDS in OPERATORS[op.kind].traits
-    if not folds or not inputs or not all(tensor.is_constant for tensor in inputs):
-        return False
-    elements = sum(math.prod(output.shape) for output in op.outputs)
-    most = max(_MAX_GROWN_ELEMENTS, sum(tensor.elements for tensor in inputs))
-    return elements <= most and _types_fit(op)
-
-
-def _types_fit(op: BoundOperator) -> bool:
-    """Whether operands that must share a type do so, whichever it is."""
-    classes = OPERATORS[op.kind].signature.classes(len(op.inputs), len(op.outputs))
-    tensors = zip(classes, (*op.inputs, *op.outputs), strict=True)
-    operands = [(class_, tensor.dtype) for class_, tensor in tensors if tensor is not None]
-    shared = {dtype for class_, dtype in operands if class_ in "xq"}
-    return len(shared) <= 1 and all(dtype in CLASSES["i"] for class_, dtype in operands if class_ == "i")
-
-
-def evaluate(op: BoundOperator) -> Values:
-    """The results of an operator whose inputs are all known."""
-    # Most models have nothing to fold, and need not wait for the kernels.
-    from dlasim.sim.host import TensorSpec, run_host_op
-
-    tensors = dict(zip(op.input_numbers, op.inputs, strict=True))
-    outputs = {
-        number: TensorSpec(tensor.shape, tensor.dtype)
-        for number, tensor in zip(op.output_numbers, op.outputs, strict=True)
-    }
-    found: dict[int, NDArray[Any]] = {}
-    for call in lower(op):
-        operands = [tensors[operand] if isinstance(operand, int) else operand for operand in call.inputs]
-        written = [index for index in call.outputs if isinstance(index, int)]
-        specs = [outputs[index] for index in written]
-        data = [np.asarray(operand.data) for operand in operands if operand is not None]
-        found |= zip(written, run_host_op(call.code, call.words, data, specs), strict=True)
-    return [found[index] for index in op.output_numbers]

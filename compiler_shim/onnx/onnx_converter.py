@@ -15,7 +15,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from dlasim.compiler_shim.files.recipes import ONNX, as_page_shows, refuse_compiled
+from dlasim.compiler_shim.files.npu_compilers import refuse_compiled
+from dlasim.compiler_shim.files.recipes import ONNX, as_page_shows
 from dlasim.compiler_shim.network.graph import UNSIGNED_OFFSET, Graph, Quantization, label
 from dlasim.compiler_shim.onnx.onnx_folding import fold_node
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port

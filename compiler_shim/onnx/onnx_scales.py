@@ -14,6 +14,7 @@ import numpy as np
 
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.network.graph import UNSIGNED_OFFSET, Quantization
+from dlasim.compiler_shim.onnx.onnx_einsum import without_einsum
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import (
@@ -24,7 +25,8 @@ from dlasim.compiler_shim.onnx.onnx_values import (
     RefusedError,
     quantized,
 )
-from dlasim.compiler_shim.onnx.onnx_versions import as_qdq, in_opset_13, without_einsum
+from dlasim.compiler_shim.onnx.onnx_versions import in_opset_13
+from dlasim.compiler_shim.onnx.qlinear_form import as_qdq
 from dlasim.dataclass import dataclass
 
 OFFSETS_OF_EIGHT_BITS = {"int8": 0, "uint8": UNSIGNED_OFFSET}

@@ -12,7 +12,7 @@ import numpy as np
 from dlasim.compiler_shim.files.constant_budget import ConstantBudget
 from dlasim.compiler_shim.files.half_bytes import unpack_int4
 from dlasim.compiler_shim.files.input_file import AnyInput, open_input
-from dlasim.compiler_shim.files.recipes import refuse_compiled
+from dlasim.compiler_shim.files.npu_compilers import refuse_compiled
 from dlasim.compiler_shim.network.graph import MAX_DIMENSIONS, Graph, Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.fields import enum_names
 from dlasim.compiler_shim.operators.table import OPERATORS

@@ -1,12 +1,10 @@
-"""Known faults of one interpreter's kernels: operators for which the other is right and it is wrong. And
-functions of float32 that no standard defines to the last bit: how far dlasim may be from TensorFlow."""
+"""Known faults of one interpreter's kernels: operators for which the other is right and it is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.checking.interpreters import LITERT, MICRO
@@ -14,8 +12,6 @@ from dlasim.compiler_shim.network.graph import Graph, Operator
 from dlasim.dataclass import dataclass
 
 _LEAST_SCALE = 2.0**-28  # of the input of TFLite Micro's LOGISTIC and TANH
-# In units in the last place; docs/numerics.md states them, and a test measures them.
-MOST_ULPS = {"EXP": 1, "LOGISTIC": 2, "ELU": 1, "SOFTMAX": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,25 +111,3 @@ def clear_unwritten(graph: Graph, tensors: dict[int, NDArray[Any]]) -> None:
             rows = values.reshape(-1, most, *values.shape[2:])
             rows[found:] = 0
             rows[:, classes:] = 0
-
-
-def tolerances(graph: Graph) -> Mapping[int, int]:
-    """The tensors that such operators compute, each with the units that it may be apart."""
-    return {
-        number: MOST_ULPS[operator.kind]
-        for operator in graph.operators
-        for number in operator.outputs
-        if operator.kind in MOST_ULPS and graph.tensors[number].dtype == "float32"
-    }
-
-
-def are_near(one: NDArray[Any], other: NDArray[Any], ulps: int) -> NDArray[np.bool_]:
-    """Which elements of two arrays of float32 are at most so many units in the last place apart."""
-    near: NDArray[np.bool_] = np.abs(_place(one) - _place(other)) <= ulps
-    return near
-
-
-def _place(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Numbers of float32 by their order; both zeros are 0."""
-    bits = np.array(values, np.float32).view(np.int32).astype(np.int64)
-    return np.where(bits < 0, -(bits & 0x7FFF_FFFF), bits)

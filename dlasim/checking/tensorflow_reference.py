@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.checking.inexact import MOST_ULPS, tolerances
 from dlasim.checking.interpreters import LITERT, MICRO, KernelProcess, Tensors, available, run
-from dlasim.checking.kernel_faults import MOST_ULPS, clear_unwritten, known_fault, tolerances
+from dlasim.checking.kernel_faults import clear_unwritten, known_fault
 from dlasim.compiler_shim.files.importing import prepare
 from dlasim.compiler_shim.network.graph import Graph, Numerics, Operator, Quantization, Tensor
 from dlasim.compiler_shim.network.unsigned import flipped, without_rescaling

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.checking.kernel_faults import are_near
+from dlasim.checking.inexact import are_near
 from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, PlacedNetwork, Value, alias_chain, whole_view
 from dlasim.compiler_shim.calls.views import View, dense, dense_layout
 from dlasim.compiler_shim.files.input_file import AnyInput

@@ -69,7 +69,8 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     from dlasim.cli.decision_text import print_decision
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
-    from dlasim.sweeps.definition.study_builder import build_study, find_contradictions
+    from dlasim.sweeps.definition.contradictions import find_contradictions
+    from dlasim.sweeps.definition.study_builder import build_study
     from dlasim.sweeps.evaluation.sweep import run_study
     from dlasim.sweeps.results.decision import Decision
     from dlasim.sweeps.results.study_outputs import write_outputs
@@ -108,7 +109,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
 
 def _list_studies(as_json: bool) -> None:
     from dlasim.rows.tables import table
-    from dlasim.sweeps.definition.study_builder import shipped_names, shipped_study
+    from dlasim.sweeps.definition.studyfile import shipped_names, shipped_study
 
     studies = [(name, shipped_study(name)) for name in shipped_names()]
     if as_json:

@@ -11,7 +11,7 @@ from dlasim.dataclass import dataclass
 from dlasim.isa.assembly.source import SourceText, TextPosition
 from dlasim.isa.container.reader import MAX_LINE
 from dlasim.isa.file_records import LINES
-from dlasim.isa.program import SourceLines
+from dlasim.isa.source_lines import SourceLines
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,13 @@ import numpy as np
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa import program as p
+from dlasim.isa.assembly.calls import FailedDefinitions, Tensors, UnresolvedCall
 from dlasim.isa.assembly.lexer import Token
 from dlasim.isa.assembly.lines import LineTable
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.source import SourceText, TextPosition, must_be
 from dlasim.isa.assembly.statements import Statement
-from dlasim.isa.assembly.symbol_expressions import (
-    FailedDefinitions,
-    SymbolicExpression,
-    Symbols,
-    Tensors,
-    UnresolvedCall,
-)
+from dlasim.isa.assembly.symbol_expressions import SymbolicExpression, Symbols
 from dlasim.isa.file_records import SLICE, SPAN, WORK, StepKind
 from dlasim.isa.registers import Region
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dlasim.errors import counted
 from dlasim.isa import host_op_rows, host_ops
 from dlasim.isa import program as p
+from dlasim.isa.assembly.calls import UnresolvedCall
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.program_builder import Builder, Mode
 from dlasim.isa.assembly.source import Refused, joined, suggestion_text
 from dlasim.isa.assembly.statements import parse_word
-from dlasim.isa.assembly.symbol_expressions import UnresolvedCall, number
+from dlasim.isa.assembly.symbol_expressions import number
 from dlasim.isa.file_records import LayerKind, StepKind
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.isa.registers import REGION_COUNT

@@ -12,17 +12,10 @@ from dlasim.isa import host_ops
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.container.sections import Sections
-from dlasim.isa.file_records import (
-    ELEMENT_BYTES,
-    DataType,
-    LayerKind,
-    Role,
-    Section,
-    StepKind,
-)
+from dlasim.isa.file_records import ELEMENT_BYTES, DataType, LayerKind, Role, Section, StepKind
 from dlasim.isa.limits import MAX_LANES, MAX_RANK, MAX_SRAM_BYTES
-from dlasim.isa.program import SourceLines
 from dlasim.isa.registers import REGION_COUNT, Region
+from dlasim.isa.source_lines import SourceLines
 from dlasim.system.fileio import read_file as read_bytes
 
 MAX_LINE = 0xFFFF_FFFF

@@ -20,7 +20,7 @@ from dlasim.isa.file_records import (
     Section,
 )
 from dlasim.isa.limits import MAX_RANK
-from dlasim.isa.program import SourceLines
+from dlasim.isa.source_lines import SourceLines
 
 
 def write(program: p.Program) -> bytes:

@@ -94,8 +94,8 @@ def check_host_calls(program: Program) -> None:
     """Reject a program with a host call that breaks the rules of its operator, as the firmware does."""
     if not program.host_calls:
         return
-    from dlasim.isa.host_attributes import refusal, view
     from dlasim.isa.host_ops import BY_CODE
+    from dlasim.isa.host_validation import refusal, view
 
     views = [view(tensor.type.name, tensor.shape) for tensor in program.tensors]
     for number, call in enumerate(program.host_calls):

@@ -10,7 +10,8 @@ import numpy as np
 
 from dlasim.errors import RunError
 from dlasim.isa import host_ops
-from dlasim.isa.host_attributes import decode_attributes, refusal, view
+from dlasim.isa.host_attributes import decode_attributes
+from dlasim.isa.host_validation import refusal, view
 from dlasim.isa.program import call_mismatch
 from dlasim.sim.host import (
     convolution,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dlasim.dataclass import dataclass
 from dlasim.isa.instruction_rows import UNITS, WORD_BYTES, Unit
 from dlasim.sim.physical.area import COMPONENTS, areas
+from dlasim.sim.physical.clock import max_clock_hz
 from dlasim.sim.physical.memory_macros import MEMORIES, memory_kib
-from dlasim.sim.physical.supply import max_clock_hz
 from dlasim.sim.reports.figure_parts import ENERGY_COMPONENTS, KINDS
 
 if TYPE_CHECKING:

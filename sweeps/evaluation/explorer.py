@@ -21,7 +21,7 @@ from dlasim.sweeps.evaluation.evaluate import FIGURES, OK, Entry, content_key
 from dlasim.sweeps.evaluation.local import Result, Task
 from dlasim.sweeps.evaluation.pool import FEW_POINTS, Pool
 from dlasim.sweeps.results.journal import MISSING, Journal
-from dlasim.sweeps.results.sweep_tables import MachineRow, machine_rows
+from dlasim.sweeps.results.machine_rows import MachineRow, machine_rows
 
 if TYPE_CHECKING:
     from dlasim.choices import Axes

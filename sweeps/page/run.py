@@ -1,16 +1,11 @@
-"""The page of one run: its report, and what only the run itself knows, such as the network's graph: a row for
-each layer in the order in which they run, and a lane for each value that later layers still read, as version
-control draws branches. And the page of two runs: what differs, layer by layer."""
+"""The page of one run: its report, and what only the run itself knows."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.memory import reads, writes
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
@@ -25,7 +20,6 @@ if TYPE_CHECKING:
 Report = Mapping[str, Any]
 _MAX_TITLE_LENGTH = 80
 _EXPLAINED = ("why", "tile", "bound_cycles", "lost_cycles", "limit", "advice")
-MAX_LANES = 24
 
 
 def run_page(
@@ -42,12 +36,13 @@ def run_page(
     """
     data: dict[str, Any] = {**report_data(report), "page": "run", "command": command or report.get("command")}
     if program is not None and inference is not None:
-        from dlasim.sweeps.page.buffers import sram_map, timeline
+        from dlasim.sweeps.page.buffers import sram_map
+        from dlasim.sweeps.page.spans import timeline
 
         data["timeline"] = timeline(program, inference)
         data["sram"] = sram_map(program, inference)
     if lowered is not None:
-        from dlasim.sweeps.page.run import network_graph
+        from dlasim.sweeps.page.network import network_graph
 
         data["network"] = network_graph(lowered.network)
     if lowered is not None and inference is not None:
@@ -108,91 +103,3 @@ def _roofline(report: Report) -> dict[str, Any]:
 def _flat(layer: Mapping[str, Any]) -> dict[str, Any]:
     """A layer of a report under the names that tables of layers use."""
     return {figure.column: figure.cell(layer) for figure in LAYER_FIGURES if figure.column}
-
-
-def network_graph(network: PlacedNetwork) -> dict[str, Any]:
-    """For each layer its lane and output shape, and the edges: from row, to row (the number of layers for the
-    network's output, -1 for its input) and lane."""
-    count = len(network.layers)
-    producer, readers = _uses(network)
-    edges = [(producer.get(value, -1), reader, value) for value, rows in readers.items() for reader in rows]
-    last = {value: max(rows) for value, rows in readers.items()}
-    lanes = _lanes(producer, last)
-    shapes = _shapes(network)
-    return {
-        "lanes": min(max(lanes.values(), default=0) + 1, MAX_LANES),
-        "lane": [lanes.get(row, 0) for row in range(count)],
-        "shape": [shapes.get(row, "") for row in range(count)],
-        "edges": sorted({(start, end, lanes.get(start, 0)) for start, end, _ in edges if start < end}),
-    }
-
-
-def _uses(network: PlacedNetwork) -> tuple[dict[int, int], dict[int, set[int]]]:
-    """The layer that completes each value, and the layers that read it."""
-    producer: dict[int, int] = {}
-    readers: dict[int, set[int]] = {}
-    for node in network.nodes:
-        for value in reads(node, network):
-            if producer.get(value) != node.layer:
-                readers.setdefault(value, set()).add(node.layer)
-        for value in writes(node, network):
-            producer[value] = node.layer
-    for value in network.outputs:
-        if value in producer:
-            readers.setdefault(value, set()).add(len(network.layers))
-    return producer, readers
-
-
-def _lanes(producer: dict[int, int], last: dict[int, int]) -> dict[int, int]:
-    """A lane for each row: that of a value which it reads last, else the first that is free."""
-    until: dict[int, int] = {
-        -1: max((row for value, row in last.items() if value not in producer), default=0)
-    }
-    for value, row in producer.items():
-        until[row] = max(until.get(row, row), last.get(value, row))
-    free_from: list[int] = []  # for each lane the row from which it is free
-    lanes: dict[int, int] = {}
-    for row in sorted(until):
-        lane = next((n for n, end in enumerate(free_from) if end <= row), len(free_from))
-        if lane == len(free_from):
-            free_from.append(0)
-        free_from[lane] = until[row]
-        lanes[row] = min(lane, MAX_LANES - 1)
-    return lanes
-
-
-def _shapes(network: PlacedNetwork) -> dict[int, str]:
-    """The shape of the last value that each layer writes."""
-    return {
-        node.layer: "×".join(map(str, network.values[value].shape))
-        for node in network.nodes
-        for value in writes(node, network)
-    }
-
-
-def comparison_page(before: Mapping[str, Any], after: Mapping[str, Any], labels: tuple[str, str]) -> str:
-    """The HTML page that compares two reports; `labels` say where they come from."""
-    reports = (before, after)
-    names = [[str(layer["name"]) for layer in report["layers"]] for report in reports]
-    data = {
-        "page": "comparison",
-        "runs": [
-            {"label": label, "command": report.get("command"), **report_data(report)}
-            for label, report in zip(labels, reports, strict=True)
-        ],
-        "pairs": matched(*names),
-    }
-    return document(f"{title_of(before)} and {title_of(after)}", data)
-
-
-def matched(before: Sequence[str], after: Sequence[str]) -> list[tuple[int | None, int | None]]:
-    """Pairs of layers with the same name, in order; None where only one network has it."""
-    pairs: list[tuple[int | None, int | None]] = []
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for what, low, high, first, last in matcher.get_opcodes():
-        if what == "equal":
-            pairs += zip(range(low, high), range(first, last), strict=True)
-        else:
-            pairs += [(number, None) for number in range(low, high)]
-            pairs += [(None, number) for number in range(first, last)]
-    return pairs

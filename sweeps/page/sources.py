@@ -30,7 +30,7 @@ def page_of(sources: Sequence[str], where: str | None = None, goals: Goals = NO_
         from dlasim.sweeps.page.run import run_page
 
         return run_page(read_report(reports[0]))
-    from dlasim.sweeps.page.run import comparison_page
+    from dlasim.sweeps.page.comparison import comparison_page
 
     before, after = reports
     return comparison_page(read_report(before), read_report(after), (before, after))

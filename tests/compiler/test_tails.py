@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from dlasim import api
-from dlasim.checking.kernel_faults import MOST_ULPS, are_near
+from dlasim.checking.inexact import MOST_ULPS, are_near
 from dlasim.cli import main
 from dlasim.compiler_shim.network.graph import Graph, Operator
 from dlasim.compiler_shim.operators.table import OPERATORS

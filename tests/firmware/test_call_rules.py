@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from dlasim.errors import InputError, RunError
-from dlasim.isa.host_attributes import encode_attributes, refusal, view
+from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.host_ops import BY_NAME
+from dlasim.isa.host_validation import refusal, view
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import ReferenceExecutor
 from dlasim.sim.execution.runner import Simulation
@@ -104,7 +105,7 @@ def reason_of(mutant: Mutant) -> str | None:
 
 
 def has_kernel(calls: HostCalls) -> bool:
-    from dlasim.vp.programs.layout import refuse_missing_kernels
+    from dlasim.vp.programs.kernel_support import refuse_missing_kernels
 
     try:
         refuse_missing_kernels(calls.program(DlaConfig()))

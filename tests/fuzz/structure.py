@@ -18,8 +18,8 @@ import numpy as np
 
 from dlasim.compiler_shim.operators.fields import SCALARS, SchemaField, enum_names
 from dlasim.compiler_shim.tflite.decoding import Decoder
+from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.schema import TABLES
-from dlasim.compiler_shim.tflite.writer import encode
 
 Table = dict[str, Any]
 Place = tuple[Table, SchemaField]

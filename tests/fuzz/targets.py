@@ -34,7 +34,7 @@ from dlasim.sim.configuration import config, machine_files
 from dlasim.sim.execution.executor import make_executor
 from dlasim.sim.execution.runner import Inference, Simulation, config_of
 from dlasim.sim.races import check_program
-from dlasim.sweeps.definition.study_builder import read_study
+from dlasim.sweeps.definition.studyfile import read_study
 from dlasim.vp.debugging.gdb import GdbServer
 from dlasim.vp.debugging.gdb_link import DisconnectedError, PacketLink
 from dlasim.vp.devices.dla_device import attach_dla

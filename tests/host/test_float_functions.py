@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dlasim
-from dlasim.checking.kernel_faults import MOST_ULPS
+from dlasim.checking.inexact import MOST_ULPS
 from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.isa.host_op_rows import UnaryFunction

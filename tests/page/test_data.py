@@ -16,10 +16,12 @@ from dlasim.cli import main
 from dlasim.errors import InputError
 from dlasim.result import RunResult
 from dlasim.sim.reports.occupancy import access_ends, operand_accesses
-from dlasim.sweeps.page.buffers import MAX_SPANS, bounded, joined, sram_map, timeline
+from dlasim.sweeps.page.buffers import joined, sram_map
+from dlasim.sweeps.page.comparison import matched
 from dlasim.sweeps.page.document import document, encode
-from dlasim.sweeps.page.run import matched, network_graph
+from dlasim.sweeps.page.network import network_graph
 from dlasim.sweeps.page.sources import page_of
+from dlasim.sweeps.page.spans import MAX_SPANS, bounded, timeline
 
 
 def test_data_never_end_their_element() -> None:

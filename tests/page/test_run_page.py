@@ -11,8 +11,8 @@ import pytest
 from dlasim.isa.instruction_rows import Unit
 from dlasim.result import RunResult
 from dlasim.sim.reports.figures import LAYER_FIGURES
-from dlasim.sweeps.page.buffers import timeline
 from dlasim.sweeps.page.run import run_page
+from dlasim.sweeps.page.spans import timeline
 from tests.page.conftest import WRITTEN
 
 EVIL = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\"'`\u2028&lt;"

@@ -12,7 +12,7 @@ import pytest
 from dlasim.api import run, sweep
 from dlasim.errors import InputError
 from dlasim.sweeps.charts.pareto import front
-from dlasim.sweeps.page.run import comparison_page
+from dlasim.sweeps.page.comparison import comparison_page
 from dlasim.sweeps.page.sweep import sweep_page
 from dlasim.sweeps.results.csv_table import read_csv, write_csv
 from dlasim.sweeps.results.sweep_result import SweepResult

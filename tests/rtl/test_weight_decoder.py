@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dlasim.compiler_shim.lowering.addresses.weight_encoder import encode_weights
-from dlasim.sim.readable_engine.box_copy import decode_words
+from dlasim.sim.readable_engine.weight_decoder import decode_words
 from tests.rtl.builder import RTL, needs_verilator
 
 BENCH = Path(__file__).parent / "weight_decoder.sv"

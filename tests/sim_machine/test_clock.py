@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.physical.supply import block_delays, max_clock_hz
+from dlasim.sim.physical.clock import block_delays, max_clock_hz
 from tests.tool_module import tool_module
 
 

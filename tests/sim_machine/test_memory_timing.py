@@ -16,7 +16,7 @@ from dlasim.sim.configuration.parameter_names import read_value
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing.plan import plan_stream
 from dlasim.sweeps.definition import axes as parameters
-from dlasim.sweeps.definition.study_builder import read_study
+from dlasim.sweeps.definition.studyfile import read_study
 from tests.sim_timing.jobs import ANSWER
 
 FLASH = {"regions": ["constants"], "bandwidth": 0.4, "latency": 9}

@@ -168,7 +168,7 @@ def test_plots_that_cannot_be(
 
 
 def test_the_studies_that_ship_are_listed(tmp_path: Path) -> None:
-    from dlasim.sweeps.definition.study_builder import shipped_names
+    from dlasim.sweeps.definition.studyfile import shipped_names
 
     lines = run("sweep", "--list", cwd=tmp_path).stdout.splitlines()[2:]
     assert [line.split()[0] for line in lines] == list(shipped_names())

@@ -11,8 +11,8 @@ from dlasim import api
 from dlasim.cli import main
 from dlasim.confirmation import confirm
 from dlasim.errors import InputError
+from dlasim.sweeps.results.confirmed import add_confirmed
 from dlasim.sweeps.results.sweep_result import SweepResult, open_results
-from dlasim.sweeps.results.sweep_tables import add_confirmed
 
 AXES: dict[str, Any] = {"pes": [8, 16], "sram": "32KiB", "jobs": 1, "minimize": "energy"}
 

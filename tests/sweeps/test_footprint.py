@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dlasim
 from dlasim.sweeps.charts.measures import three_digits
-from dlasim.sweeps.definition.study_builder import shipped_names
+from dlasim.sweeps.definition.studyfile import shipped_names
 from tests.sweeps.test_contradictions import sweep
 
 

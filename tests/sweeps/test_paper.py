@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dlasim import api
-from dlasim.sweeps.definition.study_builder import shipped_study
+from dlasim.sweeps.definition.studyfile import shipped_study
 from dlasim.sweeps.results.study_outputs import write_outputs
 from dlasim.sweeps.results.sweep_result import SweepResult
 

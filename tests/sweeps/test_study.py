@@ -8,13 +8,8 @@ import pytest
 from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.definition.axes import find
-from dlasim.sweeps.definition.study_builder import (
-    build_study,
-    parse_study,
-    read_study,
-    shipped_names,
-    shipped_study,
-)
+from dlasim.sweeps.definition.study_builder import build_study
+from dlasim.sweeps.definition.studyfile import parse_study, read_study, shipped_names, shipped_study
 from dlasim.sweeps.definition.values import from_text, from_toml
 
 

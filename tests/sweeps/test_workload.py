@@ -9,7 +9,7 @@ from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.definition.models import source
 from dlasim.sweeps.definition.study import WORKLOAD
-from dlasim.sweeps.definition.study_builder import parse_study
+from dlasim.sweeps.definition.studyfile import parse_study
 from dlasim.sweeps.results.sweep_result import SweepResult
 
 AXES: dict[str, Any] = {"sram": ["16KiB", "64KiB"], "fusion": "requant", "jobs": 1}

@@ -7,7 +7,8 @@ import numpy as np
 from dlasim.compiler_shim.network.graph import Graph
 from dlasim.compiler_shim.operators.fields import enum_numbers
 from dlasim.compiler_shim.tflite.decoding import Decoder
-from dlasim.compiler_shim.tflite.writer import encode, write_tflite
+from dlasim.compiler_shim.tflite.encoding import encode
+from dlasim.compiler_shim.tflite.writer import write_tflite
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 

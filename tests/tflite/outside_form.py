@@ -3,7 +3,7 @@
 import numpy as np
 
 from dlasim.compiler_shim.tflite.decoding import Decoder
-from dlasim.compiler_shim.tflite.writer import encode
+from dlasim.compiler_shim.tflite.encoding import encode
 
 ALIGNMENT_BYTES = 16
 

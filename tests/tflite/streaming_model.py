@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.operators.fields import enum_numbers
-from dlasim.compiler_shim.tflite.writer import encode
+from dlasim.compiler_shim.tflite.encoding import encode
 
 KINDS = ("ADD", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE", "RESHAPE")
 SHAPE = (1, 4, 4, 3)

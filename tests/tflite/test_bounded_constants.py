@@ -21,7 +21,8 @@ from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
 from dlasim.compiler_shim.lowering.lower import constants_image
 from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.decoding import Decoder
-from dlasim.compiler_shim.tflite.writer import encode, write_tflite
+from dlasim.compiler_shim.tflite.encoding import encode
+from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from dlasim.system.fileio import MAX_FILE_BYTES
 from tests.onnx.test_onnx_faults import conversions

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from onnx import helper
 
 from dlasim.cli import main
+from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.reader import read_tflite
-from dlasim.compiler_shim.tflite.writer import encode
 from tests.onnx.test_onnx_faults import model as onnx_model
 from tests.onnx.test_onnx_faults import refusal as onnx_refusal
 from tests.tflite.test_damaged_files import raw_model, refusal

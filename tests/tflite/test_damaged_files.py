@@ -9,8 +9,9 @@ import pytest
 
 from dlasim.compiler_shim.files.importing import prepare
 from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.reader import read_model, read_tflite
-from dlasim.compiler_shim.tflite.writer import encode, write_tflite
+from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from tests.tflite.one_operator import BUILDERS, random_graph
 

@@ -10,8 +10,9 @@ from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.files.importing import prepare
 from dlasim.compiler_shim.forms.partition import partition
 from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.reader import ReadModel
-from dlasim.compiler_shim.tflite.writer import encode, write_tflite
+from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from tests.tflite.one_operator import random_graph
 from tests.tflite.test_damaged_files import broken, raw_model

@@ -8,8 +8,9 @@ import pytest
 import dlasim
 from dlasim.compiler_shim.operators.fields import enum_numbers
 from dlasim.compiler_shim.tflite.decoding import Decoder
+from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.reader import read_tflite
-from dlasim.compiler_shim.tflite.writer import encode, write_tflite
+from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa import container
 from tests.oracle import random_inputs, run_litert_reference

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import dlasim
+from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.reader import read_tflite
-from dlasim.compiler_shim.tflite.writer import encode, write_tflite
+from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.host.detection_networks import FAST, head, head_inputs
 from tests.oracle import random_inputs, run_litert_reference
 from tests.tflite.comparison import assert_same_graph

@@ -7,8 +7,8 @@ import pytest
 
 from dlasim.compiler_shim.operators.fields import SCALARS, enum_names, enum_numbers
 from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS
+from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.schema import TABLES
-from dlasim.compiler_shim.tflite.writer import encode
 from tests.tflite.one_operator import BUILDERS
 
 # What the generated code leaves out of the plain rule "snake_case to CamelCase".

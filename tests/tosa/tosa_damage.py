@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.tflite.decoding import Decoder
-from dlasim.compiler_shim.tflite.writer import encode
+from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tosa.tosa_import import TOSA_HANDLERS
 from dlasim.compiler_shim.tosa.tosa_schema import DTYPES, OPERATORS, TOSA
 from tests.fuzz.mutate import mutated

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dlasim.checking.arm_reference import PROGRAM, reference_outputs
-from dlasim.compiler_shim.tflite.writer import encode
+from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tosa.tosa_schema import DTYPES, OPERATORS, TOSA
 
 Array = Any

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator
 
 from dlasim.isa.file_records import ELEMENT_BYTES, DataType
-from dlasim.isa.host_attributes import is_for_each, type_text
 from dlasim.isa.host_checks import RULES, Rule
 from dlasim.isa.host_op_rows import HostOperand, HostOperator, Word
 from dlasim.isa.host_ops import HOST_OPERATORS
+from dlasim.isa.host_validation import is_for_each, type_text
 from generators import c_text
 from generators.written import prose
 

@@ -9,15 +9,9 @@ from collections.abc import Callable
 
 from dlasim.errors import InputError
 from dlasim.vp.debugging.gdb_link import PACKET_BYTES, DisconnectedError, PacketLink
+from dlasim.vp.debugging.gdb_memory import read_memory, write_memory
 from dlasim.vp.debugging.gdb_monitor import monitor
-from dlasim.vp.debugging.gdb_registers import (
-    PC,
-    read_memory,
-    read_register,
-    target_description,
-    write_memory,
-    write_register,
-)
+from dlasim.vp.debugging.gdb_registers import PC, read_register, target_description, write_register
 from dlasim.vp.debugging.stops import Stops
 from dlasim.vp.riscv.cpu import StopKind
 from dlasim.vp.system.board import Board

@@ -1,10 +1,9 @@
-"""Where a program's regions lie in the board's memories, and which operators its firmware has kernels for."""
+"""Where a program's regions lie in the board's memories."""
 
 from __future__ import annotations
 
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError, printable
-from dlasim.isa import host_ops
+from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.sizes import MIB
 from dlasim.vp.devices.memory_map import PAGE_BYTES, MemoryMap
@@ -54,15 +53,3 @@ def _aligned(position: int) -> int:
 
 def _memory_bytes(needed: int) -> int:
     return max(_MIN_MEMORY_BYTES, needed + -needed % PAGE_BYTES)
-
-
-def refuse_missing_kernels(program: Program) -> None:
-    """An InputError that names the first host call that the firmware cannot compute."""
-    for call in program.host_calls:
-        operator = host_ops.BY_CODE[call.code]
-        if not operator.firmware:
-            known = 0 <= call.layer < len(program.layers)
-            layer = printable(program.layers[call.layer].name) if known else "?"
-            raise InputError(
-                f"{program.label}, layer {layer}: the firmware has no kernel for {operator.name}"
-            )

@@ -29,8 +29,9 @@ from dlasim.vp.devices.dla_device import DlaDevice, RtlFigures
 from dlasim.vp.devices.exit_device import RegionMark
 from dlasim.vp.programs import launch
 from dlasim.vp.programs.elf import Firmware, read_elf
+from dlasim.vp.programs.kernel_support import refuse_missing_kernels
 from dlasim.vp.programs.launch import Completion, Launch, Submission
-from dlasim.vp.programs.layout import plan_memory, refuse_missing_kernels
+from dlasim.vp.programs.layout import plan_memory
 from dlasim.vp.system.board import Board, BoardConfig
 from dlasim.vp.system.board_result import BoardResult, Reason
 from dlasim.vp.system.device_loading import attach_accelerator, attach_devices

@@ -62,9 +62,8 @@ class Emitter:
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), config.fingerprint
         self._unpacks = packs_weights(config)
         self._stream.unpacks = int(self._unpacks)
-        self._stream.most_put_off = min(
-            queue_depth(config), MAX_PUT_OFF
-        )  # more loads would wait to be issued
+        # With more, loads would wait to be issued.
+        self._stream.most_put_off = min(queue_depth(config), MAX_PUT_OFF)
         self._words, self._segments, self._stripes, self._loads = (
             Store(int),
             Store(EmittedSegment),
