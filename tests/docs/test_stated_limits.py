@@ -29,7 +29,7 @@ from dlasim.sim.races import checker
 from dlasim.sim.timing.cost import SUM_CYCLES
 from dlasim.sim.timing.formulas import PORT_LATENCY
 from dlasim.sweeps.charts import layers, stacked, style
-from dlasim.sweeps.page import buffers
+from dlasim.sweeps.page import buffers, spans
 from dlasim.sweeps.page import sweep as sweep_page
 from dlasim.sweeps.results.sweep_tables import REFRESH_SECONDS
 from dlasim.sweeps.search.machine_search import BATCH, SearchOrder
@@ -74,7 +74,7 @@ STATED = {
     ),
     "how-to/explore-a-run.md": (
         f"at most {sweep_page.MAX_POINTS:,} points",
-        f"at most {buffers.MAX_SPANS:,} spans",
+        f"at most {spans.MAX_SPANS:,} spans",
         f"more than {buffers.MAX_OPERATIONS:,} operations",
     ),
     "planner.md": (

@@ -13,6 +13,12 @@ from tests.terminal_output import run_in_terminal
 
 DLASIM = [sys.executable, "-P", "-m", "dlasim"]
 QUICK = ("--fusion", "requant")  # a plan of it is made quickly
+EAGER = """
+from dlasim.__main__ import main
+from dlasim.system import status_line
+status_line._QUIET_SECONDS = 0.0
+main()
+"""  # shows progress at once, also where the whole sweep takes less than a second
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -101,18 +107,8 @@ def test_a_machines_file_that_changes_in_between(model: Path, tmp_path: Path) ->
 
 
 def test_a_line_on_a_terminal(model: Path, tmp_path: Path) -> None:
-    command = [
-        *DLASIM,
-        "sweep",
-        str(model),
-        "--pes",
-        "16..256:16",
-        "--sram",
-        "16KiB..1MiB",
-        *QUICK,
-        "--out",
-        str(tmp_path),
-    ]
+    axes = ["--pes", "16..256:16", "--sram", "16KiB..1MiB"]
+    command = [sys.executable, "-c", EAGER, "sweep", str(model), *axes, *QUICK, "--out", str(tmp_path)]
     shown = run_in_terminal(command, ("stderr",), {**os.environ, "TERM": "xterm"})
     assert b"points/s" in shown
     assert b"best" in shown
