@@ -42,7 +42,7 @@ def build_topology(
 
     `alpha` scales the channels of the MobileNets, `resolution` is the height and width of an image; a
     language model has so many `layers` and remembers so many tokens, its `context`, of as many as there are
-    classes; a step takes one of them, or as many as `tokens` says. Weights make use of `weight_bits`, all of
+    classes; a step takes one of them, or as many as `tokens` says, with the same weights. Weights make use of `weight_bits`, all of
     a byte if it is left out. What a network does not have must be left out. `on_operator` is called with the
     name of each operator.
     """
@@ -50,6 +50,7 @@ def build_topology(
     from dlasim.compiler_shim.topologies.calibration import calibration_inputs
     from dlasim.compiler_shim.topologies.language_builder import LanguageBuilder
     from dlasim.compiler_shim.topologies.networks import TOPOLOGIES
+    from dlasim.compiler_shim.topologies.same_numbers import with_numbers_of
 
     topology = TOPOLOGIES.get(name)
     if topology is None:
@@ -70,8 +71,12 @@ def build_topology(
     if topology.speaks:
         model = LanguageBuilder(full_name, seed, on_operator, bits)
         words = classes or topology.classes
-        shape = layers or _LAYERS, context or _CONTEXT, tokens or 1
-        return model.finish(topology.layers(model, words, *shape))
+        shape = layers or _LAYERS, context or _CONTEXT
+        found = model.finish(topology.layers(model, words, *shape, tokens or 1))
+        if tokens in (None, 1):
+            return found
+        one = LanguageBuilder(full_name, seed, None, bits)
+        return with_numbers_of(found, one.finish(topology.layers(one, words, *shape, 1)))
     build = NetworkBuilder(full_name, seed, on_operator, bits)
     samples = calibration_inputs(shape, seed)
     source: object

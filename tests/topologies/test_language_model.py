@@ -138,6 +138,28 @@ def test_later_tokens_of_a_step_do_not_change_earlier_caches(tmp_path) -> None:
     assert one[:, :, :3].any()
 
 
+def test_several_tokens_at_once_leave_the_caches_of_single_ones(tmp_path) -> None:
+    """The weights and scales are the same. In the second layer, what masked tokens count differs: that is not
+    quite nothing, and they are there or not."""
+    tokens, places = np.random.default_rng(5).integers(0, 64, (1, 8)), np.arange(8)[None]
+    sizes = {"layers": 2, "context": 16, "classes": 64, "weight_bits": 4}
+    one, four = (
+        dlasim.Session(dlasim.model("smollm2", tmp_path / f"{count}.tflite", tokens=count, **sizes))
+        for count in (1, 4)
+    )
+    for session, count in ((one, 1), (four, 4)):
+        for first in range(0, 8, count):
+            step = {"token": tokens[:, first : first + count], "position": places[:, first : first + count]}
+            logits = session.step(step).outputs[0]
+    for name, cache in one.variables.items():
+        apart = np.abs(cache.astype(int) - four.variables[name])
+        assert apart.max() <= (2 if "layer_1" in name else 0), name
+        assert np.abs(cache.astype(int)).max() > 50, name
+    one.restore(four.variables)
+    step = {"token": tokens[:, -1:], "position": places[:, -1:]}
+    assert np.abs(one.step(step).outputs[0].astype(int) - logits).max() <= 4
+
+
 @pytest.mark.parametrize("host", ["none", "riscv"])
 def test_appending_to_caches_costs_their_own_bytes(tmp_path, host) -> None:
     """Of keys, whose rows are contiguous, and of values, whose rows are columns."""
