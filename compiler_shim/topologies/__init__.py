@@ -42,9 +42,9 @@ def build_topology(
 
     `alpha` scales the channels of the MobileNets, `resolution` is the height and width of an image; a
     language model has so many `layers` and remembers so many tokens, its `context`, of as many as there are
-    classes; a step takes one of them, or as many as `tokens` says, with the same weights. Weights make use of `weight_bits`, all of
-    a byte if it is left out. What a network does not have must be left out. `on_operator` is called with the
-    name of each operator.
+    classes; a step takes one of them, or as many as `tokens` says, with the same weights. Weights make use of
+    `weight_bits`, all of a byte if it is left out. What a network does not have must be left out.
+    `on_operator` is called with the name of each operator.
     """
     from dlasim.compiler_shim.topologies.builder import NetworkBuilder
     from dlasim.compiler_shim.topologies.calibration import calibration_inputs

@@ -1,4 +1,4 @@
-"""Gives a language model that takes several tokens at once the weights and scales of the one that takes one."""
+"""Gives a language model that takes several tokens at once the weights and scales of one that takes one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _MOVES = "RESHAPE", "TRANSPOSE", "SLICE"  # which keep the scale of what they mo
 
 
 def with_numbers_of(model: Graph, other: Graph) -> Graph:
-    """The model with the data and scales of the tensors that have the same names in another one; what it moves
-    besides these keeps its scale."""
+    """The model with the data and scales of the tensors that have the same names in another one; what it
+    moves besides these keeps its scale."""
     known = {tensor.name: tensor for tensor in other.tensors if tensor.quantization is not None}
     tensors = [_like(tensor, known.get(tensor.name)) for tensor in model.tensors]
     for operator in model.operators:
