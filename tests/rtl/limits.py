@@ -153,11 +153,12 @@ def filters_in_one_bank(config: DlaConfig, groups: int = 64) -> tuple[Stream, in
     return product, max(min(conflicts, crossing - groups * -(-channels // inputs)), 0)
 
 
-def product_beside_transfers(config: DlaConfig, pixels: int) -> Stream:
-    """A product that takes a word of a pixel in a step, and two transfers, which leave it fewer than that."""
+def product_beside_transfers(config: DlaConfig, pixels: int, filters: int) -> Stream:
+    """A product that takes a word of a pixel and of each filter in a step, and two transfers, which leave it
+    fewer words than that."""
     word = config.sram_bandwidth
     start = 16 * 1024
-    registers = picture(1, pixels, 1) | {"IN_ADDR": start, "OUT_ADDR": start + 2 * pixels * word}
+    registers = picture(1, pixels, filters) | {"IN_ADDR": start, "OUT_ADDR": start + 2 * pixels * word}
     registers |= {"IN_CHANNELS": word, "IN_PIXEL_STRIDE": word, "IN_ROW_STRIDE": pixels * word}
     transfers = {"DMA_OUT_SRAM_ADDR": 8192, "DMA_OUT_REGION": 3, "DMA_IN_REGION": 1}
     transfers |= {"DMA_IN_RUN_BYTES": 8000, "DMA_OUT_RUN_BYTES": 8000}
@@ -246,7 +247,11 @@ def compare_banks(rtl: RtlMachine, config: DlaConfig, pixels: int = 200) -> None
     assert abs(cycles - conflicts - stepped_cycles(config, product)) <= FEW, cycles
 
 
-def compare_shared(rtl: RtlMachine, config: DlaConfig, pixels: int = 600) -> None:
-    """A product waits for its input where transfers take the ports: all of it crosses before it ends."""
-    cycles, _ = on_both(rtl, config, product_beside_transfers(config, pixels)).cycles
+def compare_shared(rtl: RtlMachine, config: DlaConfig, pixels: int = 600, filters: int = 512) -> None:
+    """A product waits for its input, or for its filters, where transfers take the ports: what a step reads
+    crosses before it."""
+    cycles, _ = on_both(rtl, config, product_beside_transfers(config, pixels, 1)).cycles
     assert cycles > 1.2 * pixels, cycles
+    product = product_beside_transfers(config, 1, filters)
+    cycles, _ = on_both(rtl, config, product).cycles
+    assert abs(cycles - stepped_cycles(config, product)) <= FEW, cycles
