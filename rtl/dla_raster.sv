@@ -78,22 +78,29 @@ module dla_raster
 
   // The line that is being read, that of the row's first tap, and that of the first tap which brings a new line
   line_t line, first_line, new_line, next_first_line, next_new_line;
-  logic [31:0] passed, row, next_row, tap_row, new_tap, offset, phase, sent, held_word;
-  logic signed [31:0] in_row, column;
+  logic [31:0] passed, row, next_row, tap_row, new_tap, phase, sent, held_word;
+  // Columns that the row has after this one; they stand in `left_columns` but in the first run
+  logic [31:0] more_columns, next_columns, row_columns, left_columns, hop;
+  logic signed [31:0] in_row;
+  logic signed [DISTANCE_BITS:0] column;
   logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word, is_ahead;
   logic ends_taps, ends_columns, ends_window;
   logic fits, is_kept, waits, decides, skips_taps, may_go, is_dense;
-  logic [31:0] next_offset, run_end, next_window, beyond, window_place, pixel_place, next_pixel_place, run_bytes;
+  logic is_before;  // the picture: a column of its padding
+  logic [31:0] window_place, pixel_place, next_pixel_place, run_bytes;
   logic [1:0] most, doublings, next_doublings;  // as a power of 2: the pixels of a run at most, at hand, of the next
   logic [31:0] kept_bytes;  // of a run, but the first
   logic [1:0] row_doublings, run_doublings;  // of the next, where it is a row's first and where it is not
   logic is_first_run;
-  assign column = $signed(offset) - pad_left;
+  assign row_columns = 32'(last_column + pad_left) & COLUMNS;
+  assign more_columns = is_first_run ? row_columns : left_columns;
+  assign column = (DISTANCE_BITS + 1)'(last_column - $signed(more_columns));
+  assign is_before = is_first_run ? pad_left != 0 : left_columns > 32'(last_column);
   assign in_row = $signed(32'(line.row)) - pad_top;
   assign reads_row = in_row >= 0 && in_row < in_height
       && (!fits || row < common_row || tap_row + common_tap >= kernel_height);
   assign next_row = row + 1 == out_height ? '0 : (row + 1) & SIZE;
-  assign ends_taps = tap_row + 1 == kernel_height;
+  assign ends_taps = tap_row == kernel_height - 1;
   assign next_first_line = next_row == 0 ? '0 : after(first_line, window.stride.height, walk.row_step);
   assign next_new_line = after(tap_row == new_tap ? line : new_line, window.stride.height, walk.row_step);
   // Of a later row only the taps that bring a new line are looked at.
@@ -104,15 +111,14 @@ module dla_raster
   localparam logic [31:0] AT_ONCE = PORTS * BANK_BYTES;  // bytes
   assign is_dense = pixel_stride == pixel_bytes && !sparse;
   assign most = !is_dense ? 2'd0 : pixel_bytes <= AT_ONCE / 4 ? 2'd2 : pixel_bytes <= AT_ONCE / 2 ? 2'd1 : 2'd0;
-  assign beyond = 32'(last_column + 1 + pad_left);  // the offset of the column after the last
   assign run_bytes = is_first_run ? pixel_bytes : kept_bytes;
-  // So many of the pixels at the next offset, and at a row's first. The first run is one, and begins before they are known.
-  function automatic logic [1:0] pixels_at(input logic [31:0] place);
-    return place >= 32'(pad_left) && place + (32'd1 << most) <= beyond ? most : 2'd0;
+  // So many of the pixels at the next column, and at a row's first. The first run is one, and begins before they are known.
+  function automatic logic [1:0] pixels_at(input logic is_inside, input logic [31:0] further);
+    return is_inside && (further + 1) >> most != 0 ? most : 2'd0;
   endfunction
   assign next_doublings = row_done ? row_doublings : run_doublings;
-  assign row_doublings = pixels_at('0);
-  assign run_doublings = pixels_at(run_end);
+  assign row_doublings = pixels_at(pad_left == 0, row_columns);
+  assign run_doublings = pixels_at(next_columns <= 32'(last_column), next_columns);
   always_ff @(posedge clock) begin
     if (reset || !enable) begin
       doublings <= '0;
@@ -123,13 +129,13 @@ module dla_raster
       is_first_run <= 1'b0;
     end
   end
-  assign ends_window = phase + 1 == kernel_width;
-  assign run_end = offset + (32'd1 << doublings);
-  assign next_window = offset + (stride_width - kernel_width + 1);
-  assign next_offset = sparse && ends_window ? next_window : run_end;
-  assign ends_columns = sparse && ends_window ? next_window >= beyond : run_end >= beyond;
+  // A window ends with a hop to the next one, if that leaves out columns.
+  assign ends_window = phase == kernel_width - 1;
+  assign hop = stride_width - kernel_width + 1;
+  assign next_columns = (more_columns - (sparse && ends_window ? hop : 32'd1 << doublings)) & COLUMNS;
+  assign ends_columns = sparse && ends_window ? more_columns < hop : more_columns >> doublings == 0;
   assign next_pixel_place = (sparse && ends_window ? window_place + walk.column_step
-      : pixel_place + (pixel_stride << doublings)) & PLACE;
+      : pixel_place + (is_dense ? run_bytes : pixel_stride)) & PLACE;
 
   // -------------------------------------------------------------------------------------------------- what is held
   // A line's bytes are those of the first line that is read; what is compared with the buffer counts no further than
@@ -148,7 +154,7 @@ module dla_raster
     logic [17:0] rows, rows_again;
     logic known, is_measured;
     assign all_bytes = 32'(read_bytes) + (run_bytes < TOO_MANY ? run_bytes : TOO_MANY);
-    assign next_read_bytes = !(reads_row && column >= 0 && pixel_done) ? read_bytes
+    assign next_read_bytes = !(reads_row && !is_before && pixel_done) ? read_bytes
         : ENOUGH_BITS'(all_bytes < TOO_MANY ? all_bytes : TOO_MANY);
     assign measures = row_done && reads_row && !is_measured;
     assign is_kept = keeps && next_read_bytes != ENOUGH_BITS'(TOO_MANY);
@@ -222,10 +228,10 @@ module dla_raster
   assign left = is_begun ? remaining : skips_word ? run_words - 1 : run_words;
   assign request.stride = BANK_BYTES;
   assign request.address = (skips_word ? first_word + sent + 1 : first_word + sent) * BANK_BYTES & PLACE;
-  assign request.words = !active || !reads_row || column < 0 ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
-  assign pixel_done = column < 0 || (skips_word && !is_begun && is_one_word)
+  assign request.words = !active || !reads_row || is_before ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
+  assign pixel_done = is_before || (skips_word && !is_begun && is_one_word)
       || (takes && (is_begun ? remaining <= PORTS : skips_word ? ends_others : ends_words));
-  assign crossed_bytes = active && reads_row && column >= 0 && pixel_done ? run_bytes : '0;
+  assign crossed_bytes = active && reads_row && !is_before && pixel_done ? run_bytes : '0;
   assign row_done = active && (!reads_row || (pixel_done && ends_columns));
 
   assign group_ends = row_done && ends_taps && row + 1 == out_height;
@@ -245,7 +251,7 @@ module dla_raster
       {crossed_in_row, crossed_column, crossed_part} <= '0;
     end else if (takes) begin
       {has_finished, crossed_rows, crossed_group, crossed_tap_row} <= {finished, passed, group, tap_row};
-      {crossed_in_row, crossed_column} <= {in_row[DISTANCE_BITS:0], column[DISTANCE_BITS:0]};
+      {crossed_in_row, crossed_column} <= {in_row[DISTANCE_BITS:0], column};
       crossed_part <= (PLACE_BITS + 1)'(request.address - pixel);
     end
   end
@@ -258,7 +264,7 @@ module dla_raster
 
   always_ff @(posedge clock) begin
     if (reset) begin
-      {passed, row, tap_row, offset, phase, sent, held_word, group} <= '0;
+      {passed, row, tap_row, phase, sent, held_word, group} <= '0;
       {line, first_line, new_line, window_place, pixel_place, remaining} <= '0;
       {holds_word, finished, decides, is_begun} <= '0;
     end else if (decides && !waits) begin
@@ -276,7 +282,7 @@ module dla_raster
         remaining <= (left - PORTS) & PLACE;
       end
       if (row_done) begin
-        offset <= '0;
+        left_columns <= row_columns;
         phase <= '0;
         if (tap_row == new_tap) new_line <= line;
         if (!ends_taps) begin
@@ -298,12 +304,12 @@ module dla_raster
           end
         end
       end else if (pixel_done) begin
-        offset <= next_offset & COLUMNS;
+        left_columns <= next_columns;
         phase <= ends_window ? '0 : (phase + 1) & SIZE;
         pixel_place <= next_pixel_place;
         if (ends_window) window_place <= next_pixel_place;
       end
-      if (reads_row && column >= 0 && pixel_done) begin
+      if (reads_row && !is_before && pixel_done) begin
         held_word <= last_word;
         holds_word <= 1'b1;
       end

@@ -260,7 +260,7 @@ LIMIT_MUTATIONS = (
              ": table_bytes(uses.lut.extent)", ": table_bytes(EXTENT_TABLE)"),
     Mutation("words of a transfer", "dla_dma_words.sv", "crossed = all == 0 && was_empty", "crossed = 1'b1"),
     Mutation("bytes of a pixel", "dla_raster.sv",
-             "column >= 0 && pixel_done ? run_bytes", "column >= 0 ? run_bytes"),
+             "!is_before && pixel_done ? run_bytes", "!is_before ? run_bytes"),
     Mutation("pixels of a run", "dla_raster.sv", "32'd1 << doublings", "32'd2 << doublings"),
     Mutation("bytes of a filter's last word", "dla_weights.sv",
              "filter_bytes - before_bytes < together * BANK_BYTES ?", "1'b0 ?"),
