@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dlasim.compiler_shim.files.constant_budget import ConstantBudget
+from dlasim.compiler_shim.network.float_updates import update_in_int8
 from dlasim.compiler_shim.network.folding import fold
 from dlasim.compiler_shim.network.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.network.rewrites import (
@@ -35,7 +36,7 @@ def prepare(model: ReadModel, name: str) -> Graph:
     check.inputs(model.graph)
     signed = _signed(model)
     graph = _resolve(replace(signed, graph=fold_dilation(separate_states(signed.graph))), name)
-    graph = sink_conversions(fold_transposes(graph))
+    graph = update_in_int8(sink_conversions(fold_transposes(graph)))
     check.operators(graph)
     check.interface(graph)
     return graph
