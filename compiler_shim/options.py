@@ -16,51 +16,33 @@ ESTIMATE = (  # what --assume-int8 gives
 class CompileOptions:
     """`dla_ops` restricts what may go to the DLA, by TFLite operator; None allows all."""
 
-    fusion: str = row(
-        "full",
+    # fmt: off
+    fusion: str = row("full",
         "What to fuse: nothing, the steps of a layer, or also layers, keeping tensors in SRAM.",
-        choices=("none", "requant", "full"),
-    )
-    requant: str = row(
-        "dla",
+        choices=("none", "requant", "full"))
+    requant: str = row("dla",
         "Where to scale the int32 sums of convolutions to int8; with cpu, the DLA stores the sums with bias.",
-        choices=("dla", "cpu"),
-    )
-    depthwise: str = row(
-        "native",
+        choices=("dla", "cpu"))
+    depthwise: str = row("native",
         "Run depthwise layers on the CPU, with OP_CONV, or with their own instruction.",
-        choices=("cpu", "emulated", "native"),
-    )
-    tiling: str = row(
-        "auto",
-        "How to tile layers: along output channels, or whichever way is cheapest.",
-        choices=("output-channel", "auto"),
-    )
-    place: str = row(
-        "auto",
+        choices=("cpu", "emulated", "native"))
+    tiling: str = row("auto", "How to tile layers: along output channels, or whichever way is cheapest.",
+        choices=("output-channel", "auto"))
+    place: str = row("auto",
         "Where to run operators that both CPU and DLA support: where it is faster, or always on one of them.",
-        choices=("auto", "cpu", "dla"),
-    )
-    io: str = row(
-        "model",
+        choices=("auto", "cpu", "dla"))
+    io: str = row("model",
         "Types of inputs and outputs: the model's, or int8 without QUANTIZE and DEQUANTIZE at the edges.",
-        choices=("model", "int8"),
-    )
-    objective: str = row(
-        "cycles",
+        choices=("model", "int8"))
+    objective: str = row("cycles",
         "What the program is to have least of: cycles, energy, their product, or SRAM in use.",
-        choices=("cycles", "energy", "edp", "sram"),
-    )
-    weights: str = row(
-        "reload",
-        "Load weights in each inference, or keep all in SRAM after the first.",
-        choices=("reload", "keep"),
-    )
-    numerics: str = row(
-        "tflm",
+        choices=("cycles", "energy", "edp", "sram"))
+    weights: str = row("reload", "Load weights in each inference, or keep all in SRAM after the first.",
+        choices=("reload", "keep"))
+    numerics: str = row("tflm",
         "Whose integers to compute: TFLite Micro's (tflm), or those of LiteRT's reference kernels (litert).",
-        choices=("tflm", "litert"),
-    )
+        choices=("tflm", "litert"))
+    # fmt: on
     dla_ops: frozenset[str] | None = None
 
     def __post_init__(self) -> None:

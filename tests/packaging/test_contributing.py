@@ -10,9 +10,9 @@ from tests.packaging.recipe import copied, rewrite, run
 
 TERM = {
     "sim/configuration/machine_table.py": (
-        "    dma_burst_overhead: int = row(\n",
+        "    dma_burst_overhead: int = row(0, ",
         '    dma_turnaround: int = row(0, "Cycles lost per run.", part="DMA", flag="--dma-turnaround")\n'
-        "    dma_burst_overhead: int = row(\n",
+        "    dma_burst_overhead: int = row(0, ",
     ),
     "sim/timing/formulas.py": (
         "    step_cycles: int = 0\n\n\n@record\nclass UnitCosts",
