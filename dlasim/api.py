@@ -21,15 +21,7 @@ from dlasim.compiler_shim.files.input_file import InputFile
 from dlasim.compiler_shim.options import ESTIMATE, CompileOptions
 from dlasim.errors import InputError, RunError
 from dlasim.isa.program import Program
-from dlasim.loading import (
-    Loaded,
-    Machine,
-    choose_machine,
-    load,
-    load_network,
-    open_located,
-    split_choices,
-)
+from dlasim.loading import Loaded, Machine, choose_machine, load, load_network, open_located, split_choices
 from dlasim.result import RunResult, complete
 from dlasim.sim.execution.executor import Executor, make_executor
 from dlasim.sim.execution.runner import Simulation, first_and_steady
@@ -304,11 +296,7 @@ def inspect(model: str | Path) -> dict[str, Any]:
 
 @_checked
 def explain(
-    model: str | Path,
-    config: Machine | None = None,
-    *,
-    assume_int8: bool = False,
-    **choices: Unpack[Choices],
+    model: str | Path, config: Machine | None = None, *, assume_int8: bool = False, **choices: Unpack[Choices]
 ) -> Explanation:
     """For each layer: where it runs and why, its tiling, its DMA traffic, its cycles and what limits it.
 

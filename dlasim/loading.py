@@ -134,11 +134,7 @@ def load(
 
 
 def _load_program(
-    file: InputFile,
-    machine: Machine | None,
-    changes: dict[str, Any],
-    options: dict[str, Any],
-    began: float,
+    file: InputFile, machine: Machine | None, changes: dict[str, Any], options: dict[str, Any], began: float
 ) -> Loaded:
     if options:
         raise InputError(

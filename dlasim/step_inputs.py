@@ -93,9 +93,7 @@ def step_rows(inputs: Mapping[str, NDArray[Any]]) -> list[dict[str, NDArray[Any]
 
 
 def _carried(
-    outputs: Sequence[TensorDescriptor],
-    inputs: Sequence[TensorDescriptor],
-    carry: Mapping[str, str],
+    outputs: Sequence[TensorDescriptor], inputs: Sequence[TensorDescriptor], carry: Mapping[str, str]
 ) -> list[tuple[int, str]]:
     """The numbers of outputs with the names of the inputs that they become, checked."""
     numbers = {tensor.name: number for number, tensor in enumerate(outputs)}

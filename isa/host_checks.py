@@ -105,12 +105,7 @@ def _windows(taps: tuple[str, str], dilation: tuple[str, str]) -> tuple[Rule, ..
 
 
 _FILTER_WINDOWS = _windows(("weights.shape[1]", "weights.shape[2]"), ("dilation_height", "dilation_width"))
-_POOL = (
-    *_IMAGES,
-    _SAME_CHANNELS,
-    *_windows(("filter_height", "filter_width"), ("1", "1")),
-    _CLAMP,
-)
+_POOL = (*_IMAGES, _SAME_CHANNELS, *_windows(("filter_height", "filter_width"), ("1", "1")), _CLAMP)
 _OUTPUT_CHANNELS = Rule(
     "records.shape[0] == output.shape[3]", "records must have a row for each output channel"
 )

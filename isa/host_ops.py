@@ -77,10 +77,7 @@ def _distance(name: str, doc: str, least: int = 1) -> Attribute:
 
 _INPUT_ZERO_POINT = _int8("input_zero_point", "the input's integer that means 0; also what padding is")
 _OUTPUT_ZERO_POINT = _int8("output_zero_point", "the output's integer that means 0")
-_CLAMP = (
-    _int8("clamp_min", "least output value"),
-    _int8("clamp_max", "greatest output value"),
-)
+_CLAMP = (_int8("clamp_min", "least output value"), _int8("clamp_max", "greatest output value"))
 _WINDOW = (
     _distance("stride_height", "rows from one window to the next"),
     _distance("stride_width", "columns from one window to the next"),

@@ -222,9 +222,7 @@ def elementwise(candidate: Candidate, mnemonic: str, registers: Mapping[str, int
     first, second = order
     inputs, numbers = candidate.inputs, candidate.input_numbers
     ordered = replace(
-        candidate,
-        inputs=(inputs[first], inputs[second]),
-        input_numbers=(numbers[first], numbers[second]),
+        candidate, inputs=(inputs[first], inputs[second]), input_numbers=(numbers[first], numbers[second])
     )
     spread = _spread_over_images(ordered, mnemonic, registers)
     return [*nodes, *(replace(node, swaps_inputs=first == 1) for node in spread)]

@@ -16,17 +16,7 @@ from dlasim.compiler_shim.tflite.writer import variable_tensors
 
 _FLAGS = ("adj_x", "adj_y")
 _PICKS = frozenset(
-    {
-        "EXPAND_DIMS",
-        "RESHAPE",
-        "SLICE",
-        "SPLIT",
-        "SPLIT_V",
-        "SQUEEZE",
-        "STRIDED_SLICE",
-        "TRANSPOSE",
-        "UNPACK",
-    }
+    {"EXPAND_DIMS", "RESHAPE", "SLICE", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TRANSPOSE", "UNPACK"}
 )
 
 

@@ -42,7 +42,7 @@ from dlasim.errors import InputError
 _MAX_NAMED = 3
 _INSTEAD = {
     "MatMulNBits": "its activations are float32, which has no exact integer form; quantize them, too: "
-    "quantize_static with weight_type=QuantType.QInt4",
+    "quantize_static with weight_type=QuantType.QInt4"
 }
 _SEES_CHANNELS = frozenset(
     ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize",

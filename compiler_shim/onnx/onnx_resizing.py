@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_float import real_of, settle
-from dlasim.compiler_shim.onnx.onnx_pieces import (
-    axis_of,
-    gathered,
-)
+from dlasim.compiler_shim.onnx.onnx_pieces import axis_of, gathered
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_real import Real
 from dlasim.compiler_shim.onnx.onnx_values import (

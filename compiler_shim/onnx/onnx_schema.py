@@ -70,11 +70,5 @@ DTYPES = {
     10: "float16", 11: "float64", 12: "uint32", 13: "uint64",
 }  # fmt: skip
 HALF_BYTES = {21: "uint8", 22: "int8"}  # of 4 bits, two to a byte, and the type that holds them here
-OTHER_TYPES = {
-    8: "string",
-    14: "complex64",
-    15: "complex128",
-    16: "bfloat16",
-    17: "float8",
-}
+OTHER_TYPES = {8: "string", 14: "complex64", 15: "complex128", 16: "bfloat16", 17: "float8"}
 EXTERNAL = 1  # data_location

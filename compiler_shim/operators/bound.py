@@ -159,10 +159,7 @@ class BoundOperator:
 
     def types(self, tensor: Tensor, *allowed: str) -> None:
         """Rejects a tensor of another type."""
-        self.require(
-            tensor.dtype in allowed,
-            f"{tensor.name} must be {one_of(allowed)} (got {tensor.dtype})",
-        )
+        self.require(tensor.dtype in allowed, f"{tensor.name} must be {one_of(allowed)} (got {tensor.dtype})")
 
     def same_types(self, *tensors: Tensor) -> None:
         """Rejects tensors of different types."""

@@ -81,11 +81,7 @@ def transpose_convolution(op: BoundOperator) -> list[KernelCall]:
     return [
         op.call(
             "TRANSPOSE_CONV",
-            (
-                op.input_numbers[2],
-                op.input_numbers[1],
-                _records(op, values, weights, 3, weights.shape[0]),
-            ),
+            (op.input_numbers[2], op.input_numbers[1], _records(op, values, weights, 3, weights.shape[0])),
             **transposed_attributes(op),
             input_zero_point=op.zero_point(values),
             output_zero_point=op.zero_point(output),

@@ -219,10 +219,7 @@ def unquantized(op: BoundOperator) -> list[KernelCall]:
     op.types(output, "int32", "int64", "float32")
     return [
         op.call(
-            "BINARY",
-            op.input_numbers,
-            function=BinaryFunction[op.kind],
-            **_unquantized_clamp(op, output),
+            "BINARY", op.input_numbers, function=BinaryFunction[op.kind], **_unquantized_clamp(op, output)
         )
     ]
 

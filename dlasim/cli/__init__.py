@@ -23,10 +23,7 @@ COMMANDS = {
         "plot": "draw charts from the table of a sweep",
         "report": "write an interactive page of a run, two runs or a sweep",
     },
-    "Assembly": {
-        "asm": "assemble text into a program",
-        "disasm": "disassemble a program into text",
-    },
+    "Assembly": {"asm": "assemble text into a program", "disasm": "disassemble a program into text"},
     "Reference": {
         "isa": "look up instructions, registers, faults and file formats",
         "doctor": "show versions, CPU features and missing packages",
@@ -46,11 +43,7 @@ Examples:
     epilog=_EPILOG,
     package=__name__,
     sections=COMMANDS,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "max_content_width": 100,
-        "show_default": True,
-    },
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, message="dlasim %(version)s")
 def main() -> None:

@@ -42,12 +42,7 @@ PROGRAMS = (
     (("qemu-system-riscv32",), "tests that compare the board with it"),
 )
 _FEATURES = {
-    "x86_64": {
-        "AVX2": "avx2",
-        "AVX-512": "avx512f",
-        "AVX-512 VNNI": "avx512_vnni",
-        "AVX VNNI": "avx_vnni",
-    },
+    "x86_64": {"AVX2": "avx2", "AVX-512": "avx512f", "AVX-512 VNNI": "avx512_vnni", "AVX VNNI": "avx_vnni"},
     "aarch64": {"NEON": "asimd", "dot product": "asimddp", "int8 matrix": "i8mm"},
 }
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*([^;]*?)\s*(?:;.*?extra\s*==\s*[\"']([^\"']+)[\"'].*)?")

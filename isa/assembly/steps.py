@@ -183,12 +183,7 @@ def _debug(builder: Builder, line: Line, directive: Token) -> None:
         return values
 
     given = line.keywords(
-        {
-            "tensor": lambda: builder.now(line),
-            "start": box,
-            "size": box,
-            "word": lambda: builder.now(line),
-        }
+        {"tensor": lambda: builder.now(line), "start": box, "size": box, "word": lambda: builder.now(line)}
     )
     missing = [name for name in ("tensor", "start", "size") if name not in given]
     if missing:

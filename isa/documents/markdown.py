@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dlasim.isa.documents.sheets import (
-    Block,
-    Cell,
-    CodeBlock,
-    Link,
-    Prose,
-    Sheet,
-    SheetTable,
-)
+from dlasim.isa.documents.sheets import Block, Cell, CodeBlock, Link, Prose, Sheet, SheetTable
 
 
 def render(shown: Sheet, level: int = 2, page: str = "") -> str:

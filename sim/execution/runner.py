@@ -144,12 +144,7 @@ def fault_error(program: Program, fault: FaultAt) -> RunError:
 class Simulation:
     """A program loaded into a machine with its system memory; runs inferences one after another."""
 
-    def __init__(
-        self,
-        program: Program,
-        config: DlaConfig,
-        executor: Executor | None,
-    ) -> None:
+    def __init__(self, program: Program, config: DlaConfig, executor: Executor | None) -> None:
         """Without an executor nothing is computed: time only."""
         check_config(program, config)
         self.program, self.config = program, config

@@ -222,9 +222,4 @@ def copy_bytes(
 ) -> None:
     """memcpy."""
     to, source_place = place(builder, target, target_offset, _I8), place(builder, source, source_offset, _I8)
-    call_llvm(
-        builder,
-        "llvm.memcpy.p0.p0.i64",
-        ir.VoidType(),
-        [to, source_place, size, ir.Constant(_I1, 0)],
-    )
+    call_llvm(builder, "llvm.memcpy.p0.p0.i64", ir.VoidType(), [to, source_place, size, ir.Constant(_I1, 0)])

@@ -12,11 +12,7 @@ from llvmlite import ir
 
 from dlasim.native.record import Integer
 from dlasim.native.target import host
-from dlasim.sim.fast_engine.vectors import (
-    LANES,
-    call_llvm,
-    splat_constant,
-)
+from dlasim.sim.fast_engine.vectors import LANES, call_llvm, splat_constant
 
 _I16, _I32 = ir.IntType(16), ir.IntType(32)
 _SUMS = ir.VectorType(_I32, LANES)

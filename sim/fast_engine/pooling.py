@@ -7,15 +7,7 @@ from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.fast_engine.finish import part8, put_part8
 from dlasim.sim.fast_engine.operation_rows import OperationRow
 from dlasim.sim.fast_engine.rescaling import rescale, scale
-from dlasim.sim.fast_engine.vectors import (
-    LANES,
-    add,
-    divide_rounded,
-    maximum,
-    minimum,
-    splat,
-    subtract,
-)
+from dlasim.sim.fast_engine.vectors import LANES, add, divide_rounded, maximum, minimum, splat, subtract
 
 _MAX, _AVERAGE, _AVERAGE_UP = int(PoolMode.MAX), int(PoolMode.AVERAGE), int(PoolMode.AVERAGE_UP)
 _LOWEST = -128

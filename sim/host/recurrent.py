@@ -54,10 +54,7 @@ def lstm_cell(call: Call) -> list[Array]:
     new = np.clip(new, -at.cell_clip, at.cell_clip)
     result = tanh16(new, at.tanh_factor, at.tanh_shift, table) * shown
     scaled = requant(result, at.output_multiplier, at.output_shift)
-    return [
-        limit(scaled, at.output_zero_point, INT8_MIN, INT8_MAX),
-        new.astype(np.int32).reshape(cell.shape),
-    ]
+    return [limit(scaled, at.output_zero_point, INT8_MIN, INT8_MAX), new.astype(np.int32).reshape(cell.shape)]
 
 
 _GATE_STEPS = sigmoid_scale(-12)

@@ -37,14 +37,7 @@ class Boxes:
     @property
     def columns(self) -> tuple[Ints, ...]:
         """The six columns, in the order of the constructor."""
-        return (
-            self.address,
-            self.planes,
-            self.plane_stride,
-            self.runs,
-            self.run_stride,
-            self.run_bytes,
-        )
+        return (self.address, self.planes, self.plane_stride, self.runs, self.run_stride, self.run_bytes)
 
     @property
     def end(self) -> Ints:

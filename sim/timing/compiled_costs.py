@@ -184,12 +184,7 @@ def find_costs(
         return None
     costs = StreamCosts(writes_of(stream.files))
     found = {name: np.zeros(operations, np.int64) for name in COLUMNS}
-    given = {
-        "file": stream.files.start.copy(),
-        "word_of": word_of,
-        "memory_of": np.array(memory_of),
-        **found,
-    }
+    given = {"file": stream.files.start.copy(), "word_of": word_of, "memory_of": np.array(memory_of), **found}
     for name, column in given.items():
         setattr(costs, name, pointer_to(column))
     costs.words, costs.buses = filled_memory(WordCosts, words).pointer, filled_memory(BusCosts, buses).pointer

@@ -257,11 +257,7 @@ def _shared_cycles(config: DlaConfig, beats: Sequence[int]) -> int:
 
 @lru_cache(maxsize=4096)
 def least_mac_cycles(
-    fixed: tuple[int, int, int, int, int, int],
-    pixels: int,
-    taps: int,
-    in_channels: int,
-    out_channels: int,
+    fixed: tuple[int, int, int, int, int, int], pixels: int, taps: int, in_channels: int, out_channels: int
 ) -> int:
     """Cycles that a layer takes in a MAC unit of one pixel at a time at least, however it is cut. `fixed` are
     the unit's lanes of inputs and of outputs, step group, overhead cycles, accumulators and result cycles."""

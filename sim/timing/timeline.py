@@ -57,11 +57,7 @@ class Timeline:
 
 
 def schedule(
-    config: DlaConfig,
-    stream: DecodedStream,
-    costs: Costs,
-    stop: int | None = None,
-    is_checked: bool = False,
+    config: DlaConfig, stream: DecodedStream, costs: Costs, stop: int | None = None, is_checked: bool = False
 ) -> Timeline:
     """The timeline of a stream, up to the word `stop` where a fault ends it; `is_checked`: checks find it."""
     order = UnitOrder(costs.unit)

@@ -44,12 +44,7 @@ MAX_RUNS = 1 << 16  # further streams are only counted
 class DlaDevice(Device):
     """A `Dla` behind the bus, in the CPU's clock; `runs` lists the streams that completed."""
 
-    def __init__(
-        self,
-        config: DlaConfig,
-        memory: BoardMemory,
-        executor: Executor | None,
-    ) -> None:
+    def __init__(self, config: DlaConfig, memory: BoardMemory, executor: Executor | None) -> None:
         self.dla = Dla(config, memory, executor, self._completed)
         self.runs: list[Run] = []
         self.runs_lost = 0

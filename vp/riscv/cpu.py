@@ -191,8 +191,7 @@ class Cpu:
 
     def _install_hooks(self) -> None:
         self._hooks = find_hooks(
-            taken_branches_cost=self._counts.taken_branches_cost,
-            log_functions=self._counts.logs_functions,
+            taken_branches_cost=self._counts.taken_branches_cost, log_functions=self._counts.logs_functions
         )
         self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._counts.record_address)
         self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, ctypes.addressof(self._pages))

@@ -175,10 +175,7 @@ def _message(error: BaseException) -> str:
 
 
 def attach_accelerator(
-    board: Board,
-    config: DlaConfig,
-    executor: Executor | None,
-    run_control: RunControl,
+    board: Board, config: DlaConfig, executor: Executor | None, run_control: RunControl
 ) -> DlaDevice:
     """The one that `run_control` names."""
     if run_control.dla not in DLAS:
