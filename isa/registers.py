@@ -106,61 +106,33 @@ _IRQ_FLAGS = (
 )
 
 _CONTROL = (
-    _control(
-        "ID", 0x000, _RO, "identification", Field("value", 0, 32, "the letters DLA1", default=0x31414C44)
-    ),
-    _control(
-        "ISA_VERSION",
-        0x004,
-        _RO,
-        "version of the instruction set",
+    _control("ID", 0x000, _RO, "identification",
+        Field("value", 0, 32, "the letters DLA1", default=0x31414C44)),
+    _control("ISA_VERSION", 0x004, _RO, "version of the instruction set",
         Field("minor", 0, 16, "additions that old programs do not notice", default=1),
-        Field("major", 16, 16, "changes that break old programs", default=1),
-    ),
+        Field("major", 16, 16, "changes that break old programs", default=1)),
     _control("CAP_PES", 0x008, _RO, "number of processing elements of this machine"),
-    _control(
-        "CAP_GRID",
-        0x00C,
-        _RO,
-        "how the processing elements spread over channels",
+    _control("CAP_GRID", 0x00C, _RO, "how the processing elements spread over channels",
         Field("input_lanes", 0, 16, "input channels worked on in parallel"),
-        Field("output_lanes", 16, 16, "output channels worked on in parallel"),
-    ),
+        Field("output_lanes", 16, 16, "output channels worked on in parallel")),
     _control("CAP_SRAM_BYTES", 0x010, _RO, "size of the accelerator's memory in bytes"),
     _control("CAP_CONFIG", 0x014, _RO, "fingerprint of what a program is lowered for (PEs, grid, SRAM size)"),
-    _control(
-        "CONTROL",
-        0x020,
-        _WO,
-        "commands to the whole DLA",
-        _flag("reset", 0, "stop at once and reset every register, queue and unit"),
-        busy=True,
-    ),
-    _control(
-        "STATUS",
-        0x024,
-        _RO,
-        "state of the DLA",
-        _flag("busy", 0, "a stream is running"),
+    _control("CONTROL", 0x020, _WO, "commands to the whole DLA",
+        _flag("reset", 0, "stop at once and reset every register, queue and unit"), busy=True),
+    _control("STATUS", 0x024, _RO, "state of the DLA", _flag("busy", 0, "a stream is running"),
         _flag("fault", 1, "stopped on a fault; sticky until reset"),
-        _flag("refused", 2, "a write was refused (busy, read-only, illegal value); sticky until reset"),
-    ),
+        _flag("refused", 2, "a write was refused (busy, read-only, illegal value); sticky until reset")),
     _control("IRQ_STATUS", 0x028, _RO, "interrupts pending", *_IRQ_FLAGS),
     _control("IRQ_ENABLE", 0x02C, _RW, "interrupts that raise the line", *_IRQ_FLAGS, busy=True),
     _control("IRQ_ACK", 0x030, _WO, "write ones to clear pending interrupts", *_IRQ_FLAGS, busy=True),
     _control("STREAMS_DONE", 0x034, _RO, "streams completed since reset; wraps at 2^32"),
-    _control(
-        "QUEUE_BASE", 0x040, _RW, "byte offset of the command queue in region COMMANDS; a multiple of 8"
-    ),
+    _control("QUEUE_BASE", 0x040, _RW,
+        "byte offset of the command queue in region COMMANDS; a multiple of 8"),
     _control("QUEUE_SIZE", 0x044, _RW, "length of the command queue in instruction words"),
     _control("QUEUE_READ", 0x048, _RW, "index of the next instruction word to fetch"),
-    _control(
-        "DOORBELL",
-        0x04C,
-        _WO,
+    _control("DOORBELL", 0x04C, _WO,
         "instruction words below this index may be fetched; starts the DLA, or extends its current queue",
-        busy=True,
-    ),
+        busy=True),
     _control("COMMAND_LOW", 0x050, _WO, "low half of a single instruction from the host"),
     _control("COMMAND_HIGH", 0x054, _WO, "high half; writing it executes the instruction"),
     _control("ERROR_CODE", 0x060, _RO, "what went wrong; see the table of faults"),
@@ -174,7 +146,7 @@ _CONTROL = (
         _control(f"REGION{i}_SIZE", 0x084 + 8 * i, _RW, f"size of region {Region(i).name} in bytes")
         for i in range(REGION_COUNT)
     ),
-)
+)  # fmt: skip
 
 COUNTERS = (
     ("CYCLES", "cycles from doorbell to HALT, summed over streams"),
@@ -277,12 +249,10 @@ def _dma(prefix: str, source: str, target: str) -> None:
     _address(group, f"{prefix}_PLANE_SRAM_STRIDE", "bytes from plane to plane in SRAM")
 
 
-_operand(
-    "configuration",
-    "REQUIRE_CONFIG",
+# fmt: off
+_operand("configuration", "REQUIRE_CONFIG",
     "fingerprint the program was lowered for; writing another one than CAP_CONFIG faults, 0 always passes",
-    *_number("fingerprint"),
-)
+    *_number("fingerprint"))
 _dma("DMA_IN", "system memory", "SRAM")
 _dma("DMA_OUT", "SRAM", "system memory")
 _view("IN", "the input")
@@ -290,16 +260,10 @@ _view("IN2", "the second input of an element-wise operation; strides of 0 broadc
 _view("OUT", "the output")
 _view("ACC", "the int32 partial result that init=partial starts from, or the int8 tensor of sum=tensor")
 _address("views", "WEIGHT_ADDR", "SRAM address of the weights")
-_address(
-    "views",
-    "PARAM_ADDR",
-    "SRAM address of the per-channel records {i32 bias, i32 multiplier, i32 shift}; a multiple of 4",
-)
-_address(
-    "views",
-    "LUT_ADDR",
-    "SRAM address of the table: of 256 bytes, indexed by q + 128, or of 256 words, a multiple of 4",
-)
+_address("views", "PARAM_ADDR",
+    "SRAM address of the per-channel records {i32 bias, i32 multiplier, i32 shift}; a multiple of 4")
+_address("views", "LUT_ADDR",
+    "SRAM address of the table: of 256 bytes, indexed by q + 128, or of 256 words, a multiple of 4")
 _pair("geometry", "IN_SIZE", "size of the input in pixels", "height", "width", 1)
 _count("geometry", "IN_CHANNELS", "channels of the input")
 _pair("geometry", "OUT_SIZE", "size of the output in pixels", "height", "width", 1)
@@ -307,62 +271,36 @@ _count("geometry", "OUT_CHANNELS", "channels of the output")
 _pair("geometry", "KERNEL", "size of the window", "height", "width", 1)
 _pair("geometry", "STRIDE", "step of the window in input pixels", "height", "width", 1)
 _pair("geometry", "DILATION", "distance of the window's taps in input pixels", "height", "width", 1)
-_pair(
-    "geometry",
-    "PAD",
-    "pixels before the first row and column; those at the end follow from OUT_SIZE",
-    "top",
-    "left",
-    0,
-)
+_pair("geometry", "PAD", "pixels before the first row and column; those at the end follow from OUT_SIZE",
+    "top", "left", 0)
 _int8("quantization", "PAD_VALUE", "value of the pixels outside the input")
 _int8("quantization", "IN_ZP", "zero point of the input")
 _int8("quantization", "IN2_ZP", "zero point of the second input")
 _int8("quantization", "OUT_ZP", "zero point of the output")
 _int8("quantization", "ACT_MIN", "smallest output value", -128)
 _int8("quantization", "ACT_MAX", "largest output value", 127)
-_multiplier(
-    "quantization",
-    "IN_MULT",
+_multiplier("quantization", "IN_MULT",
     "multiplier of the input (E_ADD, E_SUB, E_SQDIFF, E16_ADD, E16_SIGMOID), of the result (sum=tensor), of "
-    "negative values (ACT_LRELU)",
-)
+    "negative values (ACT_LRELU)")
 _shift("quantization", "IN_SHIFT", "its shift")
-_multiplier(
-    "quantization",
-    "IN2_MULT",
-    "multiplier of the second input (E_ADD, E_SUB, E_SQDIFF, E16_ADD) or of the tensor of sum=tensor",
-)
+_multiplier("quantization", "IN2_MULT",
+    "multiplier of the second input (E_ADD, E_SUB, E_SQDIFF, E16_ADD) or of the tensor of sum=tensor")
 _shift("quantization", "IN2_SHIFT", "its shift")
 _multiplier("quantization", "OUT_MULT", "multiplier of the output")
-_shift(
-    "quantization",
-    "OUT_SHIFT",
-    "its shift: left before the multiplication if positive, right after it if negative",
-)
-_operand(
-    "quantization",
-    "LEFT_SHIFT",
-    "shift of both inputs before rescaling (E_ADD, E_SUB, E_SQDIFF)",
-    *_number("bits", maximum=31, default=0),
-)
-_operand(
-    "quantization",
-    "SHIFT_AMOUNT",
-    "number of bits by which E32_SHIFT and E16_SIGMOID shift",
-    *_number("bits", maximum=31, default=0),
-)
+_shift("quantization", "OUT_SHIFT",
+    "its shift: left before the multiplication if positive, right after it if negative")
+_operand("quantization", "LEFT_SHIFT", "shift of both inputs before rescaling (E_ADD, E_SUB, E_SQDIFF)",
+    *_number("bits", maximum=31, default=0))
+_operand("quantization", "SHIFT_AMOUNT", "number of bits by which E32_SHIFT and E16_SIGMOID shift",
+    *_number("bits", maximum=31, default=0))
 _int8("quantization", "FILL_VALUE", "byte that FILL writes")
 _int8("quantization", "WEIGHT_ZP", "zero point of the weights or of the matrix")
-_operand(
-    "quantization",
-    "LIMIT",
-    "greatest magnitude of a result of E16_ADD",
-    *_number("limit", maximum=1 << 15, default=1 << 15),
-)
+_operand("quantization", "LIMIT", "greatest magnitude of a result of E16_ADD",
+    *_number("limit", maximum=1 << 15, default=1 << 15))
 _int8("quantization", "SUM_ZP", "zero point of the output of sum=tensor")
 _int8("quantization", "SUM_MIN", "smallest output value of sum=tensor", -128)
 _int8("quantization", "SUM_MAX", "largest output value of sum=tensor", 127)
+# fmt: on
 
 _OPERANDS = tuple(
     Register(name, OPERAND_BASE + REGISTER_BYTES * i, _RW, doc, fields, group)
