@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dlasim.compiler_shim.lowering.tiles.search import PREFETCH_PART
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiles.tile_costs import PRICE_UNIT
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
@@ -42,10 +42,8 @@ MIN_KINDS, KINDS_LAYERS = 6, 72
 # A smaller size of SRAM is tried if it is expected to take at most so many times the least: with 1.01,
 # MobileNetV1 lost 3.1 % on one of eight machines.
 LESS_SRAM_RATIO = 1.02
-# Of the kind that is fastest with all SRAM, and of the fastest that counts on prefetches, sizes are tried
-# until so many gain nothing, of others until one does: with one for all, MobileNetV1 lost 0.6 %, MobileNetV2
-# 1.2 % from 14 to 48 vector lanes, with a limit for all together the autoencoder 2.0 %.
-BEST_PATIENCE = 2
+# Sizes are tried until so many gain nothing: with one, the autoencoder lost 0.5 % from 68 to 180 KiB.
+PATIENCE = 2
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
@@ -132,35 +130,33 @@ def use_less_sram(search: PlanSearch) -> None:
     or a larger tile, looked profitable on its own. What a kind's first plan took more than estimated, the
     others are taken to take more, too; kinds come first whose next plans are expected to be the fastest.
 
-    Estimates that count on prefetches take a part of the SRAM for them, so their plans also change between
-    the size and what is used: those of the fastest such kind are tried, too, and do not count as tries.
+    A plan with as many cycles as the one before counts as no try. Where one takes as long as that of another
+    kind for the same size, it is the same, and so are those for less.
     """
     if not search.keeps_tensors:
         return
-    found = [timed for timed in search.timed if _is_first(search, timed)]
-    first = sorted(found, key=lambda timed: timed.cycles)
-    prefetched = next((timed for timed in first if _counts_on_prefetches(timed.kind)), None)
+    first = [timed for timed in search.timed if _is_first(search, timed)]
     can_shrink = [timed for timed in first if _less_sram(search, timed)]
     promising = sorted(can_shrink, key=lambda timed: _expected(search, timed, _less_sram(search, timed)))
+    found = set[tuple[int, int]]()  # sizes and cycles
     for whole in promising[: search.share(MIN_KINDS, KINDS_LAYERS)]:
-        timed, least = whole, whole.cycles
-        tries = patience = BEST_PATIENCE if whole is first[0] or whole is prefetched else 1
+        timed, least, tries = whole, whole.cycles, PATIENCE
         while tries:
-            size = _less_sram(search, timed, whole is prefetched)
+            size = _less_sram(search, timed)
             if not size or _expected(search, whole, size) > LESS_SRAM_RATIO * search.least_cycles:
                 break
             smaller = search.try_kind(timed.kind, size)
-            if smaller is None or smaller.plan.tasks > MAX_TASKS:
+            if smaller is None or smaller.plan.tasks > MAX_TASKS or (size, smaller.cycles) in found:
                 break
-            is_try = size < whole.plan.working_bytes
-            tries = patience if smaller.cycles < least else tries - is_try
+            found.add((size, smaller.cycles))
+            tries = PATIENCE if smaller.cycles < least else tries - (smaller.cycles != timed.cycles)
             timed, least = smaller, min(least, smaller.cycles)
 
 
-def _less_sram(search: PlanSearch, timed: TimedPlan, is_prefetched: bool = False) -> int:
+def _less_sram(search: PlanSearch, timed: TimedPlan) -> int:
     """The next smaller size for a kind; 0 for none."""
-    used = _changing_bytes(timed) if is_prefetched else timed.plan.working_bytes
-    return _smaller_size(min(timed.candidate.size, used), search.size // MIN_SRAM_PART)
+    size = min(timed.candidate.size, _changing_bytes(timed.plan))
+    return _smaller_size(size, search.size // MIN_SRAM_PART)
 
 
 def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
@@ -174,14 +170,14 @@ def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:
     return timed.candidate.size == search.size and timed.kind.tiling == "auto"
 
 
-def _counts_on_prefetches(kind: PlanKind) -> bool:
-    return kind.assumption is CostAssumption.PREFETCHED and not kind.byte_price
-
-
-def _changing_bytes(timed: TimedPlan) -> int:
-    """The SRAM below which a plan that counts on prefetches may change: a part of it holds constants."""
-    most = max((each.constant_bytes for each in timed.plan.problems.values()), default=0)
-    return timed.plan.working_bytes + PREFETCH_PART * most
+def _changing_bytes(plan: SramPlan) -> int:
+    """The SRAM below which a plan changes: what it uses, and what its estimates count on for prefetches."""
+    most = plan.working_bytes
+    for steps, packed in plan.parts:
+        if len(steps) == 1:
+            problem, tiling, taken = plan.problems[steps[0]], plan.tilings[steps[0]], packed.taken_bytes
+            most = max(most, taken + problem.prefetching_bytes(tiling, plan.sram_bytes - taken))
+    return most
 
 
 def _smaller_size(used: int, least: int) -> int:
@@ -226,7 +222,7 @@ PASSES = (
         "smaller sizes of SRAM, the same for all machines, as long as plans are expected to take at most 2 %"
         " longer than the fastest",
         "more SRAM must not cost time",
-        f"of each kind until one gains nothing; {MIN_KINDS} kinds or more, {KINDS_LAYERS} layers",
+        f"of each kind until {PATIENCE} gain nothing; {MIN_KINDS} kinds or more, {KINDS_LAYERS} layers",
     ),
     Pass(
         cut_at_changes_of_unit,

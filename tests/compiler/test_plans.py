@@ -238,12 +238,8 @@ def test_no_limit_is_better_than_none(name, machine, tmp_path):
         assert cycles(network, config.replace(**change)) <= TOLERANCE * before, change
 
 
-SLOWER = pytest.mark.xfail(
-    reason="the search for less SRAM ends at 61,440 bytes, where the plan for 40,960 takes 1.4 % less",
-    strict=True,
-)
 STEPS = (  # that `benchmarks/random_steps.py` drew: the network, a machine, and what is better
-    pytest.param(
+    (
         "autoencoder",
         {"pes": 219, "parallel": "input", "sram_bytes": 70092, "sram_bandwidth": 13, "sram_ports": 3,
          "sram_dma_ports": 1, "sram_banks": 12, "line_buffer_bytes": 6861, "accumulators": 0,
@@ -253,7 +249,6 @@ STEPS = (  # that `benchmarks/random_steps.py` drew: the network, a machine, and
          "vector_lanes": 10, "issue_cycles": 0, "check_cycles": 2, "queue_depth": 1, "mac_fill": 1,
          "mac_drain": 21, "vector_fill": 1, "vector_drain": 20},
         {"sram_bytes": 184395},
-        marks=SLOWER,
     ),
     (
         "autoencoder",
@@ -335,11 +330,22 @@ STEPS = (  # that `benchmarks/random_steps.py` drew: the network, a machine, and
          "vector_drain": 0},
         {"mac_weights": 16},
     ),
+    (
+        "mobilenet_v2",
+        {"pes": 138, "parallel": "input", "sram_bytes": 886068, "sram_bandwidth": 0, "sram_ports": 13,
+         "sram_dma_ports": 1, "sram_banks": 1, "line_buffer_bytes": 1087, "weight_buffer_bytes": 4192,
+         "accumulators": 0, "mac_weights": 2, "mac_results": 0, "vector_requantizations": 3.6139279515252105,
+         "vector_divisions": 0, "dma_bandwidth": 5, "dma_shared_bandwidth": 5, "dma_latency": 14,
+         "dma_burst_bytes": 29, "dma_burst_overhead": 1, "dma_decoding": 7, "int16": 1, "vector_lanes": 3,
+         "issue_cycles": 0, "check_cycles": 1, "queue_depth": 8, "mac_fill": 3, "vector_fill": 1,
+         "vector_drain": 0},
+        {"line_buffer_bytes": 1849},
+    ),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "values", "better"), STEPS)
 def test_random_steps_to_a_better_machine_are_not_slower(name, values, better, tmp_path):
-    """They took 1.7, 0.7, 1.4, 1.8, 5.6, 0.9, 1.2 and 4.8 % more."""
+    """They took 1.7, 0.7, 1.4, 1.8, 5.6, 0.9, 1.2, 4.8 and 0.8 % more."""
     network, machine = built_in(tmp_path, name), DlaConfig().replace(**values)
     assert cycles(network, machine.replace(**better)) <= TOLERANCE * cycles(network, machine)

@@ -199,7 +199,12 @@ class PackedNodes:
     @property
     def used_bytes(self) -> int:
         """Of buffers and tensors."""
-        return sum([end - start for start, end in self._taken]) + self.cut.sram_bytes
+        return self.taken_bytes + self.cut.sram_bytes
+
+    @property
+    def taken_bytes(self) -> int:
+        """Of tensors."""
+        return sum([end - start for start, end in self._taken])
 
     @property
     def slots(self) -> bytes:

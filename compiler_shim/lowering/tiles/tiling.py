@@ -22,6 +22,7 @@ from dlasim.compiler_shim.lowering.tiles.geometry import (
     TileShape,
     geometries_of,
 )
+from dlasim.compiler_shim.lowering.tiles.search import PREFETCH_PART
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     align,
     describe_group,
@@ -240,6 +241,14 @@ class TilingProblem:
             return 1
         groups, passes = self._groups(tiling), self._passes(tiling)
         return passes if tiling.tile_shape.is_channels_outer and self.loads_again(tiling) else groups * passes
+
+    def prefetching_bytes(self, tiling: Tiling, budget: int) -> int:
+        """The least budget in which as many pieces of its constants are taken to be prefetched."""
+        size = tiling.buffers[len(self.in_sram.inputs)][0]
+        if not size or self.node.matrix is not None or not self.machine_costs.assumes_prefetch:
+            return 0
+        pieces = min(budget // PREFETCH_PART // size, self.constant_loads(tiling.tile_shape))
+        return PREFETCH_PART * size * pieces
 
     def loads_again(self, tiling: Tiling) -> bool:
         """Whether pieces of its constants are loaded for several tiles, not once for all."""
