@@ -107,6 +107,7 @@ class CutNodes:
         self._describe()
         self._slots = Struct(f"{len(self._numbers)}q")
         self._on = dict[MachineModel, tuple[SegmentWork, Sequence[tuple[int, int, int]]]]()
+        self._smaller = dict[Tiling, CutNodes]()
 
     def _describe(self) -> None:
         """List the slots of nodes, complements of what is known and the numbers of buffers instead of their
@@ -157,7 +158,9 @@ class CutNodes:
 
     def with_tiling(self, tiling: Tiling) -> CutNodes:
         """A single node cut in another way that fits into the same buffers."""
-        return CutNodes(self.problems, (tiling,), self._buffers)
+        if tiling not in self._smaller:
+            self._smaller[tiling] = CutNodes(self.problems, (tiling,), self._buffers)
+        return self._smaller[tiling]
 
     def _find(self, machine: MachineModel) -> tuple[SegmentWork, Sequence[tuple[int, int, int]]]:
         chain, constants, tasks, owners = self.chain, list[Constants](), self.rounds, {NONE: NONE}
