@@ -41,9 +41,9 @@ module dla_mac_result
   dla_rescale rescale (
       .clock,
       .value(started),
-      .left('0),
       .shift(shift_started),
       .replaces(1'b0),
+      .unshifted('0),
       .replacement('0),
       .multiplier(multiplier_shifted),
       .added(zero_point),

@@ -43,9 +43,9 @@ module dla_mac_sum
   dla_rescale rescale (
       .clock,
       .value(total),
-      .left('0),
       .shift(shift[6:0]),
       .replaces(1'b0),
+      .unshifted('0),
       .replacement('0),
       .multiplier,
       .added(zero_point),

@@ -5,9 +5,9 @@ module dla_rescale
 (
     input logic clock,
     input logic signed [31:0] value,  // as in dla_scale
-    input logic [4:0] left,
     input logic signed [6:0] shift,
     input logic replaces,
+    input logic signed [31:0] unshifted,
     input logic signed [31:0] replacement,
     input logic signed [31:0] multiplier,
     input logic signed [31:0] added,  // to the result, with it
@@ -16,7 +16,7 @@ module dla_rescale
   logic signed [31:0] scaled;
   logic [4:0] right;
   dla_scale scale (
-      .clock, .value, .left, .shift, .replaces, .replacement, .multiplier, .scaled, .right
+      .clock, .value, .left('0), .shift, .replaces, .unshifted, .replacement, .multiplier, .scaled, .right
   );
   assign result = rounding_shift(scaled, right, added);
 endmodule

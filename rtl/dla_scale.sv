@@ -2,7 +2,7 @@
 // two halves of the multiplier, and the products added and rounded. A value enters in each cycle, its multiplier a cycle
 // after it, and the product stands three cycles after it, with the shift to the right that it still takes.
 //
-// Another value may take its place in front of the multiplier; it is 0 where it does not.
+// Another value may take its place: one that is not shifted, or one in front of the multiplier. Either is 0 where it does not.
 
 module dla_scale
   import dla_fixed_point::*;
@@ -12,8 +12,9 @@ module dla_scale
     input logic [4:0] left,  // by which it is shifted in any case
     input logic signed [6:0] shift,  // of the value; -31 to 31
     input logic replaces,
-    input logic signed [31:0] replacement,  // a cycle after the value
-    input logic signed [31:0] multiplier,  // a cycle after it
+    input logic signed [31:0] unshifted,  // with the value
+    input logic signed [31:0] replacement,  // a cycle after it
+    input logic signed [31:0] multiplier,  // a cycle after the value
     output logic signed [31:0] scaled,
     output logic [4:0] right
 );
@@ -32,7 +33,7 @@ module dla_scale
   assign low_product = 49'(factor) * 49'($signed({1'b0, multiplier[15:0]}));
   assign right = shift_scaled < 0 ? 5'(-shift_scaled) : '0;
   always_ff @(posedge clock) begin
-    moved <= replaces ? '0 : value <<< amount;
+    moved <= replaces ? unshifted : value <<< amount;
     shift_multiplied <= shift;
 
     high <= 48'(factor) * 48'($signed(multiplier[31:16]));

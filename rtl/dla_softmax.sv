@@ -106,9 +106,9 @@ module dla_softmax
   dla_rescale products (
       .clock,
       .value(left_factor),
-      .left('0),
       .shift('0),
       .replaces(1'b0),
+      .unshifted('0),
       .replacement('0),
       .multiplier(right_factor),
       .added('0),

@@ -54,12 +54,12 @@ module dla_vector_lane
     is_sum16 <= opcode == OPCODE_OP_E16_ADD;
     is_sigmoid <= opcode == OPCODE_OP_E16_SIGMOID;
     is_square <= opcode == OPCODE_OP_E_SQDIFF;
+    is_softmax16 <= ELEMENT_BITS > 8 && opcode == OPCODE_OP_E16_SOFTMAX;
+    is_curve <= ELEMENT_BITS > 8 && (opcode == OPCODE_OP_E16_SOFTMAX || opcode == OPCODE_OP_E16_LUT);
     rounds <= opcode == OPCODE_OP_E32_SHIFT && mode == SHIFT_RIGHT_ROUND;
     shifts <= opcode == OPCODE_OP_E16_SIGMOID || (opcode == OPCODE_OP_E32_SHIFT && (mode == SHIFT_RIGHT || mode == SHIFT_RIGHT_ROUND));
   end
   assign is_tanh = mode[0] == SIGMOID_TANH;
-  assign is_softmax16 = ELEMENT_BITS > 8 && opcode == OPCODE_OP_E16_SOFTMAX;
-  assign is_curve = is_softmax16 || (ELEMENT_BITS > 8 && opcode == OPCODE_OP_E16_LUT);
   assign centred = (ELEMENT_BITS + 1)'($signed(in[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in_zp[7:0]));
   assign centred2 = (ELEMENT_BITS + 1)'($signed(in2[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in2_zp[7:0]));
   assign wide_centred = (ELEMENT_BITS + 2)'(centred);
@@ -72,6 +72,7 @@ module dla_vector_lane
       .left(is_sum16 || is_softmax16 ? '0 : operands.left_shift[4:0]),
       .shift(operands.in_shift[6:0]),
       .replaces(1'b0),
+      .unshifted('0),
       .replacement('0),
       .multiplier($signed(operands.in_mult)),
       .scaled,
@@ -83,6 +84,7 @@ module dla_vector_lane
       .left(is_sum16 ? '0 : operands.left_shift[4:0]),
       .shift(operands.in2_shift[6:0]),
       .replaces(1'b0),
+      .unshifted('0),
       .replacement('0),
       .multiplier($signed(operands.in2_mult)),
       .scaled(scaled2),
@@ -153,10 +155,15 @@ module dla_vector_lane
       default: next_value = is_curve ? 32'(curve_place[6:0]) : present;
     endcase
   end
-  logic value_minus, is_beyond;  // of OP_E16_SIGMOID: beyond the table
+  logic value_minus, leaves_table, is_beyond;  // of OP_E16_SIGMOID: beyond the table
+  logic [8:0] fraction;  // of the step from an entry to the next
+  assign leaves_table = entry >= LAST_ENTRY;
   always_ff @(posedge clock) begin
-    if (compute) value <= next_value;
-    if (compute) {value_minus, is_beyond} <= {minus, entry >= LAST_ENTRY};
+    if (compute) begin
+      value <= next_value;
+      {value_minus, is_beyond} <= {minus, leaves_table};
+      fraction <= is_curve ? 9'(curve_place[6:0]) : leaves_table ? '0 : {present[8] && !is_tanh, present[7:0]};
+    end
   end
 
   // ---------------------------------------------------------------------------------------------------- finish
@@ -180,10 +187,10 @@ module dla_vector_lane
   );
   dla_rescale rescale (
       .clock,
-      .value(is_share ? $signed(looked_up) : is_softmax16 ? between <<< 1 : value),
-      .left('0),
+      .value(is_share ? $signed(looked_up) : value),
       .shift,
-      .replaces(is_square),
+      .replaces(is_square || is_softmax16),
+      .unshifted(is_softmax16 ? between <<< 1 : '0),
       .replacement(square),
       .multiplier,
       .added(is_share ? -32'sd128 : is_softmax16 ? '0 : operands.out_zp),
@@ -222,15 +229,15 @@ module dla_vector_lane
   assign limited = clamp(value, -$signed({15'd0, operands.limit[16:0]}), operands.limit[15] ? 32'sd32767 : $signed({16'd0, operands.limit[15:0]}));
   // OP_E16_SIGMOID: between the entries of the table; the next stage rounds that and gives it the sign. The tables of other
   // instructions for int16 have signed entries, and the steps between them half as many bits.
-  logic [31:0] segment, between_first;
+  logic [31:0] between_first;
+  logic signed [31:0] segment, added;
   logic kept_minus;
   logic signed [16:0] between_rest;
-  logic signed [26:0] further;
   assign between_first = !is_beyond ? 32'(looked_up[15:0]) : is_tanh ? 32'd65535 : 32'd65534;
-  assign between_rest = is_curve ? 17'($signed(looked_up[31:16])) : is_beyond ? '0 : 17'(looked_up[25:16]);
-  assign further = 27'($signed({1'b0, value[8] && !is_tanh, value[7:0]})) * 27'(between_rest);
-  assign segment = (is_tanh ? between_first << 8 : between_first << 9) + 32'(further);
-  assign between = 32'($signed(looked_up[15:0])) + ((32'(further) + 32'sd64) >>> 7);
+  assign between_rest = is_curve ? 17'($signed(looked_up[31:16])) : 17'(looked_up[25:16]);
+  assign added = is_curve ? 32'sd64 : $signed(is_tanh ? between_first << 8 : between_first << 9);
+  assign segment = 32'($signed({1'b0, fraction})) * 32'(between_rest) + added;
+  assign between = 32'($signed(looked_up[15:0])) + (segment >>> 7);
   function automatic logic signed [31:0] rounded_sigmoid(input logic signed [31:0] found, input logic is_minus, tanh_);
     logic signed [31:0] sum;
     if (tanh_) sum = is_minus ? 32'sd8388608 + 32'sd127 - found : found - 32'sd8388608 + 32'sd128;
@@ -238,7 +245,7 @@ module dla_vector_lane
     return tanh_ ? sum >>> 8 : sum >>> 10;
   endfunction
   always_ff @(posedge clock) begin
-    kept[0] <= opcode == OPCODE_OP_ACT_LUT ? 32'($signed(looked_up[7:0])) : is_sigmoid ? $signed(segment) : is_curve ? between : is_sum16 ? limited : value;
+    kept[0] <= opcode == OPCODE_OP_ACT_LUT ? 32'($signed(looked_up[7:0])) : is_sigmoid ? segment : is_curve ? between : is_sum16 ? limited : value;
     kept_minus <= value_minus;
     kept[1] <= is_sigmoid ? rounded_sigmoid(kept[0], kept_minus, is_tanh) : kept[0];
     kept[2] <= kept[1];

@@ -10,9 +10,9 @@ module requantizer (
   dla_rescale rescale (
       .clock,
       .value,
-      .left('0),
       .shift,
       .replaces(1'b0),
+      .unshifted('0),
       .replacement('0),
       .multiplier,
       .added('0),

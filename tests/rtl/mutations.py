@@ -177,7 +177,7 @@ INT16_MUTATIONS = (
     Mutation("differences beyond the table", "dla_vector_lane.sv",
              "limit16(rounding_shift(", "(rounding_shift("),
     Mutation("place of an element", "dla_vector_lane.sv", "16'h8000 ^", "16'h0000 ^"),
-    Mutation("steps between entries", "dla_vector_lane.sv", "(32'(further) + 32'sd64)", "32'(further)"),
+    Mutation("steps between entries", "dla_vector_lane.sv", "is_curve ? 32'sd64 :", "is_curve ? '0 :"),
     Mutation("sign between entries", "dla_vector_lane.sv",
              "17'($signed(looked_up[31:16]))", "17'(looked_up[31:16])"),
     Mutation("sign of an entry", "dla_vector_lane.sv",
