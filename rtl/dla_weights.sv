@@ -47,8 +47,10 @@ module dla_weights
   // ------------------------------------------------------------------------------------------------------- shape
   localparam int unsigned CHUNK_BITS = $clog2(LANES * BANK_BYTES + 1);
   logic whole;  // a group is one chunk
-  logic [31:0] shift, chunks, all_chunks, lanes, chunk_bytes;  // all_chunks: `chunks`, a cycle later
-  logic [CHUNK_BITS-1:0] each_bytes;  // so are these, of a chunk
+  logic [31:0] shift, chunks, lanes, chunk_bytes;
+  // A cycle later: `chunks`, the last of them, the first of the last PORTS, and the bytes of one
+  logic [31:0] all_chunks, last_chunk, last_burst;
+  logic [CHUNK_BITS-1:0] each_bytes;
   // Registers have the bits that they can need: of a picture's pixels, of channels.
   localparam logic [31:0] CHANNELS = 32'h01ffffff;
   localparam int unsigned WORD_BITS = $clog2(BANK_BYTES), LANE_BITS = $clog2(LANES + 1);
@@ -129,7 +131,7 @@ module dla_weights
   assign records_end = active && (records_left == 0 || (takes && records_left <= AT_ONCE));
   assign chunk_ends = active && (is_held || (takes && (bursts || (is_begun ? remaining : chunk_words) <= AT_ONCE)));
   assign pass_done = !at_records && chunk_ends && (!bursts || lane + 1 == lanes)
-      && (bursts ? chunk + PORTS == all_chunks : chunk + 1 == all_chunks);
+      && (bursts ? chunk == last_burst : chunk == last_chunk);
   assign group_done = pass_done && (pixels <= BLOCK || pixel >= pixels - BLOCK);
   assign next_group_place = (group_place + (depthwise ? group_step : group_bytes)) & PLACE;
 
@@ -223,6 +225,8 @@ module dla_weights
   end
   always_ff @(posedge clock) begin
     all_chunks <= chunks;
+    last_chunk <= chunks - 1;
+    last_burst <= chunks - PORTS;
     if (reset) used <= '0;
     else if (block_ends) used <= used + all_chunks + 32'(group_ends && has_records);
   end
