@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from dlasim.arguments import checked
-from dlasim.choices import Axes, Choices, HostChoices
 from dlasim.compiler_shim.files.input_file import InputFile
 from dlasim.compiler_shim.options import ESTIMATE, CompileOptions
 from dlasim.errors import InputError, RunError
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from dlasim.checking.onnx_comparison import OnnxComparison
     from dlasim.checking.verification import Verification
+    from dlasim.choices import Axes, Choices, HostChoices
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.evaluation import Evaluation
     from dlasim.evaluation.many_inputs import Metric

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import Field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 _FIELDS = "__dataclass_fields__"  # where `fields` of the standard library looks, for fields of this type
 _PLAIN: Any = dataclasses._FIELD  # type: ignore[attr-defined]
 _UNSLOTTED = ("__dict__", "__weakref__")
-_Values = Callable[[Any], Any]  # the values of some fields of an instance
-_ORDER = ("lt", "le", "gt", "ge")
-_CALLS_BEFORE_COMPILING = 16  # to compile `__init__` takes 100 to 200 us, to set fields one by one 3 to 5
+_CALLS_BEFORE_COMPILING = 40  # to compile `__init__` takes 100 to 200 us, to set fields one by one 3
 
 
 def _dataclass(
@@ -32,24 +30,28 @@ def _dataclass(
     weakref_slot: bool = False,
 ) -> Callable[[type], type]:
     """Makes a class a dataclass; the options mean what they mean in the standard library."""
+    shared: dict[str, Any] = {"__repr__": _repr} if repr else {}
+    if eq:
+        shared |= {"__eq__": _EQUAL, "__hash__": _hash if frozen else None}
+    if order:
+        shared |= _ORDERED
+    if frozen:
+        shared |= _FROZEN | (_PICKLED if slots else {})
 
     def make(cls: type) -> type:
-        own = {name for name, value in vars(cls).items() if value is not None}
-        fields = _own_fields(cls)
-        inherited: dict[str, Field[Any]] = {}
+        own = _own_fields(cls)
+        fields: dict[str, Field[Any]] = {}
         for base in reversed(cls.__mro__[1:]):
-            inherited |= vars(base).get(_FIELDS, {})
-        made = _slotted(cls, fields, weakref_slot) if slots else cls
-        fields = inherited | fields
-        setattr(made, _FIELDS, fields)
-        methods: dict[str, Any] = {"__init__": _late_init(made, frozen, slots)}
+            fields |= vars(base).get(_FIELDS, {})
+        fields |= own
+        methods = shared | {"__init__": _late_init(lambda: made, frozen, slots)}
         methods["__match_args__"] = tuple([name for name, field in fields.items() if field.init])
-        methods |= {"__repr__": _repr} if repr else {}
-        methods |= _comparisons(made, frozen, order) if eq else {}
-        methods |= _FROZEN if frozen else {}
-        methods |= _PICKLED if frozen and slots else {}
-        for name in methods.keys() - own:
-            setattr(made, name, methods[name])
+        members = vars(cls)
+        added = {name: method for name, method in methods.items() if members.get(name) is None}
+        added |= {_FIELDS: fields}
+        if eq:
+            added["_compared_values"] = _reader(fields)
+        made = _slotted(cls, own, added, weakref_slot) if slots else _extended(cls, own, added)
         return made
 
     return make
@@ -62,43 +64,53 @@ else:
 
 
 def _own_fields(cls: type) -> dict[str, Field[Any]]:
-    """What the class itself annotates; a field without a default leaves no attribute."""
-    fields = {}
+    """What the class itself annotates."""
+    fields, members = {}, vars(cls)
     for name, kind in cls.__annotations__.items():
-        default = vars(cls).get(name, dataclasses.MISSING)
+        default = members.get(name, dataclasses.MISSING)
         field: Any = default if isinstance(default, Field) else dataclasses.field(default=default)
         field.name, field.type, field._field_type = name, kind, _PLAIN
         fields[name] = field
-        if field.default is not dataclasses.MISSING:
-            setattr(cls, name, field.default)
-        elif default is field:
-            delattr(cls, name)
     return fields
 
 
-def _slotted(cls: type, names: Iterable[str], weakref_slot: bool) -> type:
-    """The same class with slots for these names, which only a new class can have."""
+def _slotted(cls: type, own: Mapping[str, object], added: dict[str, Any], weakref_slot: bool) -> type:
+    """The same class with slots for its fields, which only a new class can have, and what is added."""
     taken = {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
-    slots = [name for name in names if name not in taken]
-    kept = {name: value for name, value in vars(cls).items() if name not in (*slots, *_UNSLOTTED)}
+    slots = [name for name in own if name not in taken]
+    kept = {name: value for name, value in vars(cls).items() if name not in own and name not in _UNSLOTTED}
     kept["__slots__"] = (*slots, "__weakref__") if weakref_slot else tuple(slots)
-    made: type = type(cls)(cls.__name__, cls.__bases__, kept)
+    made: type = type(cls)(cls.__name__, cls.__bases__, kept | added)
     made.__qualname__ = cls.__qualname__
     return made
 
 
-def _late_init(cls: type, frozen: bool, slots: bool) -> Callable[..., Any]:
+def _extended(cls: type, own: Mapping[str, Field[Any]], added: dict[str, Any]) -> type:
+    """The class with what is added; a field without a default leaves no attribute."""
+    for name, field in own.items():
+        if field.default is not dataclasses.MISSING:
+            setattr(cls, name, field.default)
+        elif name in vars(cls):
+            delattr(cls, name)
+    for name, value in added.items():
+        setattr(cls, name, value)
+    return cls
+
+
+def _late_init(owner: Callable[[], type], frozen: bool, slots: bool) -> Callable[..., Any]:
     """An `__init__` that compiles its successor when it has been called some times, or wrongly."""
-    fields, calls = dataclasses.fields(cls), 0
+    fields: tuple[Field[Any], ...] = ()
+    calls, assign = 0, object.__setattr__ if frozen else setattr
 
     def __init__(self: Any, /, *arguments: Any, **named: Any) -> None:  # noqa: N807
-        nonlocal calls
+        nonlocal calls, fields
         calls += 1
-        if calls > _CALLS_BEFORE_COMPILING or not _set_fields(self, fields, frozen, arguments, named):
-            method = _compiled_init(cls, frozen, slots)
-            cls.__init__ = method  # type: ignore[misc]
-            method(self, *arguments, **named)
-        elif hasattr(cls, "__post_init__"):
+        fields = fields or dataclasses.fields(owner())
+        if calls > _CALLS_BEFORE_COMPILING or not _set_fields(self, fields, assign, arguments, named):
+            cls: Any = owner()
+            cls.__init__ = _compiled_init(cls, frozen, slots)
+            cls.__init__(self, *arguments, **named)
+        elif hasattr(self, "__post_init__"):
             self.__post_init__()
 
     return __init__
@@ -106,28 +118,26 @@ def _late_init(cls: type, frozen: bool, slots: bool) -> Callable[..., Any]:
 
 def _set_fields(
     item: Any,
-    fields: tuple[dataclasses.Field[Any], ...],
-    frozen: bool,
+    fields: tuple[Field[Any], ...],
+    assign: Callable[[Any, str, Any], None],
     arguments: tuple[Any, ...],
     named: dict[str, Any],
 ) -> bool:
     """Sets each field to its argument or default; False where the arguments are wrong."""
-    names = [field.name for field in fields if field.init]
-    given = dict(zip(names, arguments, strict=False))
-    if len(given) < len(arguments) or given.keys() & named.keys():
-        return False
-    given |= named
-    assign = object.__setattr__ if frozen else setattr
+    given = dict(zip(item.__match_args__, arguments, strict=False)) | named
+    used = 0
     for field in fields:
-        if field.init and field.name in given:
-            assign(item, field.name, given.pop(field.name))
+        name = field.name
+        if field.init and name in given:
+            used += 1
+            assign(item, name, given[name])
         elif field.default is not dataclasses.MISSING:
-            assign(item, field.name, field.default)
+            assign(item, name, field.default)
         elif field.default_factory is not dataclasses.MISSING:
-            assign(item, field.name, field.default_factory())
+            assign(item, name, field.default_factory())
         elif field.init:
             return False
-    return not given
+    return used == len(given) == len(arguments) + len(named)
 
 
 def _compiled_init(cls: type, frozen: bool, slots: bool) -> Callable[..., None]:
@@ -170,27 +180,26 @@ def _assignment(cls: type, name: str, value: str, names: dict[str, Any], frozen:
     return f"_set_{name}(self, {value})"
 
 
-def _comparisons(cls: type, frozen: bool, order: bool) -> dict[str, Any]:
-    """Equality, hash and order by the fields that are compared."""
-    values = _reader([field.name for field in dataclasses.fields(cls) if field.compare])
-    found = {f"__{name}__": _comparison(name, values) for name in ("eq", *(_ORDER if order else ()))}
-    return found | {"__hash__": (lambda self: hash(values(self))) if frozen else None}
+def _reader(fields: Mapping[str, Field[Any]]) -> Callable[[Any], Any]:
+    """Reads the fields of an instance that are compared."""
+    names = [name for name, field in fields.items() if field.compare]
+    return operator.attrgetter(*(names or ["__class__"]))
 
 
-def _comparison(name: str, values: _Values) -> Callable[[Any, object], Any]:
-    compare = getattr(operator, name)
+def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, object], Any]:
+    """A method that compares instances of one class by these fields, as tuples do."""
 
-    def method(self: Any, other: object) -> Any:
-        return compare(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
+    def method(self: Any, other: Any) -> Any:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        values = self._compared_values
+        return compare((values(self),), (values(other),))
 
     return method
 
 
-def _reader(names: list[str]) -> _Values:
-    """Reads these fields as a tuple."""
-    if len(names) > 1:
-        return operator.attrgetter(*names)
-    return lambda item: tuple([getattr(item, name) for name in names])
+def _hash(self: Any) -> int:
+    return hash(self._compared_values(self))
 
 
 def _repr(self: Any) -> str:
@@ -215,6 +224,8 @@ def _set_state(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, field.name, value)
 
 
+_EQUAL = _comparison(operator.eq)
+_ORDERED = {f"__{name}__": _comparison(getattr(operator, name)) for name in ("lt", "le", "gt", "ge")}
 _FROZEN: dict[str, Any] = {"__setattr__": _refuse_set, "__delattr__": _refuse_delete}
 # pickle cannot set the fields of a frozen class
 _PICKLED: dict[str, Any] = {"__getstate__": _state, "__setstate__": _set_state}

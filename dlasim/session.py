@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.arguments import checked
-from dlasim.choices import Choices, HostChoices
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable, unknown
 from dlasim.isa.file_records import Role
@@ -22,6 +21,7 @@ from dlasim.sim.execution.runner import Inference, Simulation
 from dlasim.step_inputs import StepInputs, step_rows
 
 if TYPE_CHECKING:
+    from dlasim.choices import Choices, HostChoices
     from dlasim.compiler_shim.files.input_file import InputFile
     from dlasim.inputs import Inputs
     from dlasim.isa.program import TensorDescriptor

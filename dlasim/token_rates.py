@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dlasim.arguments import checked
-from dlasim.choices import Choices
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import Role
@@ -16,6 +15,7 @@ from dlasim.pace import Pace, pace
 from dlasim.sim.execution.runner import first_and_steady
 
 if TYPE_CHECKING:
+    from dlasim.choices import Choices
     from dlasim.compiler_shim.files.input_file import InputFile
     from dlasim.isa.program import Program
 

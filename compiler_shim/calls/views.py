@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from dlasim.dataclass import dataclass
+from dlasim.named_tuple import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)

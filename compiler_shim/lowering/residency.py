@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Sequence
-from typing import NamedTuple
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
@@ -21,6 +20,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem, TilingProblems
 from dlasim.errors import InputError
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.storage import plain
 
 

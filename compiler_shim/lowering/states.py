@@ -21,7 +21,7 @@ from dlasim.compiler_shim.lowering.tiles.known_tilings import (
     loads_for_longer,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
-from dlasim.native.record import Record, Records, pointer, record
+from dlasim.native.record import Record, Records, pointer
 from dlasim.native.routine import Numbers, Routine, routine
 
 MAX_STATES = 6  # that are followed from one place
@@ -32,7 +32,6 @@ CYCLE = 1024  # a byte over the bus counts for 1/1024 of a cycle besides its tim
 _MOST_CYCLES = 1 << 40  # of one segment that are told apart: 64 bits hold the sum
 
 
-@record
 class PathStep(Record):
     """A node: the tensors that it reads and writes, 0 for those that cannot stay in SRAM, and their bytes;
     whether it has a matrix, and is the first to write its output; whether only the next node reads that; the
@@ -54,7 +53,6 @@ class PathStep(Record):
     endings: int = 0
 
 
-@record
 class Path(Record):
     """The cheapest way to a state: its cost, the path before, and the nodes of its last segment and whether
     the output of that is in SRAM."""
@@ -68,7 +66,6 @@ class Path(Record):
     is_followed: int = 0
 
 
-@record
 class StateSearch(Record):
     """Nodes in order, with their kinds, and numbers of their chains by node and length; and for each place
     between them room for MAX_PATHS paths. By node, `leaves` says that its output must not stay in SRAM."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from dlasim.compiler_shim.options import COMPILER_OPTIONS
+from dlasim.named_tuple import NamedTuple
 from dlasim.sim.configuration.machine_table import PARAMETERS
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -12,10 +12,11 @@ import builtins
 from collections.abc import Callable, Iterable
 from functools import reduce
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import Array, Integer, is_record, layout, slots_of
 from dlasim.native.routine import (
     VECTOR,

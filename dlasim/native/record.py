@@ -1,11 +1,9 @@
 """Records of routines: C structures of 64-bit integers, which plain Python and machine code share.
 
-    @record
     class Box(Record):
         row: int = 0
         rows: int = 0
 
-    @record
     class Tile(Record):
         box: Box = member(Box)
         addresses: list[int] = array(int, 2)
@@ -22,9 +20,10 @@ import ctypes
 from collections.abc import Sequence
 from functools import cached_property
 from struct import Struct
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast, dataclass_transform
 
-_Class = TypeVar("_Class")
+from dlasim.named_tuple import NamedTuple
+
 _Element_co = TypeVar("_Element_co", covariant=True)
 _LAYOUT = "__layout__"
 SLOT_BYTES = 8
@@ -114,22 +113,27 @@ def c_type(kind: Any) -> Any:
     return kind
 
 
-@dataclass_transform()
-def record(cls: type[_Class]) -> type[_Class]:
-    """Makes a class a record; each field has a default."""
-    defaults = {name: vars(cls)[name] for name in cls.__annotations__}
-    kinds = {name: each.kind if isinstance(each, _Member) else int for name, each in defaults.items()}
-    members = {name: value for name, value in vars(cls).items() if name not in kinds and name != "__dict__"}
-    members |= {
-        "__slots__": (),
-        _LAYOUT: RecordLayout(kinds),
-        "_fields_": [(name, c_type(kind)) for name, kind in kinds.items()],
-    }
-    others = {name: value for name, value in defaults.items() if isinstance(value, int) and value}
-    if others:
-        members["__init__"] = _init(list(kinds), others)
-    made: Any = type(cls)
-    return cast("type[_Class]", made(cls.__name__, cls.__bases__, members))
+if TYPE_CHECKING:
+    from _ctypes import _PyCStructType as _StructureType
+else:
+    _StructureType = type(ctypes.Structure)
+
+
+class _RecordType(_StructureType):
+    """Makes a class a structure of the fields that it annotates; each has a default."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+        defaults = {each: members.pop(each) for each in members.get("__annotations__", ())}
+        kinds = {each: it.kind if isinstance(it, _Member) else int for each, it in defaults.items()}
+        members |= {
+            "__slots__": (),
+            _LAYOUT: RecordLayout(kinds),
+            "_fields_": [(each, c_type(kind)) for each, kind in kinds.items()],
+        }
+        others = {each: value for each, value in defaults.items() if isinstance(value, int) and value}
+        if others:
+            members["__init__"] = _init(list(kinds), others)
+        return super().__new__(cls, name, bases, members)
 
 
 def _init(names: list[str], defaults: dict[str, int]) -> Any:
@@ -162,7 +166,8 @@ def slots_of(kind: Any) -> int:
     return layout(kind).slots
 
 
-class Record(ctypes.Structure):
+@dataclass_transform()
+class Record(ctypes.Structure, metaclass=_RecordType):
     """A record's methods. One with pointers is neither copied nor compared."""
 
     __slots__ = ()

@@ -11,8 +11,9 @@ import ctypes
 import sys
 from collections.abc import Callable, Mapping
 from functools import reduce
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import Array, Integer, Numbers, c_type, is_record
 from dlasim.native.unit import CodeUnit
 

@@ -7,10 +7,11 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.expressions import (
     MEMORY,
     NUMBER,

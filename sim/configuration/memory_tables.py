@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from dlasim.errors import InputError, one_of, unknown
 from dlasim.isa.registers import Region
+from dlasim.named_tuple import NamedTuple
 from dlasim.sim.configuration.parameters import Better, Form, MachineParameter
 from dlasim.sim.configuration.sizes import UNLIMITED, parse_size
 from dlasim.system.fileio import parse_toml

@@ -7,8 +7,7 @@ the sum of an output's weights; in - IN_ZP as a short otherwise.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Number, Pointer, apart, routine
 from dlasim.native.target import host
 from dlasim.sim.fast_engine.dot import GROUP_BYTES, dot_tile, stage_at, zip_groups

@@ -8,8 +8,7 @@ start from.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Number, Pointer, inlined, routine
 from dlasim.sim.fast_engine.depth_spans import PixelSpan, any_span, kept_span, span_offset
 from dlasim.sim.fast_engine.finish import (

@@ -6,9 +6,8 @@ touch it: whoever prepares the rows sees to that.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dlasim.isa.instruction_rows import Quant, ShiftMode
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.finish import (
     CONSTANT_BYTES,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dlasim.isa.instruction_rows import RECORD_BYTES, SUM_LEFT_SHIFT, Init, Out, Quant, Sum
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.memory_access import (
     copy_bytes,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dlasim.native.record import Numbers, Record, Records, pointer, record
+from dlasim.native.record import Numbers, Record, Records, pointer
 from dlasim.sim.fast_engine.operation_rows import OperationRow
 
 
-@record
 class Workspace(Record):
     """Memory of an engine that every operation may use, and why the kernels stopped before the last row:
     the bytes that the next one needs, or below 0 where they cannot do it."""
@@ -16,7 +15,6 @@ class Workspace(Record):
     stopped: int = 0
 
 
-@record
 class Job(Record):
     """Rows `first` to `last`, where SRAM and the regions begin, and a workspace."""
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dlasim.isa import registers
 from dlasim.isa.instruction_rows import Instruction, Out
 from dlasim.isa.instructions import INSTRUCTIONS
-from dlasim.native.record import Record, record
+from dlasim.native.record import Record
 from dlasim.native.routine import inlined
 from dlasim.sim.programs.operation import Batch, Operation
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     OperationRow: TypeAlias = Any  # mypy does not know the fields, which follow from the registers
 else:
     _fields = {"__annotations__": dict.fromkeys(_NAMES, "int"), **dict.fromkeys(_NAMES, 0)}
-    OperationRow = record(type("OperationRow", (Record,), _fields))
+    OperationRow = type(Record)("OperationRow", (Record,), _fields)
 
 
 def column(name: str) -> int:

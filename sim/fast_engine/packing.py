@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Number, Pointer, Vector, inlined, routine
 from dlasim.sim.fast_engine.dot import GROUP_BYTES, dot_groups, transpose_groups
 from dlasim.sim.fast_engine.finish import CONSTANT_BYTES, ChannelBlock, lane_channel

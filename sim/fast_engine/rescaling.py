@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Number, Vector, inlined
 from dlasim.sim.fast_engine.vectors import (
     bit_and,

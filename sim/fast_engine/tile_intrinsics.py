@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from llvmlite import ir
 
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.expressions import Parts
 from dlasim.native.routine import Number, Pointer, inlined, intrinsic
 from dlasim.native.target import host

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dlasim.isa.instruction_rows import PACKED_BYTES
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.fast_engine.memory_access import copy_bytes, get8, pointer_at, put8
 from dlasim.sim.fast_engine.operation_rows import OperationRow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dlasim.isa.instruction_rows import COPIED_BYTES
 from dlasim.isa.weight_code import (
     BODY_BITS,
@@ -17,6 +15,7 @@ from dlasim.isa.weight_code import (
     RUN_MODE,
     STEP_WEIGHTS,
 )
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Number, Pointer, routine
 from dlasim.sim.fast_engine.memory_access import copy_bytes, get8, pointer_at, put8
 from dlasim.sim.fast_engine.operation_rows import OperationRow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from dlasim.isa.instruction_rows import (
     Unit,
 )
 from dlasim.isa.weight_code import CODE_BYTES
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Number, routine
 from dlasim.sim.programs.operation import Batch, Operation
 

@@ -26,7 +26,7 @@ from dlasim.isa.instruction_rows import (
     is_one_pass,
 )
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN, Region
-from dlasim.native.record import Record, Records, array, member, pointer, record
+from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import filled_memory, pointer_to
 from dlasim.sim.programs.footprint import (
@@ -63,7 +63,6 @@ _LINES = {  # bytes for each output channel, tap and input channel, and whether 
 }
 
 
-@record
 class BoxRegisters(Record):
     """The registers that hold a box."""
 
@@ -75,7 +74,6 @@ class BoxRegisters(Record):
     run_bytes: int = 0
 
 
-@record
 class OperandRules(Record):
     """Where an operand lies, and what is asked of it.
 
@@ -97,7 +95,6 @@ class OperandRules(Record):
     is_like_output: int = 0
 
 
-@record
 class WordRules(Record):
     """What a command word asks of its operation; of computing ones, the last operand is the output."""
 
@@ -116,7 +113,6 @@ class WordRules(Record):
     operands: list[OperandRules] = array(OperandRules, _MAX_OPERANDS)
 
 
-@record
 class StreamRules(Record):
     """The operations of a stream, the writes to operand registers between them, and which of them are left in
     doubt."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dlasim.native.record import Numbers, Record, pointer, record
+from dlasim.native.record import Numbers, Record, pointer
 from dlasim.native.routine import routine
 from dlasim.native.storage import pointer_to
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from dlasim.sim.programs.stream import RegisterFiles
 
 
-@record
 class RegisterWrites(Record):
     """Of so many writes, those that are done. Before write number w there are `before[w]` operations."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dlasim.isa import registers
 from dlasim.isa.instruction_rows import OPCODE
 from dlasim.isa.instructions import BY_MNEMONIC
-from dlasim.native.record import Record, array, member, pointer, record
+from dlasim.native.record import Record, array, member, pointer
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import Store, filled_memory, pointer_to
 from dlasim.sim.configuration.config import DlaConfig
@@ -63,7 +63,6 @@ _START = [
 ]
 
 
-@record
 class ReadUnit(Record):
     """A unit: the place of its first operation in the columns, and of its next; and the most that any of them
     wants of the ports."""
@@ -73,7 +72,6 @@ class ReadUnit(Record):
     most_demand: int = 0
 
 
-@record
 class WordReader(Record):
     """Reads the words of a stream up to HALT, and fills the columns.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.registers import OPERAND_COLUMN
 from dlasim.isa.weight_code import CODE_BYTES
-from dlasim.native.record import Record, Records, member, pointer, record
+from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import filled_memory, pointer_to
 from dlasim.sim.programs.register_writes import RegisterWrites, follow_writes, writes_of
@@ -53,7 +53,6 @@ _MAC = int(Unit.MAC)
 _MAX_LINES = 1 << 17  # of an input, under a window
 
 
-@record
 class WordCosts(Record):
     """What a command word costs: its unit, and for a transfer the register of its region, the bytes of
     system memory that it unpacks, or whether it decodes, the bytes of code, its steps and the bytes that are
@@ -70,7 +69,6 @@ class WordCosts(Record):
     kind: OperationKind = member(OperationKind)
 
 
-@record
 class StreamCosts(Record):
     """The operations of a stream, the writes to operand registers between them, and what is found.
 

@@ -13,7 +13,7 @@ cycle is settled for the whole cycle.
 from __future__ import annotations
 
 from dlasim.isa.instruction_rows import UNITS, Unit
-from dlasim.native.record import Record, Records, array, pointer, record
+from dlasim.native.record import Record, Records, array, pointer
 from dlasim.native.routine import Numbers, routine
 
 UNIT_COUNT = len(UNITS)
@@ -22,7 +22,6 @@ SPEED_STEPS = 1 << 12  # of an operation that the ports slow down
 DEMAND_STEPS = 1 << 10  # of a byte per cycle
 
 
-@record
 class UnitState(Record):
     """A unit: the place of its first operation in the columns, where its others follow; how many have been
     pushed into its queue, and how many of those have been active. Of its current operation: what it has done,
@@ -37,7 +36,6 @@ class UnitState(Record):
     speed: int = 0
 
 
-@record
 class Block(Record):
     """A time in which the issue stage stood still, from and to a cycle, at an event: for room in a queue, or
     in a WAIT."""
@@ -48,7 +46,6 @@ class Block(Record):
     event: int = 0
 
 
-@record
 class Walk(Record):
     """The issue stage and what units share, as a stream is walked.
 

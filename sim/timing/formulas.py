@@ -12,12 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dlasim.native.record import Record, record
+from dlasim.native.record import Record
 from dlasim.native.routine import routine
 from dlasim.sim.programs.footprint import STEP_LIMIT, Count
 
 
-@record
 class BusCosts(Record):
     """A memory behind its bus, for the transfers of one direction. `rate` is the bytes that a transfer alone
     moves in `rate_cycles`, 0 for no limit; the latencies of `outstanding` transfers overlap; `alone` and
@@ -37,7 +36,6 @@ class BusCosts(Record):
     step_cycles: int = 0
 
 
-@record
 class UnitCosts(Record):
     """What a compute unit is for one instruction: channels, and rows and columns of pixels, that it works on
     at a time; steps that it takes together; cycles that loading the weights of a step takes; cycles until

@@ -12,7 +12,7 @@ from typing import Any
 
 from dlasim.isa.instruction_rows import RECORD_BYTES, Extent, Instruction, Unit
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN
-from dlasim.native.record import Record, record
+from dlasim.native.record import Record
 from dlasim.native.routine import Numbers, routine
 from dlasim.native.storage import plain
 from dlasim.sim.programs.footprint import element_bytes, is_present
@@ -37,7 +37,6 @@ _OUT_SIZE, _OUT_CHANNELS = OPERAND_COLUMN["OUT_SIZE"], OPERAND_COLUMN["OUT_CHANN
 _KERNEL, _STRIDE, _DILATION = OPERAND_COLUMN["KERNEL"], OPERAND_COLUMN["STRIDE"], OPERAND_COLUMN["DILATION"]
 
 
-@record
 class OperationKind(Record):
     """What the word of a compute instruction says of its costs.
 
@@ -60,7 +59,6 @@ class OperationKind(Record):
     result_cycles: int = 0
 
 
-@record
 class OperationSizes(Record):
     """The sizes in the operand registers. `common` is the greatest common divisor of stride and dilation."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dlasim.native.record import Record, array, member, pointer, record
+from dlasim.native.record import Record, array, member, pointer
 from dlasim.native.routine import Numbers, routine
 
 FEW = (3, -1, 4)
@@ -163,7 +163,6 @@ def named(one: int, other: int) -> int:
     return first * 3 + last + chosen[0]
 
 
-@record
 class Point(Record):
     """Two numbers."""
 
@@ -171,7 +170,6 @@ class Point(Record):
     y: int = 0
 
 
-@record
 class Line(Record):
     """Members, rows of numbers and of records."""
 
@@ -181,7 +179,6 @@ class Line(Record):
     points: list[Point] = array(Point, 4)
 
 
-@record
 class Drawing(Record):
     """Pointers."""
 

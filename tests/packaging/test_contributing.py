@@ -15,8 +15,8 @@ TERM = {
         "    dma_burst_overhead: int = row(0, ",
     ),
     "sim/timing/formulas.py": (
-        "    step_cycles: int = 0\n\n\n@record\nclass UnitCosts",
-        "    step_cycles: int = 0\n    turnaround: int = 0\n\n\n@record\nclass UnitCosts",
+        "    step_cycles: int = 0\n\n\nclass UnitCosts",
+        "    step_cycles: int = 0\n    turnaround: int = 0\n\n\nclass UnitCosts",
     ),
     "sim/timing/formulas.py, the formula": (
         "    return runs * ceil_div(run_bytes * bus.rate_cycles, bus.rate) if bus.rate else 0 * runs\n",

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
+from dlasim.named_tuple import NamedTuple
 from dlasim.system.fileio import read_file
 
 CPU, COMPILE = "RV32IMAC", "compile with -march=rv32imac -mabi=ilp32"  # as messages have it

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlasim.dataclass import dataclass
-from dlasim.native.record import SLOT_BYTES, Numbers, Record, Records, layout, pointer, record
+from dlasim.native.record import SLOT_BYTES, Numbers, Record, Records, layout, pointer
 from dlasim.native.routine import Routine, routine
 from dlasim.native.storage import pointer_to
 from dlasim.vp.programs.elf import Function
@@ -46,7 +46,6 @@ _SLOTS_BEYOND = 4100 // 2
 _LOG_ENTRIES = 1 << 20  # 16 MiB; what is beyond is counted as lost
 
 
-@record
 class CodeCosts(Record):
     """What the instructions cost that start at the slots of some code, and the records of so many slots."""
 
@@ -58,7 +57,6 @@ class CodeCosts(Record):
     sums: Records[CodeSlot] = pointer(CodeSlot)
 
 
-@record
 class Executions(Record):
     """The slots where instructions start that ran, and how often each did."""
 

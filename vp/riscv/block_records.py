@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.native.record import Numbers, Record, Records, array, member, pointer, record
+from dlasim.native.record import Numbers, Record, Records, array, member, pointer
 from dlasim.vp.riscv.decode import CodeDecoder
 
 RING_BLOCKS = 32  # that a debugger or a report of a fault can look back over; a power of two
@@ -14,7 +14,6 @@ MEMORIES = 2  # of the board: flash and RAM
 STOP_NONE, STOP_DEADLINE, STOP_DEBUG = range(3)
 
 
-@record
 class CodeSlot(Record):
     """Two bytes of code. The sums are over all code before them, so a block costs two subtractions."""
 
@@ -24,7 +23,6 @@ class CodeSlot(Record):
     unused: int = 0  # no slot lies in two cache lines
 
 
-@record
 class SlotNote(Record):
     """What debuggers and timelines ask of two bytes of code."""
 
@@ -32,7 +30,6 @@ class SlotNote(Record):
     is_breakpoint: int = 0
 
 
-@record
 class SlotTally(Record):
     """What was counted at two bytes of code."""
 
@@ -40,7 +37,6 @@ class SlotTally(Record):
     taken_cycles: int = 0  # what the branches that end here have cost in addition
 
 
-@record
 class FunctionChange(Record):
     """The cycle in which another function began, and its number."""
 
@@ -48,7 +44,6 @@ class FunctionChange(Record):
     function: int = 0
 
 
-@record
 class Counts(Record):
     """What the hooks count, and what makes them stop the CPU."""
 
@@ -86,7 +81,6 @@ class Counts(Record):
     ring: list[int] = array(int, RING_BLOCKS)  # addresses of the last blocks
 
 
-@record
 class TlbEntry(Record):
     """What the emulator takes for a page: where it is, and who may do what."""
 
@@ -94,7 +88,6 @@ class TlbEntry(Record):
     rights: int = 0
 
 
-@record
 class PageMap(Record):
     """The pages of RAM: for each whether something was fetched from it."""
 
@@ -103,7 +96,6 @@ class PageMap(Record):
     fetched: Numbers = pointer(int)
 
 
-@record
 class TranslatedBlock(Record):
     """Unicorn's uc_tb: where a block begins; its instructions and its bytes, in 16 bits each."""
 
@@ -111,7 +103,6 @@ class TranslatedBlock(Record):
     sizes: int = 0
 
 
-@record
 class MemoryView(Record):
     """A memory that holds code."""
 
@@ -120,7 +111,6 @@ class MemoryView(Record):
     data: Numbers = pointer(int)
 
 
-@record
 class BlockWatch(Record):
     """What looking through a new block takes, and the address of Python's function for the few that need
     it."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlasim.dataclass import dataclass
-from dlasim.native.record import Numbers, Record, pointer, record
+from dlasim.native.record import Numbers, Record, pointer
 from dlasim.native.routine import Routine, routine
 from dlasim.native.storage import pointer_to
 from dlasim.vp.riscv.instruction_table import NARROW, WIDE, InstructionClass
@@ -43,7 +43,6 @@ class CodeTable:
     taken_costs: npt.NDArray[np.int64]  # of a branch, in addition
 
 
-@record
 class CodeDecoder(Record):
     """The table of instructions by the bits that all of its rows ask for, `begins` of each value of them; of
     rows with the same, the first that matches counts. And the half words of some code, which give way to

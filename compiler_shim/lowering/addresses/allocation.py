@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dlasim.dataclass import dataclass
-from dlasim.native.record import Record, Records, layout, pointer, record
+from dlasim.native.record import Record, Records, layout, pointer
 from dlasim.native.routine import Routine, routine
 from dlasim.native.storage import Store
 
@@ -23,7 +23,6 @@ class LiveRange:
     last: int
 
 
-@record
 class PlacedRange(Record):
     """A live range with its address, and the number of the one with the next higher address."""
 
@@ -34,7 +33,6 @@ class PlacedRange(Record):
     next: int = 0
 
 
-@record
 class AddressSearch(Record):
     """Live ranges in the order in which they get addresses, multiples of `alignment`; `lowest` is the number
     of the one with the lowest address so far."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
 from dlasim.dataclass import dataclass
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import routine
 
 MEMORY_ALIGNMENT = 16  # of values in system memory

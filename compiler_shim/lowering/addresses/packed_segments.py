@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from struct import Struct
-from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses.allocation import Gap
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS
@@ -22,6 +21,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem
 from dlasim.dataclass import dataclass
 from dlasim.isa.instruction_rows import Unit
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import SLOT_BYTES, slots_of
 
 _SEGMENT, _CONSTANTS = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
@@ -12,6 +11,7 @@ from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedNodes
 from dlasim.compiler_shim.lowering.segments.chains import Chain
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 from dlasim.dataclass import dataclass
+from dlasim.named_tuple import NamedTuple
 
 Segment = tuple[int, ...]  # the steps of a node or a chain
 

@@ -9,7 +9,6 @@ both share, and needs only few of its own at its ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,8 @@ from dlasim.isa.weight_code import (
     SPARSE_MODES,
     STEP_WEIGHTS,
 )
-from dlasim.native.record import Integer, Record, Records, pointer, record
+from dlasim.named_tuple import NamedTuple
+from dlasim.native.record import Integer, Record, Records, pointer
 from dlasim.native.routine import Numbers, Routine, inlined, routine
 from dlasim.native.storage import pointer_to
 
@@ -124,7 +124,6 @@ def _most_words(weights: int) -> int:
     return -(-weights // PLAIN_WEIGHTS)
 
 
-@record
 class CodedPiece(Record):
     """The weights from the first to the end, and zeros until the last; how many words and steps they take."""
 
@@ -135,7 +134,6 @@ class CodedPiece(Record):
     steps: int = 0
 
 
-@record
 class WeightCoder(Record):
     """Encodes so many pieces of weights, one of which ends at `end` and `last`. The `weights` are bytes,
     `table` has their bits. If it `writes`, the halves of a piece's words are wanted, too.

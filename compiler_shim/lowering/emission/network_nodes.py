@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, geometries_o
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import Init, Out
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.storage import Store, filled_memory
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}

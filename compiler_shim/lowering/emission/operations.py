@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dlasim.compiler_shim.lowering.emission.commands import (
     COPY_WORD,
     DECODE_COPIED,
@@ -26,6 +24,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
 from dlasim.compiler_shim.lowering.tiles.transfers import transfer_shape
 from dlasim.isa.instruction_rows import COPIED_BYTES, PACKED_BYTES, Unit
 from dlasim.isa.weight_code import CODE_BYTES
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import routine
 
 _DMA_IN, _DMA_OUT, _VECTOR = int(Unit.DMA_IN), int(Unit.DMA_OUT), int(Unit.VECTOR)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +14,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instruction_rows import COPIED_BYTES
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.weight_code import CODE_BYTES
+from dlasim.named_tuple import NamedTuple
 
 _DECODE = BY_MNEMONIC["OP_DMA_DECODE"]
 _MOST = {name: _DECODE.field(name).highest for name in ("words", "steps", "copied")}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, NodeSizes
 from dlasim.isa import registers
 from dlasim.isa.instruction_rows import UNITS
-from dlasim.native.record import Record, Records, array, member, pointer, record
+from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import Numbers
 
 SRAM = -1  # the space of SRAM addresses; regions are spaces 0 and up
@@ -25,7 +25,6 @@ TENSORS = 3  # of a node; a matrix is there instead of a second input
 MATRIX_TENSOR, OUTPUT_TENSOR = 1, 2
 
 
-@record
 class TensorBox(Record):
     """Part of a tensor: first row, column and channel, and how many of each."""
 
@@ -37,7 +36,6 @@ class TensorBox(Record):
     channels: int = 0
 
 
-@record
 class MemoryAccess(Record):
     """Bytes [start, end) of a space that an operation reads or writes.
 
@@ -53,7 +51,6 @@ class MemoryAccess(Record):
     run: int = 0
 
 
-@record
 class PlannedOperation(Record):
     """An operation before it is written: its registers in the order in which they are set, and its accesses.
 
@@ -74,7 +71,6 @@ class PlannedOperation(Record):
     accesses: list[MemoryAccess] = array(MemoryAccess, MAX_ACCESSES)
 
 
-@record
 class InFlight(Record):
     """An operation that no WAIT has shown to be complete: its number on its unit, and the next older one."""
 
@@ -84,7 +80,6 @@ class InFlight(Record):
     accesses: list[MemoryAccess] = array(MemoryAccess, MAX_ACCESSES)
 
 
-@record
 class TensorLocation(Record):
     """Where a tensor is: at an SRAM address, or at an offset in a region; and its strides, in bytes from a
     pixel to the next and from a row to the next."""
@@ -96,7 +91,6 @@ class TensorLocation(Record):
     element_bytes: int = NONE
 
 
-@record
 class Place(Record):
     """Where a value is: its space, and its offset there."""
 
@@ -104,7 +98,6 @@ class Place(Record):
     offset: int = 0
 
 
-@record
 class Buffer(Record):
     """A buffer of a node with up to two copies."""
 
@@ -112,7 +105,6 @@ class Buffer(Record):
     addresses: list[int] = array(int, 2)
 
 
-@record
 class BufferFill(Record):
     """How often a buffer was filled. The last fill is at `address` and holds `box`."""
 
@@ -121,7 +113,6 @@ class BufferFill(Record):
     box: TensorBox = member(TensorBox)
 
 
-@record
 class NodeFacts(Record):
     """What is the same of a node however it is cut and wherever its tensors are: its sizes, how its tensors
     lie in the values whose numbers are in the place of spaces, what it reads, its instruction words, and the
@@ -148,7 +139,6 @@ class NodeFacts(Record):
     fixed_values: Sequence[int] = array(int, MAX_FIXED)
 
 
-@record
 class Node(Record):
     """A node as a plan has it: its tile shape, tensors and buffers, and how far the buffers are filled.
 
@@ -173,7 +163,6 @@ class Node(Record):
     fills: list[BufferFill] = array(BufferFill, BUFFERS)
 
 
-@record
 class StripeRows(Record):
     """What one node of a chain does in a stripe: computes rows [first, end); before that the buffer of its
     output, which began at row `old_base`, is made to begin at `base`."""
@@ -184,7 +173,6 @@ class StripeRows(Record):
     base: int = 0
 
 
-@record
 class Load(Record):
     """Some pieces of a node's constants that are loaded after a task of a segment, for later tasks."""
 
@@ -194,7 +182,6 @@ class Load(Record):
     pieces: int = 0
 
 
-@record
 class EmittedSegment(Record):
     """A node or a chain of several, from `step` on; without any, loads alone, or else the end of the stream.
 
@@ -214,7 +201,6 @@ class EmittedSegment(Record):
     operations: int = 0
 
 
-@record
 class Span(Record):
     """Words that belong to one layer."""
 
@@ -223,7 +209,6 @@ class Span(Record):
     layer: int = 0
 
 
-@record
 class Slice(Record):
     """What a compute instruction writes of a tensor."""
 
@@ -232,7 +217,6 @@ class Slice(Record):
     box: TensorBox = member(TensorBox)
 
 
-@record
 class StreamBuilder(Record):
     """The command stream so far, the segments to be written, and the operations that are being made.
 

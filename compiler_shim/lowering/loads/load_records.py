@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dlasim.native.record import Record, Records, layout, member, pointer, record
+from dlasim.native.record import Record, Records, layout, member, pointer
 from dlasim.native.routine import Numbers
 
 NONE = -1
 
 
-@record
 class TimedSegment(Record):
     """A node or a chain: its tasks, its first and last unit, the cycles in which it computes and loads
     tensors, those that what it computes with takes to cross the SRAM's ports, and how many ranges it occupies
@@ -44,7 +43,6 @@ class TimedSegment(Record):
     first_constants: int = 0
 
 
-@record
 class TimedConstants(Record):
     """The constants of a node: their pieces; how many tasks use one, its bytes and cycles; and how many
     buffers they have. Found are their segment and what comes after. The first `placed` have places; once some
@@ -65,7 +63,6 @@ class TimedConstants(Record):
     meets: int = 0
 
 
-@record
 class TimedPiece(Record):
     """A piece: its constants, the first slot that uses it and the end of those that do; its place, when it is
     there, and the segment and slot after which it is loaded."""
@@ -83,7 +80,6 @@ GIVEN_OF_SEGMENT = layout(TimedSegment).fields["tasks_of_slot"].slot  # slots th
 GIVEN_OF_CONSTANTS = layout(TimedConstants).fields["segment"].slot
 
 
-@record
 class OccupiedRange(Record):
     """Bytes that a segment occupies; of buffers of constants, `owner` is the number of these."""
 
@@ -92,7 +88,6 @@ class OccupiedRange(Record):
     owner: int = 0
 
 
-@record
 class FreedRange(Record):
     """Bytes that have been used, and the cycle from which on they are free."""
 
@@ -101,7 +96,6 @@ class FreedRange(Record):
     time: int = 0
 
 
-@record
 class PlannedLoad(Record):
     """Some pieces of constants that are loaded after a task of a segment."""
 
@@ -112,7 +106,6 @@ class PlannedLoad(Record):
     pieces: int = 0
 
 
-@record
 class RangeList(Record):
     """Ranges of bytes in order, of which none touches another."""
 
@@ -121,7 +114,6 @@ class RangeList(Record):
     count: int = 0
 
 
-@record
 class LoadSchedule(Record):
     """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is prefetched.
 

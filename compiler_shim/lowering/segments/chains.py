@@ -6,12 +6,12 @@ A piece is a stripe of rows (`stripes`) or a group of channels (`channel_groups`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.tiles.geometry import Buffers, TileShape, total_bytes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
 from dlasim.dataclass import dataclass
+from dlasim.named_tuple import NamedTuple
 
 
 class Rows(NamedTuple):

@@ -6,13 +6,12 @@ from dlasim.compiler_shim.lowering.segments.group_search import cut_groups
 from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch, cut_stripes
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE, WHERES, TilingTable, describe_problem
 from dlasim.compiler_shim.lowering.tiles.tile_costs import task_cycles
-from dlasim.native.record import Record, Records, member, pointer, record
+from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Numbers, Routine, routine
 
 INNER_INPUT, INNER_OUTPUT = 1, 4  # bits of where a node's tensors are: in SRAM, between two nodes of a chain
 
 
-@record
 class KnownChain(Record):
     """The best pieces of a chain for every budget from `first` to before `end`: `rows` of a stripe, or
     channels of a group, 0 for none. `where` is where the tensors are, WHERES for each node in turn."""
@@ -29,7 +28,6 @@ class KnownChain(Record):
     tensor_cycles: int = 0
 
 
-@record
 class ChainTable(Record):
     """Chains of nodes, and what has been found for them. `newest`: by number of a chain, the newest of what
     is known. `bits`: by kind, so many have the numbers of a chain in stripes that it is in."""

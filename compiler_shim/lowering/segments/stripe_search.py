@@ -28,7 +28,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
     Tile,
 )
 from dlasim.compiler_shim.lowering.tiles.transfers import latency_cycles
-from dlasim.native.record import Record, Records, array, member, pointer, record
+from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import routine
 from dlasim.sim.timing.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
 
@@ -38,7 +38,6 @@ CONSTANTS = 2  # place among a node's buffers
 MAX_STRIPES = 1 << 10
 
 
-@record
 class ChainNode(Record):
     """A node of a chain, and what the search notes of the current stripe and of all stripes.
 
@@ -60,7 +59,6 @@ class ChainNode(Record):
     held: int = 0
 
 
-@record
 class ChainSearch(Record):
     """A chain of `count` nodes, the unit that moves rows within SRAM, and what was found.
 

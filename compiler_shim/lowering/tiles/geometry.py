@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import cache, cached_property
 from math import gcd, prod
-from typing import NamedTuple
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, Shape
 from dlasim.compiler_shim.calls.views import dense_layout
@@ -16,6 +15,7 @@ from dlasim.compiler_shim.lowering.tiles import tile_buffers
 from dlasim.compiler_shim.lowering.tiles.tile_records import BufferSizes, ChannelGroup, NodeSizes, Tile
 from dlasim.isa.instruction_rows import RECORD_BYTES
 from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.named_tuple import NamedTuple
 
 MAX_TASK_CYCLES = 1 << 25  # more than a task besides its work, a result, or a transfer besides its bytes take
 

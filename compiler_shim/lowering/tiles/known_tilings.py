@@ -16,7 +16,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
     NodeSizes,
     Tile,
 )
-from dlasim.native.record import Record, Records, member, pointer, record
+from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Routine, routine
 
 WHERES = 16
@@ -24,7 +24,6 @@ NONE = -1
 MOST_NEW = 64  # tilings that one question can add: one for each power of two, and for the budget
 
 
-@record
 class KnownTiling(Record):
     """The best tiling of a problem within a budget, 0 tasks for none; `older` is the one found before."""
 
@@ -38,7 +37,6 @@ class KnownTiling(Record):
     buffers: BufferSizes = member(BufferSizes)
 
 
-@record
 class KnownProblem(Record):
     """What does not depend on the budget: the cycles of pure work, of loading all constants where estimates
     count them, and what their bytes count besides; bytes that are written to memory; the budget above which
@@ -54,7 +52,6 @@ class KnownProblem(Record):
     newest: int = 0
 
 
-@record
 class TilingTable(Record):
     """Problems, and the tilings that have been found for them; `is_full` when there is no room for more.
     `by_channels` for the paper's tiling."""

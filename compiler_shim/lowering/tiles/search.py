@@ -30,7 +30,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
     Tile,
 )
 from dlasim.isa.registers import MAX_EXTENT
-from dlasim.native.record import Record, member, record
+from dlasim.native.record import Record, member
 from dlasim.native.routine import routine
 
 PIECES = 4
@@ -39,7 +39,6 @@ PIECE_PART = 4  # of which pieces are no more than such a part
 MAX_OVERHEAD_PART = 64  # a node is near its work alone if all else adds no more than such a part of it
 
 
-@record
 class Search(Record):
     """What the search works on and finds.
 

@@ -6,14 +6,13 @@ holds what tiles with the same numbers of output and input channels share, whate
 
 from __future__ import annotations
 
-from dlasim.native.record import Record, array, member, record
+from dlasim.native.record import Record, array, member
 from dlasim.sim.timing.formulas import BusCosts, UnitCosts
 
 MAX_CHAIN = 6  # nodes
 INFINITE = 1 << 62  # more than any budget of bytes, and any estimate of cycles
 
 
-@record
 class NodeSizes(Record):
     """A node's sizes.
 
@@ -73,7 +72,6 @@ class NodeSizes(Record):
     output_element_bytes: int = 0
 
 
-@record
 class MachineCosts(Record):
     """The cost model of a machine for one class of nodes.
 
@@ -103,7 +101,6 @@ class MachineCosts(Record):
     byte_price: int = 0
 
 
-@record
 class Tile(Record):
     """How a node is cut: rows, columns, output and input channels of a tile; whether all pixels of a group of
     channels come before the next group; which buffers that are filled more than once have a second copy."""
@@ -116,7 +113,6 @@ class Tile(Record):
     is_double: int = 0
 
 
-@record
 class Lines(Record):
     """The SRAM that one of several tiles needs, as a function of its lines (rows, or columns of one row).
 
@@ -139,7 +135,6 @@ class Lines(Record):
     slope: int = 0
 
 
-@record
 class ChannelGroup(Record):
     """What tiles with the same numbers of channels share.
 
@@ -163,7 +158,6 @@ class ChannelGroup(Record):
     lines: Lines = member(Lines)
 
 
-@record
 class BufferSize(Record):
     """A buffer's size, and how many copies there are of it."""
 
@@ -171,7 +165,6 @@ class BufferSize(Record):
     copies: int = 0
 
 
-@record
 class BufferSizes(Record):
     """The buffers of two inputs, the constants, the accumulator and the output; 0 bytes for none."""
 

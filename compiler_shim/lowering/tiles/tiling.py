@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import cached_property
-from typing import NamedTuple
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.tiles import tile_costs
@@ -45,6 +44,7 @@ from dlasim.dataclass import dataclass
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Region
+from dlasim.named_tuple import NamedTuple
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing import cost, formulas
 from dlasim.sim.timing.memory_timing import memories_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from dlasim.compiler_shim.lowering.addresses.memory import once, reads, resolve_
 from dlasim.isa.file_records import WORK
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Region
+from dlasim.named_tuple import NamedTuple
 
 _READ, _WRITE = BY_MNEMONIC["OP_DMA_READ"].opcode, BY_MNEMONIC["OP_DMA_WRITE"].opcode
 _Row = tuple[int, int, int, int, int, int]
