@@ -70,19 +70,3 @@ class Field:
     def text(self, value: int) -> str:
         """The value as the assembler writes it."""
         return self.names[value] if self.names and 0 <= value < len(self.names) else str(value)
-
-
-def check_layout(owner: str, fields: tuple[Field, ...], word_bits: int, taken: int = 0) -> None:
-    """A table's promise, checked when it loads: fields fit the word and claim each bit once."""
-    names = [field.name for field in fields]
-    assert len(set(names)) == len(names), f"{owner}: two fields share a name"
-    for field in fields:
-        assert min(field.width - 1, field.low) >= 0, f"{owner}.{field.name}: empty field"
-        assert field.low + field.width <= word_bits, f"{owner}.{field.name}: beyond the word"
-        assert not taken & field.mask, f"{owner}.{field.name}: a bit is claimed twice"
-        natural = Field(field.name, 0, field.width, "", field.signed)
-        assert natural.lowest <= field.lowest <= field.highest <= natural.highest, (
-            f"{owner}.{field.name}: the range does not fit {field.width} bits"
-        )
-        assert field.holds(field.default), f"{owner}.{field.name}: the default is illegal"
-        taken |= field.mask

@@ -6,15 +6,12 @@ import enum
 from dataclasses import replace
 
 from dlasim.isa import registers
-from dlasim.isa.bits import Field, check_layout
+from dlasim.isa.bits import Field
 from dlasim.isa.faults import Fault
 from dlasim.isa.instruction_rows import (
-    FEATURE_BITS,
     INT16_BYTES,
     INT32_BYTES,
-    OPCODE,
     UNITS,
-    WORD_BITS,
     Channels,
     Elements,
     Extent,
@@ -393,39 +390,3 @@ def sum_registers(unit: Unit) -> set[str]:
     """The registers that a unit reads for sum=tensor alone."""
     rows = [row for row in INSTRUCTIONS if row.unit is unit]
     return {name for row in rows for name in row.sum_parameters if name not in row.parameters}
-
-
-def _check_table() -> None:
-    assert len(BY_MNEMONIC) == len(INSTRUCTIONS), "two instructions share a mnemonic"
-    assert len(BY_OPCODE) == len(INSTRUCTIONS), "two instructions share an opcode"
-    assert 0 not in BY_OPCODE, "a word of zeros must not be an instruction"
-    operand_names = {register.name for register in registers.OPERANDS}
-    for instruction in INSTRUCTIONS:
-        check_layout(instruction.mnemonic, instruction.fields, WORD_BITS, taken=OPCODE.mask)
-        named = {n for operand in instruction.operands for n in operand.registers}
-        named |= {*instruction.parameters, *instruction.sum_parameters}
-        assert named <= operand_names, f"{instruction.mnemonic}: no register {named - operand_names}"
-        assert instruction.opcode < FEATURE_BITS, (
-            f"{instruction.mnemonic}: `features` has no bit for its opcode"
-        )
-        fields = {field.name for field in instruction.fields}
-        for operand in instruction.operands:
-            conditions = (*operand.present_when, *(when for _, when in operand.other_widths))
-            assert {c.field for c in conditions} <= fields, f"{instruction.mnemonic}: condition on no field"
-        _check_traits(instruction)
-
-
-def _check_traits(instruction: Instruction) -> None:
-    """The traits that a row states must be those that its operands and registers show."""
-    extents = {operand.extent for operand in instruction.operands}
-    shown = instruction.mnemonic
-    assert (instruction.channels is not Channels.NONE) == ("IN_CHANNELS" in instruction.parameters), shown
-    assert instruction.reduces_channels == bool(extents & {Extent.CONV_WEIGHTS, Extent.MATRIX}), shown
-    assert instruction.is_depthwise == (Extent.DEPTH_WEIGHTS in extents), shown
-    assert instruction.has_window == (Extent.INPUT in extents), shown
-    assert instruction.is_compute == ("OUT_SIZE" in instruction.parameters), shown
-    assert instruction.is_transfer == (Extent.TRANSFER in extents), shown
-    assert not instruction.is_compute or instruction.operands[-1].writes, f"{shown}: list the output last"
-
-
-_check_table()

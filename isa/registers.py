@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.bits import Field, check_layout
+from dlasim.isa.bits import Field
 
 REGISTER_BYTES = 4
 REGISTER_BITS = 32
@@ -312,14 +312,3 @@ OPERANDS: tuple[Register, ...] = _OPERANDS
 OPERAND_COLUMN = {register.name: number for number, register in enumerate(OPERANDS)}
 BY_NAME = {register.name: register for register in REGISTERS}
 BY_ADDRESS = {register.address: register for register in REGISTERS}
-
-
-def _check_table() -> None:
-    assert len(BY_NAME) == len(REGISTERS), "two registers share a name"
-    assert len(BY_ADDRESS) == len(REGISTERS), "two registers share an address"
-    for register in REGISTERS:
-        assert register.address in range(0, WINDOW_BYTES, REGISTER_BYTES), register.name
-        check_layout(register.name, register.fields, REGISTER_BITS)
-
-
-_check_table()

@@ -1,15 +1,21 @@
-"""The tables' own checks: a bad row is noticed when the table loads."""
+"""The tables of registers and instructions are right, and a bad row would be noticed."""
 
 from dataclasses import replace
 
 import pytest
 
 from dlasim.isa import instruction_rows, instructions, registers
-from dlasim.isa.bits import Field, check_layout
+from dlasim.isa.bits import Field
 from dlasim.isa.file_records import HEADER
 from dlasim.isa.instruction_rows import Channels, Extent, Instruction, Operand, Unit, When
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.isa.registers import Access, Register
+from tests.isa.table_checks import check_instructions, check_layout, check_registers, check_traits
+
+
+def test_the_tables_are_right() -> None:
+    check_registers()
+    check_instructions()
 
 
 def field(name: str, low: int, width: int, **more: object) -> Field:
@@ -86,7 +92,7 @@ def test_bad_instructions(monkeypatch: pytest.MonkeyPatch, row: Instruction, com
     monkeypatch.setattr(instructions, "BY_MNEMONIC", {entry.mnemonic: entry for entry in table})
     monkeypatch.setattr(instructions, "BY_OPCODE", {entry.opcode: entry for entry in table})
     with pytest.raises(AssertionError, match=complaint):
-        instructions._check_table()
+        check_instructions()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,7 @@ def _check_registers(monkeypatch: pytest.MonkeyPatch, row: Register) -> None:
     monkeypatch.setattr(registers, "BY_NAME", {entry.name: entry for entry in table})
     monkeypatch.setattr(registers, "BY_ADDRESS", {entry.address: entry for entry in table})
     try:
-        registers._check_table()
+        check_registers()
     finally:
         monkeypatch.undo()
 
@@ -129,7 +135,7 @@ def test_the_papers_mnemonics_are_there() -> None:
 
 
 def test_features_have_a_bit_for_every_opcode() -> None:
-    """Loading the table checks the opcodes against this number."""
+    """`check_instructions` compares opcodes with this number."""
     (features,) = [member for member in HEADER.members if member.name == "features"]
     assert features.type == f"u{instruction_rows.FEATURE_BITS}"
 
@@ -164,4 +170,4 @@ def test_traits_are_those_that_the_manual_describes() -> None:
 )
 def test_a_trait_that_the_operands_contradict_is_noticed(mnemonic: str, channels: Channels) -> None:
     with pytest.raises(AssertionError, match=mnemonic):
-        instructions._check_traits(replace(BY_MNEMONIC[mnemonic], channels=channels))
+        check_traits(replace(BY_MNEMONIC[mnemonic], channels=channels))
