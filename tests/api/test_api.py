@@ -43,19 +43,33 @@ def test_importing_loads_nothing_heavy() -> None:
     assert not {"numpy", "numba", "unicorn", "matplotlib", "dlasim.api"} & set(loaded.split())
 
 
-def test_a_timing_run_of_a_program_loads_numpy_alone(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "p.bin").write_bytes(container.write(dlasim.compile(model).program))
+_HEAVY = {"llvmlite", "unicorn", "matplotlib", "elftools", "flatbuffers", "tflite", "socket"}
+
+
+def _loaded_by_a_timing_run(file: Path) -> set[str]:
+    """The packages and modules that a process has imported after a run."""
     code = (
         "import sys, dlasim; dlasim.run(sys.argv[1], timing_only=True); "
         "print(*{name.split('.')[0] for name in sys.modules}, *(n for n in sys.modules if 'dlasim' in n))"
     )
-    command = [sys.executable, "-P", "-c", code, str(tmp_path / "p.bin")]
-    loaded = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    command = [sys.executable, "-P", "-c", code, str(file)]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_a_timing_run_of_a_program_loads_numpy_alone(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.bin").write_bytes(container.write(dlasim.compile(model).program))
+    loaded = _loaded_by_a_timing_run(tmp_path / "p.bin")
     assert "numpy" in loaded
-    heavy = {"llvmlite", "unicorn", "matplotlib", "elftools", "flatbuffers", "tflite", "socket"}
-    assert not heavy & loaded
+    assert not _HEAVY & loaded
     parts = ("isa.assembly", "sim.fast_engine", "compiler_shim.operators", "compiler_shim.tflite")
     assert not {f"dlasim.{part}" for part in parts} & loaded
+
+
+def test_a_timing_run_of_a_model_loads_few_modules(model: Path) -> None:
+    loaded = _loaded_by_a_timing_run(model)
+    assert not _HEAVY & loaded
+    assert "dlasim.choices" not in loaded, "types that only type checkers and editors read"
+    assert len([name for name in loaded if name.startswith("dlasim")]) <= 280, "each costs 0.1 ms or more"
 
 
 def test_the_same_program_by_every_way(model: Path, tmp_path: Path) -> None:
