@@ -161,7 +161,7 @@ class SramPlanner:
 
     def _pack_nodes(self, residents: Residents, segments: Sequence[Segment]) -> SramPlan | int:
         """The plan, or the step whose buffers do not fit next to the resident values."""
-        packer = BufferPacker(self._limit, self._policy, self._by_groups, self._packed)
+        packer = BufferPacker(self._limit, self._policy, self._by_groups, self._packed, self._apart)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
         for steps in segments:

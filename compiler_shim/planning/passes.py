@@ -17,8 +17,10 @@ from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import (
     CUT_LAYERS,
+    MAX_APART,
     MIN_CUT,
     cut_at_changes_of_unit,
+    place_apart,
     use_known_times,
 )
 from dlasim.compiler_shim.planning.worse_machines import (
@@ -223,6 +225,12 @@ PASSES = (
         " longer than the fastest",
         "more SRAM must not cost time",
         f"of each kind until {PATIENCE} gain nothing; {MIN_KINDS} kinds or more, {KINDS_LAYERS} layers",
+    ),
+    Pass(
+        place_apart,
+        "the fastest plans with tensors and buffers at addresses that the steps just before do not use",
+        "loads need not wait until these steps have ended",
+        f"{MAX_APART}",
     ),
     Pass(
         cut_at_changes_of_unit,

@@ -79,8 +79,8 @@ class PlanMaker:
         return self.policy(machine, self.options.tiling, CostAssumption.NO_OVERLAP).machine
 
     def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:
-        """The plan for a size of SRAM; with `apart`, tensors are in bytes that the previous step does not
-        use, and nothing is prefetched yet."""
+        """The plan for a size of SRAM; with `apart`, tensors and buffers are in bytes that the steps just
+        before do not use."""
         known, key = self.memory.plans, (kind, size, apart)
         if key not in known:
             try:
@@ -96,7 +96,7 @@ class PlanMaker:
         if self.options.weights == "keep":
             return self._with_kept_constants(kind, size, apart)
         plan = self.planner(kind).plan(size, apart)
-        may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options) and not apart
+        may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
         return self.with_prefetches(kind, plan) if may_prefetch else plan
 
     def _with_kept_constants(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:

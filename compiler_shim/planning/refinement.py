@@ -23,6 +23,7 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import units_overlap
 from dlasim.sim.timing.duration import computation_cycles, computation_ends
 
+MAX_APART = 2  # plans
 # In which rows are computed where that lets both units work side by side.
 FIRST_PARTS, OTHER_PARTS = 4, (2, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
@@ -33,6 +34,15 @@ MIN_CUT, CUT_LAYERS = 5, 40
 # autoencoder lost 4.8 % from 9 to 16 weights per cycle.
 KNOWN_RATIO, MAX_KNOWN = 1.02, 2
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
+
+
+def place_apart(search: PlanSearch) -> None:
+    """Time the fastest plans with tensors and buffers at addresses that the steps just before do not use, so
+    that fewer loads wait."""
+    for timed in search.best(MAX_APART) if search.keeps_tensors else []:
+        with suppress(InputError):
+            plan = search.maker.plan(timed.kind, timed.candidate.size, apart=True)
+            search.time(replace(timed.candidate, plan=plan))
 
 
 def cut_at_changes_of_unit(search: PlanSearch) -> None:

@@ -212,6 +212,20 @@ def test_its_tensors_use_their_bits(small) -> None:
             assert len(np.unique(values)) >= min(32, values.size // 4), name
 
 
+@pytest.mark.parametrize(
+    ("bits", "form", "most"), [(8, {}, 1.04), (4, {"dma_unpacking": 8}, 1.06), (4, {"dma_decoding": 8}, 1.08)]
+)
+def test_a_layer_more_is_bound_by_its_weights(tmp_path, bits, form, most) -> None:
+    """Loads go on while a layer normalizes and attends; they wait where the CPU appends to caches."""
+    reports = []
+    for layers in (1, 2):
+        path = tmp_path / f"{layers}.tflite"
+        dlasim.model("smollm2", path, layers=layers, context=256, classes=64, weight_bits=bits)
+        reports.append(dlasim.run(path, timing_only=True, **form).report)
+    one, two = ((report["cycles"]["total"], report["bound_cycles"]) for report in reports)
+    assert two[0] - one[0] <= most * (two[1] - one[1])
+
+
 def test_decoding_is_bound_by_its_weights(small, tmp_path) -> None:
     path = tmp_path / "model.tflite"
     path.write_bytes(write_tflite(small))

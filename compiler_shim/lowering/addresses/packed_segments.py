@@ -200,6 +200,12 @@ class PackedNodes:
         return self.addresses[self.cut.own :]
 
     @property
+    def ranges(self) -> tuple[Gap, ...]:
+        """The addresses of tensors and buffers."""
+        sizes = zip(self.addresses, self.cut.sizes, strict=True)
+        return (*self._taken, *[(start, start + size) for start, size in sizes if size])
+
+    @property
     def used_bytes(self) -> int:
         """Of buffers and tensors."""
         return self.taken_bytes + self.cut.sram_bytes

@@ -19,8 +19,8 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch, Prefetch
 from dlasim.compiler_shim.lowering.emission.network_nodes import facts_memory
 from dlasim.compiler_shim.lowering.emission.planned_nodes import PlannedNodes
 from dlasim.compiler_shim.lowering.emission.records import (
+    COMPUTATIONS,
     MAX_FIXED,
-    MAX_PUT_OFF,
     MAX_REGISTERS,
     NONE,
     EmittedSegment,
@@ -62,8 +62,7 @@ class Emitter:
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), config.fingerprint
         self._unpacks = packs_weights(config)
         self._stream.unpacks = int(self._unpacks)
-        # With more, loads would wait to be issued.
-        self._stream.most_put_off = min(queue_depth(config), MAX_PUT_OFF)
+        self._stream.most_ahead = queue_depth(config)  # with more, loads would wait to be issued
         self._words, self._segments, self._stripes, self._loads = (
             Store(int),
             Store(EmittedSegment),
@@ -103,19 +102,19 @@ class Emitter:
         self._add_segment(0, 0, 1, 0, 1, loads)
 
     def add(self, parts: Sequence[tuple[Segment, PackedNodes]], prefetches: PrefetchPlan) -> None:
-        """All tasks of nodes, and all rounds of chains; between them loads for later tasks. Where a node is
-        to load first, tasks that follow may load before a task computes."""
+        """All tasks of nodes, and all rounds of chains; between them loads for later tasks. Where a segment
+        is to load first, tasks that follow may load before a task computes."""
         repeats, operations = self._repeats, self._operations_of
         for steps, nodes in parts:
             step, loads = steps[0], prefetches.loads.get(steps[0], ())
             chain, rounds = nodes.cut.chain, nodes.cut.rounds
+            is_first = step in prefetches.load_first and all(repeats[each] == 1 for each in steps)
+            self._puts_off |= is_first
             if chain is None:
-                is_first = step in prefetches.load_first
-                self._puts_off |= is_first
                 self._add_segment(step, 1, rounds, 0, operations[step], loads, is_first)
             else:
                 layout, most = chain.layout, sum([repeats[each] for each in steps]) + 4 * len(steps) + 1
-                self._add_segment(step, len(steps), rounds, layout.groups, most, loads)
+                self._add_segment(step, len(steps), rounds, layout.groups, most, loads, is_first)
                 for stripe in layout.schedule:
                     self._stripe_rows += stripe
             self._steps += steps
@@ -173,7 +172,7 @@ class Emitter:
     ) -> None:
         """Let a segment wait. A task is no more than so many operations, loads for later tasks apart, and
         computations and stores that were put off."""
-        operations += 2 * MAX_PUT_OFF * self._puts_off
+        operations += 2 * COMPUTATIONS * self._puts_off
         stripe, load, pieces = len(self._stripe_rows), len(self._load_rows), 0
         if loads:
             self._load_rows += loads

@@ -16,8 +16,9 @@ NONE = -1
 MAX_REGISTERS = 24  # that one operation sets
 MAX_FIXED = 20  # that stay the same over all tiles of a node
 MAX_ACCESSES = 6
-MAX_PUT_OFF = 8  # tiles that are loaded but not yet computed
-TILES = MAX_PUT_OFF + 2  # with the next one, and one whose store alone is put off
+MAX_PUT_OFF = 8  # computations that wait while loads go first; those of a task may come on top
+OF_A_TASK = 2 * MAX_CHAIN  # computations at most, with moves of rows
+COMPUTATIONS = MAX_PUT_OFF + 2 * OF_A_TASK + 1  # with half a task that is written, and the store before it
 
 BUFFERS = 5  # of a node
 INPUT, SECOND_INPUT, CONSTANTS, ACCUMULATOR, OUTPUT = range(BUFFERS)
@@ -186,7 +187,7 @@ class EmittedSegment(Record):
     """A node or a chain of several, from `step` on; without any, loads alone, or else the end of the stream.
 
     A chain is computed in `groups` of channels, or in stripes where that is 0: `first_stripe` is the first of
-    their rows. `is_load_first`: its tiles are computed after tiles that follow are loaded. `operations`
+    their rows. `is_load_first`: its tasks are computed after tasks that follow are loaded. `operations`
     are the most that a task takes, with all loads for later tasks.
     """
 
@@ -222,12 +223,12 @@ class StreamBuilder(Record):
 
     Of `segment_count` segments `segment` is the next, and `task` its next task; of its loads for later tasks
     `load_number` is the next. There is room until `operation_count` is `operation_limit`. `deferred_store` is
-    the store that is put off; from `oldest` on, so many computations are `put_off` with their stores, up to
-    `most_put_off`;
-    `configured_node` the node whose fixed registers are set, `free_slot` the first
-    free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in
-    flight, and how many operations were issued to it. `unpacks`: whether the machine can. Pieces of constants
-    that are compressed have words and steps. Facts and nodes are there by step of the network.
+    the store that is put off. From `oldest` on, so many computations are `put_off`, each with its store,
+    whether it ends its task, and how many loads were issued before it; at most `most_ahead` loads overtake
+    one. `configured_node` is the node whose fixed registers are set, `free_slot` the first free slot of
+    `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in flight, and how
+    many operations were issued to it. `unpacks`: whether the machine can. Pieces of constants that are
+    compressed have words and steps. Facts and nodes are there by step of the network.
     """
 
     word_count: int = 0
@@ -244,8 +245,10 @@ class StreamBuilder(Record):
     deferred_store: int = 0
     oldest: int = 0
     put_off: int = 0
-    most_put_off: int = 0
-    is_stored: list[int] = array(int, TILES)
+    most_ahead: int = 0
+    is_stored: list[int] = array(int, COMPUTATIONS)
+    ends_task: list[int] = array(int, COMPUTATIONS)
+    loads_before: list[int] = array(int, COMPUTATIONS)
     configured_node: int = 0
     keeps_slices: int = 0
     fingerprint: int = 0
@@ -260,8 +263,8 @@ class StreamBuilder(Record):
     second_box: TensorBox = member(TensorBox)
     constants_box: TensorBox = member(TensorBox)
     load: PlannedOperation = member(PlannedOperation)
-    stores: list[PlannedOperation] = array(PlannedOperation, TILES)
-    computes: list[PlannedOperation] = array(PlannedOperation, max(TILES, 2 * MAX_CHAIN))
+    stores: list[PlannedOperation] = array(PlannedOperation, COMPUTATIONS)
+    computes: list[PlannedOperation] = array(PlannedOperation, COMPUTATIONS)
     facts: Records[NodeFacts] = pointer(NodeFacts)
     nodes: Records[Node] = pointer(Node)
     places: Records[Place] = pointer(Place)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dlasim.compiler_shim.lowering.emission.commands import HALT_WORD, REQUIRE_CONFIG, UNSET
 from dlasim.compiler_shim.lowering.emission.operations import copy, set_box
 from dlasim.compiler_shim.lowering.emission.records import (
+    COMPUTATIONS,
+    MAX_PUT_OFF,
     NONE,
     OUTPUT_TENSOR,
     TENSORS,
-    TILES,
     EmittedSegment,
     Node,
     PlannedOperation,
@@ -20,8 +21,8 @@ from dlasim.compiler_shim.lowering.emission.tiles import load_piece, make_tile, 
 from dlasim.compiler_shim.lowering.emission.words import (
     append_word,
     configure,
+    put_off,
     write_deferred_store,
-    write_operation,
     write_put_off,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
@@ -58,8 +59,6 @@ EMIT = Routine(emit, "emission")
 @routine
 def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
     """Find the tensors of its nodes, and give what is loaded for later tasks its place in the pool."""
-    if segment.nodes != 1:
-        write_put_off(stream, stream.put_off)
     for step in range(segment.step, segment.step + segment.nodes):
         _locate_tensors(stream, stream.nodes[step])
     stream.configured_node = NONE
@@ -83,27 +82,18 @@ def _locate_tensors(stream: StreamBuilder, node: Node) -> None:
 
 @routine
 def _segment_task(stream: StreamBuilder, segment: EmittedSegment, task: int) -> None:
-    if segment.nodes == 0:
-        if segment.loads == 0:
-            _end(stream)
-    elif segment.nodes == 1:
+    if segment.nodes:
+        write_put_off(stream, max(stream.put_off + 1 - MAX_PUT_OFF, 0))
+    if segment.nodes == 1:
         _tile(stream, stream.nodes[segment.step], task)
-        if not segment.is_load_first:
-            write_put_off(stream, stream.put_off)
     elif segment.groups:
         _round(stream, segment, task)
-    else:
+    elif segment.nodes:
         _stripe(stream, segment, task)
-
-
-@routine
-def _write(stream: StreamBuilder, count: int, store: int, is_stored: int) -> None:
-    """The computations of a task, and the store of the task before."""
-    for number in range(count):
-        write_operation(stream, stream.computes[number])
-    write_deferred_store(stream)
-    if is_stored:
-        stream.deferred_store = store
+    if not segment.is_load_first:
+        write_put_off(stream, stream.put_off)
+    if segment.nodes == 0 and segment.loads == 0:
+        _end(stream)
 
 
 @routine
@@ -139,10 +129,8 @@ def _end(stream: StreamBuilder) -> None:
 
 @routine
 def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
-    """A task of a node: a tile, in one of the passes over the input channels; only the last has results. Its
-    computation is put off."""
-    write_put_off(stream, max(stream.put_off + 1 - stream.most_put_off, 0))
-    facts, place = stream.facts[node.step], _next_tile(stream)
+    """A task of a node: a tile, in one of the passes over the input channels; only the last has results."""
+    facts, place = stream.facts[node.step], _next_place(stream)
     sizes = facts.sizes
     passes = -(-sizes.depth // node.tile_depth)
     start = number % passes * node.tile_depth
@@ -152,10 +140,7 @@ def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
     if start + depth == sizes.depth:
         address, is_stored = place_output(stream, node, stream.stores[place])
     make_tile(stream, node, stream.computes[place], start, depth, address, is_stored)
-    stream.is_stored[place] = is_stored
-    stream.put_off += 1
-    if stream.computes[place].repeats > 1:
-        write_put_off(stream, stream.put_off)
+    put_off(stream, place, is_stored, 1)
 
 
 @routine
@@ -179,8 +164,8 @@ def _set_tile(stream: StreamBuilder, node: Node, number: int) -> None:
 
 @routine
 def _stripe(stream: StreamBuilder, segment: EmittedSegment, stripe: int) -> None:
-    """All loads, then all computations, then the store of what the last node computes."""
-    store, count, is_stored = _next_tile(stream), 0, 0
+    """A task of a chain: what each node computes in a stripe, and the moves of rows that are still needed."""
+    last = NONE
     for number in range(segment.nodes):
         step = segment.step + number
         node, facts = stream.nodes[step], stream.facts[step]
@@ -189,27 +174,32 @@ def _stripe(stream: StreamBuilder, segment: EmittedSegment, stripe: int) -> None
         if number + 1 < segment.nodes:
             _advance_buffer(stream, node, rows)
             if rows.base > rows.old_base and rows.first > rows.base:
-                _keep_rows(stream, node, rows, stream.computes[count])
-                count += 1
+                last = _next_place(stream)
+                _keep_rows(stream, node, rows, stream.computes[last])
+                put_off(stream, last, 0, 0)
         if rows.end > rows.first:
+            last = _next_place(stream)
             set_box(stream.tile, rows.first, 0, 0, rows.end - rows.first, sizes.width, sizes.channels)
-            address, is_stored = place_output(stream, node, stream.stores[store])
-            make_tile(stream, node, stream.computes[count], 0, sizes.depth, address, is_stored)
-            count += 1
-    _write(stream, count, store, is_stored)
+            address, is_stored = place_output(stream, node, stream.stores[last])
+            make_tile(stream, node, stream.computes[last], 0, sizes.depth, address, is_stored)
+            put_off(stream, last, is_stored, 0)
+    if last != NONE:
+        stream.ends_task[last] = 1
 
 
 @routine
 def _round(stream: StreamBuilder, segment: EmittedSegment, number: int) -> None:
-    """All loads, then all computations for a group of channels of the first node, and for the group before of
-    the others; then the store of what the last node computes."""
-    store, count, is_stored = _next_tile(stream), 0, 0
+    """A task of a chain: what is computed for a group of channels of the first node, and for the group before
+    of the others."""
+    last = NONE
     for member in range(segment.nodes):
         group = number - 1 if member else number
         if group >= 0 and group < segment.groups:
-            is_stored = _group(stream, segment, member, group, store, stream.computes[count])
-            count += 1
-    _write(stream, count, store, is_stored)
+            last = _next_place(stream)
+            is_stored = _group(stream, segment, member, group, last)
+            put_off(stream, last, is_stored, 0)
+    if last != NONE:
+        stream.ends_task[last] = 1
 
 
 @routine
@@ -218,8 +208,7 @@ def _group(
     segment: EmittedSegment,
     member: int,
     group: int,
-    store: int,
-    operation: PlannedOperation,
+    place: int,
 ) -> int:
     """What a node computes of a group of channels, or adds of it to its sums. Whether it is to be stored."""
     node, facts = stream.nodes[segment.step + member], stream.facts[segment.step + member]
@@ -238,8 +227,8 @@ def _group(
     if member + 1 < segment.nodes:
         _use_group_buffer(stream, node, node.tensors[OUTPUT_TENSOR], group)
     elif start + depth >= sizes.depth:
-        address, is_stored = place_output(stream, node, stream.stores[store])
-    make_tile(stream, node, operation, start, depth, address, is_stored)
+        address, is_stored = place_output(stream, node, stream.stores[place])
+    make_tile(stream, node, stream.computes[place], start, depth, address, is_stored)
     return is_stored
 
 
@@ -271,8 +260,8 @@ def _keep_rows(stream: StreamBuilder, node: Node, rows: StripeRows, operation: P
 
 
 @routine
-def _next_tile(stream: StreamBuilder) -> int:
+def _next_place(stream: StreamBuilder) -> int:
     """Where the next computation and its store are made."""
     if stream.put_off == 0:
-        stream.oldest = (stream.deferred_store + 1) % TILES
-    return (stream.oldest + stream.put_off) % TILES
+        stream.oldest = (stream.deferred_store + 1) % COMPUTATIONS
+    return (stream.oldest + stream.put_off) % COMPUTATIONS

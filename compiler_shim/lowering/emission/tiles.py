@@ -33,7 +33,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorBox,
     TensorLocation,
 )
-from dlasim.compiler_shim.lowering.emission.words import write_operation
+from dlasim.compiler_shim.lowering.emission.words import write_load
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     ACCUMULATOR_BYTES,
     align,
@@ -163,7 +163,7 @@ def _read_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) 
     address, is_fresh = _fill(stream, node, INPUT, box)
     if is_fresh:
         transfer(stream.load, 1, location, box, address, facts.layer)
-        write_operation(stream, stream.load)
+        write_load(stream, stream.load)
     _use_buffer(operation, view, address, box, location.element_bytes, 0)
 
 
@@ -186,7 +186,7 @@ def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOper
     address, is_fresh = _fill(stream, node, SECOND_INPUT, box)
     if is_fresh:
         transfer(stream.load, 1, location, box, address, facts.layer)
-        write_operation(stream, stream.load)
+        write_load(stream, stream.load)
     pixel = box.channels * location.element_bytes
     line = box.columns * pixel
     _set_view(operation, view, address, pixel * across, line * down)
@@ -263,7 +263,7 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
     if is_fresh and sizes.has_matrix:
         set_box(stream.second_box, tile.channel, 0, start, tile.channels, 1, depth)
         transfer(stream.load, 1, node.tensors[MATRIX_TENSOR], stream.second_box, address, facts.layer)
-        write_operation(stream, stream.load)
+        write_load(stream, stream.load)
     elif is_fresh:
         load_piece(stream, node, _piece(stream, node, start), address)
     return address
@@ -285,7 +285,7 @@ def load_piece(stream: StreamBuilder, node: Node, number: int, address: int) -> 
     offset = reserve_piece(stream, node, number)
     piece = _piece_bytes(stream, node, number)
     transfer_bytes(stream.load, _POOL, offset, piece, address, stream.facts[node.step].layer)
-    write_operation(stream, stream.load)
+    write_load(stream, stream.load)
 
 
 @routine

@@ -9,7 +9,7 @@ Results are stored late, so that the units overlap: a tile computes; then the re
 stored; then the next tile is loaded. Where a load or a computation accesses what a deferred store still reads
 or writes, the store comes first: the order of dependent accesses never changes.
 
-Where the bus has more to do than the units, computations are put off as stores are: loads of the next tiles
+Where the bus has more to do than the units, computations are put off as stores are: loads of the next tasks
 come first, as long as they do not conflict, so that DMA_IN has transfers in its queue while the units wait.
 """
 
@@ -26,19 +26,19 @@ from dlasim.compiler_shim.lowering.emission.commands import (
     register,
 )
 from dlasim.compiler_shim.lowering.emission.records import (
+    COMPUTATIONS,
     NONE,
     OUTPUT_TENSOR,
-    TILES,
     InFlight,
     MemoryAccess,
     PlannedOperation,
     StreamBuilder,
 )
 from dlasim.isa.instruction_rows import RECORD_BYTES, UNITS, Unit
-from dlasim.native.routine import routine
+from dlasim.native.routine import inlined, routine
 
 _UNITS = len(UNITS)
-_MAC, _VECTOR = int(Unit.MAC), int(Unit.VECTOR)
+_DMA_IN, _MAC, _VECTOR = int(Unit.DMA_IN), int(Unit.MAC), int(Unit.VECTOR)
 _IN, _OUT, _WEIGHTS, _RECORDS = (register(f"{name}_ADDR") for name in ("IN", "OUT", "WEIGHT", "PARAM"))
 _LOW = 0xFFFF_FFFF
 
@@ -58,21 +58,40 @@ def conflict(one: MemoryAccess, other: MemoryAccess) -> int:
 
 
 @routine
-def write_operation(stream: StreamBuilder, operation: PlannedOperation) -> None:
-    """Write an operation, and all its repetitions; before it what is put off, where they conflict."""
-    write_put_off(stream, _conflicting(stream, operation))
-    _write_all(stream, operation)
+def write_load(stream: StreamBuilder, load: PlannedOperation) -> None:
+    """Write a load; before it computations that were put off, where they conflict or so many loads have
+    overtaken them that the queue of DMA_IN is full."""
+    count = _conflicting(stream, load)
+    while count < stream.put_off and _loads_since(stream, count) >= stream.most_ahead:
+        count += 1
+    write_put_off(stream, count)
+    _write_all(stream, load)
+
+
+@inlined
+def _loads_since(stream: StreamBuilder, number: int) -> int:
+    """How many loads were written since one of the computations was put off."""
+    return stream.issued[_DMA_IN] - stream.loads_before[(stream.oldest + number) % COMPUTATIONS]
+
+
+@routine
+def put_off(stream: StreamBuilder, place: int, is_stored: int, ends_task: int) -> None:
+    """Let the next computation wait."""
+    stream.is_stored[place], stream.ends_task[place] = is_stored, ends_task
+    stream.loads_before[place] = stream.issued[_DMA_IN]
+    stream.put_off += 1
 
 
 @routine
 def write_put_off(stream: StreamBuilder, count: int) -> None:
-    """Write so many of the computations that were put off, and after each the store of the one before."""
+    """Write so many of the computations that were put off; after each task the store of the one before."""
     for _ in range(count):
-        tile = stream.oldest
-        stream.oldest, stream.put_off = (tile + 1) % TILES, stream.put_off - 1
-        _write_all(stream, stream.computes[tile])
-        write_deferred_store(stream)
-        stream.deferred_store = tile if stream.is_stored[tile] else NONE
+        place = stream.oldest
+        stream.oldest, stream.put_off = (place + 1) % COMPUTATIONS, stream.put_off - 1
+        _write_all(stream, stream.computes[place])
+        if stream.ends_task[place]:
+            write_deferred_store(stream)
+            stream.deferred_store = place if stream.is_stored[place] else NONE
 
 
 @routine
@@ -80,10 +99,10 @@ def _conflicting(stream: StreamBuilder, operation: PlannedOperation) -> int:
     """How many of the computations that were put off must be written before an operation."""
     found = 0
     for number in range(stream.put_off):
-        tile = (stream.oldest + number) % TILES
-        meets = _conflicts(operation, stream.computes[tile])
-        if not meets and stream.is_stored[tile]:
-            meets = _conflicts(operation, stream.stores[tile])
+        place = (stream.oldest + number) % COMPUTATIONS
+        meets = _conflicts(operation, stream.computes[place])
+        if not meets and stream.is_stored[place]:
+            meets = _conflicts(operation, stream.stores[place])
         if meets:
             found = number + 1
     return found
