@@ -120,7 +120,7 @@ BLOCKS = {
     ),
     "mac": RtlBlock(
         "dla_mac",
-        [*_arrays((1, 1), (1, 4), (4, 1), (4, 4)),
+        [*_arrays((1, 1), (1, 4), (4, 1), (4, 4), (1, 64)),
          *(one | {more: 1} for one in _arrays((4, 4)) for more in ("INT16", "SUMS")),
          *(one | {"INT16": 1} for one in _arrays((1, 4)))],
         ("dla_mac_lane", "dla_mac_result", "dla_mac_sum", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic",

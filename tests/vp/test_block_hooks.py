@@ -1,5 +1,7 @@
 """The native hooks as machine code, held to the same routines run by Python over random blocks."""
 
+from __future__ import annotations
+
 import ctypes
 import random
 from typing import NamedTuple, cast
