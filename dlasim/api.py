@@ -10,11 +10,12 @@ several calls of `compile` and `run`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from dlasim.arguments import check as check_argument
 from dlasim.arguments import checked
 from dlasim.compiler_shim.files.input_file import InputFile
 from dlasim.compiler_shim.options import ESTIMATE, CompileOptions
@@ -136,7 +137,7 @@ def verify(
     lowered = compile(file, config, **choices)
     refuse_races(lowered.program)
     chosen = choose_machine(config, split_choices(choices)[0])
-    given = dict(host_options or {})
+    given = _host_options(host_options)
     if file.kind is InputKind.ONNX:
         if choices.get("io", "model") != "model":
             raise InputError(f"io must be model to compare with onnxruntime (got {choices['io']!r})")
@@ -241,7 +242,7 @@ def run(
         from dlasim.inputs import prepare_inputs
 
         arrays = prepare_inputs(loaded.program.inputs, inputs, normalize=normalize)
-    options: dict[str, Any] = dict(host_options or {})
+    options = _host_options(host_options)
     if loaded.firmware is not None:
         host = "riscv"
     if host != "none":
@@ -260,6 +261,12 @@ def run(
         more["first_inference"] = first_inference(report(loaded.program, loaded.config, inferences[0]))
     figures = report(loaded.program, loaded.config, last, seconds) | more
     return complete(RunResult(last.outputs, cast("Report", figures), last, loaded), warnings)
+
+
+def _host_options(given: HostChoices | None) -> dict[str, Any]:
+    """A copy of them, whose type is imported by type checkers only."""
+    check_argument("host_options", given, Mapping[str, Any] | None)
+    return dict(given or {})
 
 
 def _run_on_board(
