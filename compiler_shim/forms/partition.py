@@ -312,7 +312,7 @@ def find_updates(graph: Graph, variables: Set[int]) -> dict[int, int]:
     appends to its caches so.
     """
     found: dict[int, int] = {}
-    producers = {number: operator for operator in graph.operators for number in operator.outputs}
+    producers = graph.writers()
     views: dict[int, set[int]] = {}  # by the tensor of which they are views
     for number in range(len(graph.tensors)):
         views.setdefault(_origin(number, producers, variables), set()).add(number)

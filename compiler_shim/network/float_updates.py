@@ -6,7 +6,6 @@ equal but for a rounding, as those of a cache and of its rows are.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -27,11 +26,7 @@ def update_in_int8(graph: Graph) -> Graph:
 
 def _with_early_conversions(graph: Graph) -> Graph | None:
     """With a QUANTIZE at each source in any case; None where there is no such update."""
-    readers, writers = defaultdict[int, list[Operator]](list), dict[int, Operator]()
-    for operator in graph.operators:
-        writers |= dict.fromkeys(operator.outputs, operator)
-        for number in operator.inputs:
-            readers[number].append(operator)
+    readers, writers = graph.readers(), graph.writers()
     tensors, operators, gone = list(graph.tensors), list[Operator](), set[str]()
     for operator in graph.operators:
         behind = _conversion(graph, operator, readers, writers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
@@ -120,3 +121,15 @@ class Graph:
     def rounds_once(self) -> bool:
         """Whether no TensorFlow interpreter computes what it does."""
         return self.numerics is Numerics.ONCE
+
+    def writers(self) -> dict[int, Operator]:
+        """The operator that computes each tensor, if one does."""
+        return {number: operator for operator in self.operators for number in operator.outputs}
+
+    def readers(self) -> dict[int, list[Operator]]:
+        """The operators that read each tensor, as often as each does; a tensor that nobody reads has none."""
+        found = defaultdict[int, list[Operator]](list)
+        for operator in self.operators:
+            for number in operator.inputs:
+                found[number].append(operator)
+        return found

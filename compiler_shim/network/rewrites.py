@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -204,10 +204,7 @@ class _Sinking:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._tensors = list(graph.tensors)
-        self._readers: dict[int, list[Operator]] = defaultdict(list)
-        for operator in graph.operators:
-            for number in operator.inputs:
-                self._readers[number].append(operator)
+        self._readers = graph.readers()
         self._converted: dict[int, int] = {}  # the int8 tensor that a float32 one comes from
 
     def run(self) -> Graph:
