@@ -12,7 +12,7 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES
+from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, TimedPlan, fastest
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
@@ -52,7 +52,7 @@ def cut_at_changes_of_unit(search: PlanSearch) -> None:
     bytes that the previous step does not use. Then the best of these is cut
     into other numbers of parts, and into the best number at each change.
     """
-    maker, found = search.maker, list[TimedPlan]()
+    maker, found, wholes = search.maker, list[TimedPlan](), dict[SramPlan, PlanCandidate]()
     if not (search.keeps_tensors and units_overlap(maker.config)):
         return
     for candidate in _promising(search):
@@ -60,8 +60,10 @@ def cut_at_changes_of_unit(search: PlanSearch) -> None:
         with suppress(InputError):
             plans.append(maker.plan(candidate.kind, candidate.size, apart=True))
         for plan in plans:
-            cut = _in_parts(search, replace(candidate, plan=plan), FIRST_PARTS)
-            found += [cut] if cut is not None else []
+            wholes.setdefault(plan, replace(candidate, plan=plan))
+    for whole in wholes.values():
+        cut = _in_parts(search, whole, FIRST_PARTS)
+        found += [cut] if cut is not None else []
     for best in fastest(found, 1):
         whole = replace(best.candidate, plan=best.candidate.whole, before_cutting=None)
         others = {parts: _in_parts(search, whole, parts) for parts in OTHER_PARTS}

@@ -68,13 +68,13 @@ class BufferPacker:
         if len(problems) > 1 and _take_turns(taken):
             return None
         free = allocation.gaps(taken, self._limit)
-        apart = allocation.gaps(chain(taken, *self._recent), self._limit) if self._recent else ()
+        apart = [allocation.gaps(chain(taken, *self._recent), self._limit)] if self._recent else []
         budget = sum([end - start for start, end in free])
         while budget > 0:
             cut = self._cut(problems, budget)
             if cut is None:
                 return None
-            for room in (apart, free):
+            for room in (*apart, free):
                 found = allocation.fit(cut.sizes, cut.largest_first, room, ALIGNMENT, self._from_top)
                 if found is not None:
                     return PackedNodes(cut, found, taken)
