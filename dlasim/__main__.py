@@ -15,6 +15,8 @@ def main() -> None:
     try:
         gc.set_threshold(400_000, 50, 50)  # a command makes hardly any reference cycles
         atexit.register(gc.freeze)  # so that Python does not look for them when it ends
+        # NumPy's other threads compute nothing here, but each spins while it waits, from its start.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         from dlasim.system import interrupts
 
         interrupts.listen()

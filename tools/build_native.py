@@ -7,7 +7,6 @@ what ships and fails on a difference.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import subprocess
@@ -16,11 +15,12 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 from dlasim.machine_code import shipped_units
 from dlasim.native import build
-from dlasim.native.digests import PACKAGE, digest_of, source_files
+from dlasim.native.digests import PACKAGE, file_digest, source_files
 from dlasim.native.levels import PLATFORMS, Platform, level_named
 from dlasim.native.shipped import FOLDER, MANIFEST
 from dlasim.native.target import library_machine
@@ -139,20 +139,17 @@ def _is_current(output: Path, meanings: dict[str, str]) -> bool:
 
 
 def _files() -> dict[str, dict[str, object]]:
-    """The files of each module, and their hash."""
+    """The files of each module, and the hash of each file."""
     modules = sorted({unit.module for unit in shipped_units()})
     files = {module: source_files(module) for module in modules}
-    return {
-        "digests": {module: digest_of(found) for module, found in files.items()},
-        "files": {
-            module: [str(file.relative_to(PACKAGE)) for file in each] for module, each in files.items()
-        },
-    }
+    names = {module: [str(file.relative_to(PACKAGE)) for file in each] for module, each in files.items()}
+    hashes = {name: file_digest(PACKAGE / name) for name in sorted({*chain(*names.values())})}
+    return {"modules": dict(names), "files": dict(hashes)}
 
 
 def _hashes(output: Path) -> dict[str, str]:
     names = [platform.library for platform in PLATFORMS]
-    return {name: hashlib.sha256((output / name).read_bytes()).hexdigest() for name in names}
+    return {name: file_digest(output / name) for name in names}
 
 
 def _compilers() -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,8 +55,6 @@ def command(name: str | None, output: str | None, list_only: bool, as_json: bool
         raise click.UsageError("NAME is missing; `dlasim model --list` shows the built-in networks")
     if output == "":
         raise InputError("-o must be the name of a file (got '')")
-    # More threads are no faster, and on busy cores they are ten times slower: each spins while it waits.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dlasim import api
 
     line = StatusLine()

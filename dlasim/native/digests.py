@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -24,15 +24,15 @@ def source_files(module: str) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def file_digest(file: Path) -> bytes:
+def file_digest(file: Path | str) -> str:
     """Hash of a file's bytes. Raises OSError."""
     with open(file, "rb", 0) as opened:
-        return hashlib.sha256(opened.read()).digest()
+        return hashlib.sha256(opened.read()).hexdigest()
 
 
-def digest_of(files: Iterable[Path], digest: Callable[[Path], bytes] = file_digest) -> str:
+def digest_of(files: Iterable[Path]) -> str:
     """Hash of their names and bytes. Raises OSError."""
-    return hashlib.sha256(b"".join([file.name.encode() + digest(file) for file in files])).hexdigest()
+    return hashlib.sha256("".join([file.name + file_digest(file) for file in files]).encode()).hexdigest()
 
 
 @cache

@@ -11,25 +11,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dlasim.native.digests import PACKAGE, digest_of, file_digest
+from dlasim.native.digests import PACKAGE, file_digest
 from dlasim.native.levels import this_platform
 from dlasim.native.unit import CodeUnit
 
 FOLDER = Path(__file__).parent / "libraries"
 MANIFEST = "manifest.json"
+_PARTS = ("libraries", "files", "modules", "meanings")
 
 
 @cache
 def manifest() -> dict[str, Any]:
-    """What ships: `libraries` by name, each with its hash; the `files` of each module and their `digests`;
-    and what each unit means, by its symbol. Nothing in an installation without them."""
+    """What ships: `libraries` and `files` of source by name, each with its hash; the files of each of the
+    `modules`; and what each unit means, by its symbol. Nothing in an installation without them."""
     try:
         found = json.loads((FOLDER / MANIFEST).read_bytes())
-        if all(isinstance(found[part], dict) for part in ("libraries", "files", "digests", "meanings")):
+        if all(isinstance(found[part], dict) for part in _PARTS):
             return dict(found)
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    return {part: {} for part in ("libraries", "files", "digests", "meanings")}
+    return {part: {} for part in _PARTS}
 
 
 def shipped_meaning(unit: CodeUnit) -> str:
@@ -53,17 +54,18 @@ def find_symbol(unit: CodeUnit) -> int | None:
         return None
 
 
-_digest_once = cache(file_digest)  # modules have most of their files in common
-
-
 @cache
 def _is_current(module: str) -> bool:
     """Whether the files of a module are those that the libraries were made of."""
-    known = manifest()
+    names = manifest()["modules"].get(module)
+    return isinstance(names, list) and all(map(_is_unchanged, names))
+
+
+@cache  # modules have most of their files in common
+def _is_unchanged(name: str) -> bool:
     try:
-        files = [PACKAGE / name for name in known["files"][module]]
-        return digest_of(files, _digest_once) == str(known["digests"][module])
-    except (OSError, KeyError, TypeError):
+        return file_digest(f"{PACKAGE}/{name}") == manifest()["files"].get(name)
+    except OSError:
         return False
 
 
@@ -75,7 +77,7 @@ def _library() -> ctypes.CDLL | None:
         return None
     path = FOLDER / platform.library
     try:
-        digest = file_digest(path).hex()
-        return ctypes.CDLL(str(path)) if digest == manifest()["libraries"].get(platform.library) else None
+        is_whole = file_digest(path) == manifest()["libraries"].get(platform.library)
+        return ctypes.CDLL(str(path)) if is_whole else None
     except OSError:
         return None

@@ -14,7 +14,7 @@ import pytest
 from dlasim.machine_code import ROUTINES, routine_units, shipped_units, units_here
 from dlasim.native import levels, shipped
 from dlasim.native.build import lower, meaning_of
-from dlasim.native.digests import PACKAGE, digest_of, source_files
+from dlasim.native.digests import PACKAGE, source_files
 from dlasim.native.levels import LEVELS, PLATFORMS, Level, this_platform
 from dlasim.native.unit import CodeUnit
 from tests.native.tiny import SUMS
@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for each in (shipped.manifest, shipped._is_current, shipped._library):
+    for each in (shipped.manifest, shipped._is_current, shipped._is_unchanged, shipped._library):
         each.cache_clear()
 
 
@@ -48,8 +48,10 @@ def test_routines_mean_what_ships(unit: CodeUnit) -> None:
 def test_files_are_those_that_were_compiled(module: str) -> None:
     """Where this alone fails, `make native` takes seconds."""
     manifest, files = shipped.manifest(), source_files(module)
-    assert manifest["files"][module] == [str(file.relative_to(PACKAGE)) for file in files]
-    assert manifest["digests"][module] == digest_of(files)
+    names = [str(file.relative_to(PACKAGE)) for file in files]
+    assert manifest["modules"][module] == names
+    hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    assert [manifest["files"][name] for name in names] == hashes
 
 
 def test_every_unit_is_in_a_library_and_no_other() -> None:
@@ -97,10 +99,10 @@ def test_a_damaged_installation_has_none(damage: str, folder: Path) -> None:
 @needs_library
 def test_changed_sources_are_not_what_ships(folder: Path) -> None:
     manifest = json.loads((folder / shipped.MANIFEST).read_bytes())
-    manifest["digests"]["dlasim.sim.timing.issue"] = "another"
+    manifest["files"]["sim/timing/issue.py"] = "another"
     (folder / shipped.MANIFEST).write_text(json.dumps(manifest))
     found = {each.unit.name: shipped.find_shipped(each.unit) is not None for each in ROUTINES}
-    assert [name for name, is_there in found.items() if not is_there] == ["issue"]
+    assert [name for name, is_there in found.items() if not is_there] == ["columns", "issue"]
     assert shipped.find_symbol(ROUTINES[-1].unit)  # still there, if it means the same
     assert shipped.find_shipped(SUMS.unit) is None  # it does not ship at all
 
