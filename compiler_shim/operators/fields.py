@@ -110,13 +110,17 @@ def enum_numbers(enum: str) -> Mapping[str, int]:
 
 def _module(name: str) -> ModuleType:
     """A module of the package `tflite` without the package, which would load its hundreds of modules."""
-    package = importlib.util.find_spec("tflite")
-    assert package is not None
-    assert package.submodule_search_locations is not None
-    path = Path(package.submodule_search_locations[0]) / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"tflite.{name}", path)
+    spec = importlib.util.spec_from_file_location(f"tflite.{name}", _schema_folder() / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@functools.cache
+def _schema_folder() -> Path:
+    package = importlib.util.find_spec("tflite")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    return Path(package.submodule_search_locations[0])

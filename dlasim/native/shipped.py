@@ -64,7 +64,7 @@ def _is_current(module: str) -> bool:
 @cache  # modules have most of their files in common
 def _is_unchanged(name: str) -> bool:
     try:
-        return file_digest(f"{PACKAGE}/{name}") == manifest()["files"].get(name)
+        return bool(file_digest(f"{PACKAGE}/{name}") == manifest()["files"].get(name))
     except OSError:
         return False
 
