@@ -13,16 +13,15 @@ from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, PORTS, TENSO
 from dlasim.native.unit import CodeUnit
 from dlasim.sim.fast_engine.loader import best_kind, host_unit, level_units
 from dlasim.sim.programs.legality import LEGALITY
-from dlasim.sim.timing.compiled_columns import READ
-from dlasim.sim.timing.compiled_costs import COSTS
 from dlasim.sim.timing.issue import WALK
+from dlasim.sim.timing.read_columns import READ
 from dlasim.vp.riscv.block_counters import EXECUTIONS, SUMS
 from dlasim.vp.riscv.decode import CLASSES
 from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
 ROUTINES = (
     *(COMPUTE, TENSORS, PORTS, TILINGS, CHAINS, FITS, CHOOSE, LOADS, PLACE, EMIT, ENCODE),
-    *(LEGALITY, COSTS, READ, WALK, CLASSES, SUMS, EXECUTIONS),
+    *(LEGALITY, READ, WALK, CLASSES, SUMS, EXECUTIONS),
 )
 
 

@@ -16,9 +16,9 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.memory_macros import port_bytes
 from dlasim.sim.programs.footprint import dma_prefix, product
 from dlasim.sim.programs.stream import Batches, DecodedStream
-from dlasim.sim.timing.cost import Costs
 from dlasim.sim.timing.output_stage import multiplications
 from dlasim.sim.timing.sram_words import stream_accesses
+from dlasim.sim.timing.stream_columns import Costs
 from dlasim.sim.timing.timeline import Timeline
 
 NO_REGION = -1

@@ -10,9 +10,9 @@ from dlasim.sim.physical.activity import EnergyCounts, count_operations, grouped
 from dlasim.sim.physical.energy import EnergyModel
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import decode_stream
-from dlasim.sim.timing.cost import stream_costs
 from dlasim.sim.timing.duration import doorbell_cycles, inference_cycles
-from dlasim.sim.timing.timeline import schedule
+from dlasim.sim.timing.read_columns import read_columns
+from dlasim.sim.timing.timeline import WalkedStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ def count_program(program: Program, config: DlaConfig) -> ProgramCounts:
     for place in program.streams[program.preloads :]:
         words = program.commands[place.first_word : place.first_word + place.words]
         stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
-        costs = stream_costs(config, stream, len(stream), stream.batches())
-        timeline = schedule(config, stream, costs)
-        counts.append(count_operations(config, stream, costs, timeline, len(stream)))
+        columns = read_columns(config, words)
+        timeline = WalkedStream(config, columns).timeline()
+        counts.append(count_operations(config, stream, columns.costs(), timeline, len(stream)))
         stream_cycles.append(timeline.total)
     calls = sum([call_cycles(program, call) for call in program.host_calls])
     return ProgramCounts(

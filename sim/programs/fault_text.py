@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dlasim.isa import codec, registers
 from dlasim.isa.instruction_rows import OPCODE, Extent
 from dlasim.isa.instructions import BY_OPCODE, OPTIONAL
@@ -13,64 +11,45 @@ from dlasim.sim.programs.footprint import Box, Footprint
 _ADDRESSES = ("_ADDR", "_OFFSET")
 
 
-def misaligned(footprint: Footprint, number: int) -> str:
+def misaligned(footprint: Footprint) -> str:
     """Elements or records that are not at a multiple of their size."""
-    operand, box = footprint.operand, box_of(footprint.box, number)
+    operand, box = footprint.operand, footprint.box
     placed = zip(operand.registers, (box.address, box.run_stride, box.plane_stride), strict=False)
-    size = int(one(footprint.element_bytes, number))
+    size = footprint.element_bytes
     wrong = [(name, value) for name, value in placed if value % size]
     what = "records" if operand.extent is Extent.RECORDS else f"int{8 * size} values"
     values = " and ".join(f"{name} = {_number(name, value)}" for name, value in wrong)
     return f"operand {operand.register} holds {what}, so {values} must be a multiple of {size}"
 
 
-def beyond_sram(footprint: Footprint, number: int, sram_bytes: int) -> str:
+def beyond_sram(footprint: Footprint, sram_bytes: int) -> str:
     """An operand that ends outside the SRAM."""
-    covered = _covered(box_of(footprint.box, number))
+    covered = _covered(footprint.box)
     return f"operand {footprint.operand.register} covers {covered}, but the SRAM has {sram_bytes:#x} bytes"
 
 
-def overlapping(what: str, box: Box, number: int) -> str:
+def overlapping(what: str, box: Box) -> str:
     """Bytes that belong to two runs of a box."""
-    one = box_of(box, number)
     parts = [
         f"{count} {name} are {stride} bytes apart"
         for count, name, stride in (
-            (one.runs, "runs", one.run_stride),
-            (one.planes, "rows or planes", one.plane_stride),
+            (box.runs, "runs", box.run_stride),
+            (box.planes, "rows or planes", box.plane_stride),
         )
         if count > 1
     ]
-    return f"{what} overlaps itself: its runs have {one.run_bytes} bytes each, and {', '.join(parts)}"
+    return f"{what} overlaps itself: its runs have {box.run_bytes} bytes each, and {', '.join(parts)}"
 
 
-def overlapping_output(source: Footprint, output: Footprint, number: int) -> str:
+def overlapping_output(source: Footprint, output: Footprint) -> str:
     """An output that lies on what its operation reads."""
-    read, written = (_covered(box_of(footprint.box, number)) for footprint in (source, output))
+    read, written = (_covered(footprint.box) for footprint in (source, output))
     return f"OUT covers {written}, and operand {source.operand.register}, which it reads, {read}"
 
 
-def beyond_region(box: Box, number: int, region: int, region_bytes: int) -> str:
+def beyond_region(box: Box, region: Region, region_bytes: int) -> str:
     """A transfer that ends outside its region."""
-    covered = _covered(box_of(box, number))
-    return f"it covers {covered} of region {Region(region).name}, which has {region_bytes:#x} bytes"
-
-
-def box_of(box: Box, number: int) -> Box:
-    """One box of a batch, in plain integers."""
-    return Box(
-        *(
-            one(column, number)
-            for column in (
-                box.address, box.planes, box.plane_stride, box.runs, box.run_stride, box.run_bytes
-            )
-        )
-    )  # fmt: skip
-
-
-def one(column: Any, number: int) -> int:
-    """One value of a column, which may be the same for all."""
-    return int(column) if getattr(column, "ndim", 0) == 0 else int(column[number])
+    return f"it covers {_covered(box)} of region {region.name}, which has {region_bytes:#x} bytes"
 
 
 def illegal_word(word: int) -> str:

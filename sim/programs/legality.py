@@ -1,12 +1,12 @@
 """Which operations of a stream are surely legal: one routine that follows the writes to operand registers.
 
 `checks` says what is legal, and examines the others: those with a fault, and those of which this does not
-know, such as windows with wide dilations and transfers that unpack or decode.
+know, such as windows with wide dilations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,17 +15,22 @@ from numpy.typing import NDArray
 
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import (
+    COPIED_BYTES,
+    PACKED_BYTES,
     RECORD_BYTES,
     Channels,
+    Elements,
     Extent,
     Instruction,
     Operand,
     Unit,
+    Weights,
     adds_tensor,
     has_channel_scales,
     is_one_pass,
 )
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN, Region
+from dlasim.isa.weight_code import CODE_BYTES, STEP_WEIGHTS
 from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import filled_memory, pointer_to
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
     from dlasim.sim.programs.stream import DecodedStream
 
 MAX_STEPS = 1 << 48
+_ONE_PASS = "out=int8 and init=zero or bias"
 _MAX_OPERANDS = 7
 _IN_SIZE, _OUT_SIZE, _KERNEL = OPERAND_COLUMN["IN_SIZE"], OPERAND_COLUMN["OUT_SIZE"], OPERAND_COLUMN["KERNEL"]
 _IN_CHANNELS, _OUT_CHANNELS = OPERAND_COLUMN["IN_CHANNELS"], OPERAND_COLUMN["OUT_CHANNELS"]
@@ -96,9 +102,18 @@ class OperandRules(Record):
 
 
 class WordRules(Record):
-    """What a command word asks of its operation; of computing ones, the last operand is the output."""
+    """What a command word asks of its operation; of computing ones, the last operand is the output.
 
-    is_unknown: int = 0
+    A transfer that unpacks or decodes is one run of `least_bytes` to `most_bytes` in the SRAM; in system
+    memory it has `saved_bytes` less, or with `is_fixed` as many as `fixed_bytes`."""
+
+    is_faulty: int = 0
+    is_one_run: int = 0
+    least_bytes: int = 0
+    most_bytes: int = 0
+    saved_bytes: int = 0
+    is_fixed: int = 0
+    fixed_bytes: int = 0
     is_transfer: int = 0
     is_mac: int = 0
     writes_system: int = 0
@@ -147,7 +162,7 @@ LEGALITY = Routine(look_for_doubts, "legality")
 def _is_legal(stream: StreamRules, word: WordRules) -> bool:
     """Whether an operation is surely legal."""
     file = stream.file
-    if word.is_unknown or (word.is_transfer and not _is_legal_transfer(stream, word)):
+    if word.is_faulty or (word.is_transfer and not _is_legal_transfer(stream, word)):
         return False
     if not word.is_transfer and not _has_legal_sizes(file, word):
         return False
@@ -182,7 +197,13 @@ def _is_legal(stream: StreamRules, word: WordRules) -> bool:
 def _is_legal_transfer(stream: StreamRules, word: WordRules) -> bool:
     """Whether a transfer stays within its region."""
     box, region = _box(stream.file, word.system), stream.file[word.region]
-    if box_end(box) > stream.region_bytes[region]:
+    end = box_end(box) - word.saved_bytes
+    if word.is_one_run:
+        if box.runs * box.planes > 1 or not word.least_bytes <= box.run_bytes <= word.most_bytes:
+            return False
+        if word.is_fixed:
+            end = box.address + word.fixed_bytes
+    if end > stream.region_bytes[region]:
         return False
     return not word.writes_system or (not stream.is_read_only[region] and are_runs_disjoint(box))
 
@@ -252,11 +273,10 @@ def find_doubtful(
     sram_bytes: int,
     region_bytes: Mapping[int, int] | None,
     read_only: NDArray[np.bool_],
+    has_int16: bool = True,
     has_sums: bool = True,
 ) -> NDArray[np.bool_]:
-    """For each operation whether it has to be examined; all of them where there is no machine code."""
-    if not LEGALITY.is_compiled:
-        return np.ones(len(stream), bool)
+    """For each operation whether it has to be examined."""
     words, word_of = np.unique(stream.words[stream.positions], return_inverse=True)
     sizes = [1 << 62 if region_bytes is None else region_bytes.get(number, 0) for number in Region]
     is_doubtful = np.zeros(len(stream), np.int64)
@@ -270,23 +290,22 @@ def find_doubtful(
     }
     for name, column in given.items():
         setattr(rules, name, pointer_to(column))
-    rules.words = filled_memory(WordRules, [word_rules(word, has_sums) for word in words.tolist()]).pointer
+    asked = [word_rules(word, has_int16, has_sums) for word in words.tolist()]
+    rules.words = filled_memory(WordRules, asked).pointer
     LEGALITY(rules)
     return is_doubtful.astype(bool)
 
 
 @lru_cache(maxsize=1024)
-def word_rules(word: int, has_sums: bool = True) -> WordRules:
-    """What a command word asks of a machine; whether that can add a tensor to the results of MAC."""
+def word_rules(word: int, has_int16: bool, has_sums: bool) -> WordRules:
+    """What a command word asks of a machine; whether that has elements of int16, and can add a tensor to the
+    results of MAC."""
     decoded = codec.decode(word)
     instruction, fields = decoded.instruction, decoded.values
     assert instruction is not None, "only legal words are operations"
     rules = WordRules()
-    rules.is_unknown = fields.get("packed", 0) or any(fields.get(name, 0) for name in ("elements", "weights"))
-    rules.is_unknown = rules.is_unknown or "copied" in fields or instruction.needs_int16
-    if adds_tensor(fields):
-        is_known = has_sums and is_one_pass(fields) and has_channel_scales(fields)
-        rules.is_unknown, rules.clamps_sums = rules.is_unknown or not is_known, 1
+    rules.is_faulty = any(word_faults(instruction, fields, has_int16, has_sums))
+    rules.clamps_sums = adds_tensor(fields)
     rules.is_transfer, rules.is_mac = instruction.is_transfer, instruction.unit is Unit.MAC
     rules.writes_system, rules.clamps = instruction.unit is Unit.DMA_OUT, instruction.clamps
     rules.is_grouped = instruction.channels is Channels.GROUPED
@@ -296,11 +315,43 @@ def word_rules(word: int, has_sums: bool = True) -> WordRules:
         prefix = dma_prefix(instruction)
         rules.region = OPERAND_COLUMN[f"{prefix}_REGION"]
         rules.system = _transfer_registers(prefix, f"{prefix}_OFFSET", "STRIDE")
+        _set_run(rules, fields)
     present = [operand for operand in instruction.operands if is_present(fields, operand)]
     rules.operand_count = len(present)
     for number, operand in enumerate(present):
         rules.operands[number] = _operand_rules(instruction, fields, operand)
     return rules
+
+
+def _set_run(rules: WordRules, fields: Mapping[str, int]) -> None:
+    """The run of a transfer that unpacks or decodes."""
+    if "packed" in fields:
+        rules.saved_bytes = fields["packed"] * PACKED_BYTES
+        rules.is_one_run, rules.least_bytes, rules.most_bytes = 1, 2 * rules.saved_bytes, MAX_STEPS
+    if "copied" in fields:
+        copied, steps, words = fields["copied"] * COPIED_BYTES, fields["steps"], fields["words"]
+        most = copied + steps * STEP_WEIGHTS if words <= steps else -1
+        rules.is_one_run, rules.least_bytes, rules.most_bytes = 1, copied, most
+        rules.is_fixed, rules.fixed_bytes = 1, copied + words * CODE_BYTES
+
+
+def word_faults(
+    instruction: Instruction, fields: Mapping[str, int], has_int16: bool, has_sums: bool
+) -> Iterator[str]:
+    """What is wrong with a command word, whatever the registers hold: a machine may lack int16, of which
+    products have no int32 results, and sums in the output stage, which take complete results of int8."""
+    is_int16 = fields.get("elements", Elements.INT8) == Elements.INT16
+    if not has_int16 and (is_int16 or instruction.needs_int16):
+        yield "this machine has no elements of int16"
+    if is_int16 and instruction.unit is Unit.MAC and not is_one_pass(fields):
+        yield f"elements of int16 need {_ONE_PASS}"
+    if not is_int16 and fields.get("weights", Weights.INT8) == Weights.INT16:
+        yield "weights=int16 needs elements=int16"
+    if adds_tensor(fields):
+        if not has_sums:
+            yield "this machine's MAC unit adds no tensor to its results"
+        if is_int16 or not is_one_pass(fields) or not has_channel_scales(fields):
+            yield f"sum=tensor needs elements=int8, quant=channel, {_ONE_PASS}"
 
 
 def _operand_rules(instruction: Instruction, fields: Mapping[str, int], operand: Operand) -> OperandRules:
@@ -323,6 +374,8 @@ def _operand_rules(instruction: Instruction, fields: Mapping[str, int], operand:
         line = _LINES.get(extent, (extent.table_bytes, 0, 0, 0))
         assert line[0], f"how long is {extent.name}?"
         rules.line_bytes, rules.has_outputs, rules.has_taps, rules.has_inputs = line
+        if extent is Extent.MATRIX:
+            rules.line_bytes *= rules.element_bytes
     return rules
 
 

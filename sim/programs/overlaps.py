@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from dlasim.isa.instruction_rows import Extent, Unit
 from dlasim.native.routine import Number, routine
-from dlasim.sim.programs.footprint import Box, Footprint, Truth
+from dlasim.sim.programs.footprint import Box, Footprint
 
 
-def overlaps_output(operand: Footprint, output: Footprint, unit: Unit) -> Truth:
-    """Whether an operand that is present must not lie where it does, given where OUT lies."""
-    source, target = operand.box, output.box
-    meets = (source.address < target.end) & (target.address < source.end)
-    if not operand.operand.extent.is_view:
-        return operand.present & meets
-    apart = are_slices(source, target)
-    if operand.operand.extent is Extent.OUTPUT:
-        same_size = operand.element_bytes == output.element_bytes
-        apart = apart | (same_size & is_in_place(source, target, unit is Unit.MAC))
-    return operand.present & meets & ~apart
+def overlaps_output(operand: Footprint, output: Footprint, unit: Unit) -> bool:
+    """Whether an operand must not lie where it does, given where OUT lies."""
+    source, target, extent = operand.box, output.box, operand.operand.extent
+    if source.address >= target.end or target.address >= source.end:
+        return False
+    if extent.is_view and are_slices(source, target):
+        return False
+    is_like_output = extent is Extent.OUTPUT and operand.element_bytes == output.element_bytes
+    return not (is_like_output and is_in_place(source, target, unit is Unit.MAC))
 
 
 @routine

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instruction_rows import UNITS, Unit
-from dlasim.sim.timing.cost import Costs
+from dlasim.sim.timing.stream_columns import Costs
 from dlasim.sim.timing.timeline import BLOCK_COLUMNS, BLOCK_END, BLOCK_START, IS_QUEUE_FULL, Timeline
 
 Spans = tuple[NDArray[np.int64], NDArray[np.int64]]

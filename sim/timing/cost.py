@@ -1,46 +1,37 @@
-"""What each operation of a stream costs on its unit, term by term, by the formulas of `formulas.py`."""
+"""What a machine, and a command word on it, give to the formulas of time in `formulas.py`."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from math import gcd, lcm
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import (
     COPIED_BYTES,
     PACKED_BYTES,
     SOFTMAX_PASSES,
-    UNITS,
-    Sum,
     Unit,
     adds_tensor,
 )
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
-from dlasim.isa.registers import Region
+from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.isa.registers import OPERAND_COLUMN, Region
 from dlasim.isa.weight_code import CODE_BYTES, STEP_WEIGHTS
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.memory_tables import RATE_SCALE
-from dlasim.sim.programs.footprint import all_footprints, dma_prefix, packed_bytes, saved_bytes, system_box
-from dlasim.sim.programs.stream import Batches, DecodedStream
+from dlasim.sim.programs.footprint import dma_prefix
 from dlasim.sim.timing import formulas
-from dlasim.sim.timing.batch_costs import BATCH_COLUMNS, batch_costs
-from dlasim.sim.timing.compiled_costs import COLUMNS, COSTS, WordCosts, find_costs, region_register
-from dlasim.sim.timing.contention import TRANSFERRING
-from dlasim.sim.timing.formulas import ENOUGH, BusCosts, UnitCosts, evaluate
+from dlasim.sim.timing.contention import DEMAND_STEPS
+from dlasim.sim.timing.formulas import ENOUGH, BusCosts, UnitCosts
 from dlasim.sim.timing.memory_timing import MemoryTiming, memories_of, memory_numbers
 from dlasim.sim.timing.operation_costs import describe_kind
-from dlasim.sim.timing.output_stage import batch_result_cycles, mac_result_cycles, vector_result_cycles
+from dlasim.sim.timing.output_stage import mac_result_cycles, vector_result_cycles
+from dlasim.sim.timing.word_costs import WordCosts
 
 # Of OP_SOFTMAX for each pixel: a cycle each for the greatest element, the sum and its leading zeros, and four
 # for each of seven multiplications
 ROW_CYCLES = 31
 SUM_CYCLES = 8  # by which the pipeline of MAC is longer for results to which it adds a tensor, as in the RTL
-_ADDING = [row.opcode for row in INSTRUCTIONS if row.sum_parameters]
-_UNPACK, _DECODE = BY_MNEMONIC["OP_DMA_UNPACK"], BY_MNEMONIC["OP_DMA_DECODE"]
+_DECODE = BY_MNEMONIC["OP_DMA_DECODE"]
 MAX_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 
 
@@ -75,6 +66,11 @@ def port_rate(config: DlaConfig) -> int:
 def port_latency(config: DlaConfig) -> int:
     """Cycles until an operation's first words, or a transfer's last, have crossed the SRAM's ports."""
     return formulas.PORT_LATENCY if port_rate(config) else 0
+
+
+def port_capacity(config: DlaConfig) -> int:
+    """The most that the ports move in a cycle, in DEMAND_STEPS; 0 for no limit."""
+    return port_rate(config) * DEMAND_STEPS if config.timing == "full" else 0
 
 
 def dma_port_rate(config: DlaConfig) -> int:
@@ -214,99 +210,6 @@ def _share(config: DlaConfig, mine: MemoryTiming, other: MemoryTiming) -> tuple[
     return twice // common, 2 * rate // common
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """The terms of each operation of a stream, in cycles; `total` is how long it holds its unit alone.
-
-    For a transfer `work` is its time on the bus. `latency` is what passes before its first byte. `sram_bytes`
-    cross the SRAM's ports. `memory` is the number of the memory that a transfer reads or writes.
-    """
-
-    unit: NDArray[np.int64]
-    work: NDArray[np.int64]
-    latency: NDArray[np.int64]
-    fill: NDArray[np.int64]
-    drain: NDArray[np.int64]
-    output_stall: NDArray[np.int64]
-    sram_stall: NDArray[np.int64]
-    macs: NDArray[np.int64]
-    dma_bytes: NDArray[np.int64]
-    sram_bytes: NDArray[np.int64]
-    memory: NDArray[np.int64]
-
-    @property
-    def active(self) -> NDArray[np.int64]:
-        """Cycles in which bytes cross the ports, when nothing contends."""
-        return self.work + self.output_stall + self.sram_stall
-
-    @property
-    def total(self) -> NDArray[np.int64]:
-        """Cycles from start to end when nothing contends."""
-        return self.latency + self.fill + self.active + self.drain
-
-
-def stream_costs(config: DlaConfig, stream: DecodedStream, operations: int, batches: Batches) -> Costs:
-    """The costs of the first operations of a stream, in order, which must be legal; `batches` are the same
-    operations by instruction."""
-    units = stream.units[:operations]
-    memories = [memory_costs(config, each) for each in memories_of(config)]
-    found = _by_machine_code(config, stream, operations, memories)
-    if found is None:
-        found = _by_batches(config, operations, batches, memories)
-    is_transfer = units < TRANSFERRING
-    latency, fill, drain = fixed_cycles(config)[:, units]
-    if config.timing == "full":
-        latency = np.where(is_transfer, np.array([bus.latency for bus in memories])[found["memory"]], latency)
-        if config.mac_sums:
-            drain = drain + SUM_CYCLES * _adds_tensor(stream, operations)
-    else:
-        busy = -(-found["macs"] // config.pes) if config.timing == "macs" else 0
-        nothing = np.zeros(operations, np.int64)
-        found |= {"work": nothing + busy, "output_stall": nothing, "sram_stall": nothing}
-    read = found["moved_bytes"]
-    if config.dma_unpacking or config.dma_decoding:
-        read = _read_bytes(stream, operations, read)
-    return Costs(
-        units, found["work"], latency, fill, drain, found["output_stall"], found["sram_stall"], found["macs"],
-        np.where(is_transfer, read, 0), found["moved_bytes"], found["memory"],
-    )  # fmt: skip
-
-
-def _read_bytes(stream: DecodedStream, operations: int, moved: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What crosses the bus of transfers that move so many bytes to or from the SRAM."""
-    positions = stream.positions[:operations]
-    words, opcodes = stream.words[positions], stream.opcodes[positions]
-    packed = codec.extract(words, _UNPACK.field("packed")) * PACKED_BYTES
-    coded = codec.extract(words, _DECODE.field("words")) * CODE_BYTES
-    coded += codec.extract(words, _DECODE.field("copied")) * COPIED_BYTES
-    found = np.where(opcodes == _UNPACK.opcode, moved - packed, moved)
-    return np.where(opcodes == _DECODE.opcode, coded, found)
-
-
-def _adds_tensor(stream: DecodedStream, operations: int) -> NDArray[np.bool_]:
-    """Which operations of MAC add a tensor to their results."""
-    positions = stream.positions[:operations]
-    adds = codec.extract(stream.words[positions], BY_MNEMONIC["OP_CONV"].field("sum")) == Sum.TENSOR
-    return np.asarray(adds & np.isin(stream.opcodes[positions], _ADDING))
-
-
-def _by_machine_code(
-    config: DlaConfig, stream: DecodedStream, operations: int, memories: list[BusCosts]
-) -> dict[str, NDArray[np.int64]] | None:
-    """COLUMNS of the operations, worked out one after the other; None where they have to be by batches."""
-    if not COSTS.is_compiled:
-        return None
-    words, word_of = np.unique(stream.words[stream.positions[:operations]], return_inverse=True)
-    described = _words_costs(config, tuple(words.tolist()))
-    return find_costs(stream, operations, described, word_of, memory_numbers(config), memories)
-
-
-@lru_cache(maxsize=256)
-def _words_costs(config: DlaConfig, words: tuple[int, ...]) -> tuple[WordCosts, ...]:
-    """Of all words of a stream at once: to look a machine up takes longer than to look a word up."""
-    return tuple([word_costs(config, word) for word in words])
-
-
 @lru_cache(maxsize=256)
 def word_costs(config: DlaConfig, word: int) -> WordCosts:
     """What a command word of an operation says of its costs."""
@@ -321,53 +224,10 @@ def word_costs(config: DlaConfig, word: int) -> WordCosts:
             decoded.values.get("copied", 0) * COPIED_BYTES,
         )
         decodes, steps = int(instruction is _DECODE), decoded.values.get("steps", 0)
-        return WordCosts(number, region_register(instruction.unit), packed, decodes, coded, steps, copied)
+        region = OPERAND_COLUMN[f"{dma_prefix(instruction)}_REGION"]
+        return WordCosts(number, region, packed, decodes, coded, steps, copied)
     cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
     adds = bool(adds_tensor(decoded.values))
     costs = WordCosts(number, unit=unit_costs(config, instruction.mnemonic, adds=adds))
     costs.kind.assign(describe_kind(instruction, decoded.values, cycles))
     return costs
-
-
-def _by_batches(
-    config: DlaConfig, operations: int, batches: Batches, memories: list[BusCosts]
-) -> dict[str, NDArray[np.int64]]:
-    """COLUMNS of the operations, worked out by NumPy."""
-    found = {name: np.zeros(operations, np.int64) for name in COLUMNS}
-    for chosen, batch in batches:
-        if batch.instruction.is_transfer:
-            box, packed = system_box(batch), packed_bytes(batch)
-            found["moved_bytes"][chosen] = box.total_bytes + saved_bytes(batch)
-            region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
-            numbers = found["memory"][chosen] = np.array(memory_numbers(config))[region]
-            placed = all_footprints(batch)[0].box
-            shape = np.stack([
-                box.run_bytes, box.runs, box.planes, box.run_stride, box.plane_stride, placed.run_stride,
-                placed.plane_stride,
-            ])  # fmt: skip
-            for number, bus in enumerate(memories):
-                here = numbers == number if len(memories) > 1 else slice(None)
-                if batch.instruction is _UNPACK:
-                    beats = evaluate(formulas.unpack_beats, bus, box.run_bytes[here], packed[here])
-                elif batch.instruction is _DECODE:
-                    steps, copied = batch.fields["steps"][here], batch.fields["copied"][here] * COPIED_BYTES
-                    beats = evaluate(formulas.decode_beats, bus, box.run_bytes[here], steps, copied)
-                else:
-                    beats = evaluate(formulas.placed_beats, bus, *shape[:, here])
-                found["work"][chosen[here]] = beats
-            continue
-        unit = unit_costs(config, batch.instruction.mnemonic)
-        terms = batch_costs(unit, batch, batch_result_cycles(config, batch))
-        for name, term in zip(BATCH_COLUMNS, terms, strict=False):
-            found[name][chosen] = term
-    return found
-
-
-def fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:
-    """Latency, fill and drain of each unit; the latency of a transfer depends on its memory."""
-    table = np.zeros((3, len(UNITS)), np.int64)
-    if config.timing == "full":
-        latency = port_latency(config)
-        table[:, Unit.MAC] = latency, config.mac_fill, config.mac_drain
-        table[:, Unit.VECTOR] = latency, config.vector_fill, config.vector_drain
-    return table

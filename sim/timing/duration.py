@@ -12,13 +12,10 @@ from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, call_cycles
-from dlasim.sim.programs.operation import reset_file
-from dlasim.sim.programs.stream import decode_stream
-from dlasim.sim.timing.compiled_columns import READ, read_columns
-from dlasim.sim.timing.cost import stream_costs
 from dlasim.sim.timing.issue import WAIT
+from dlasim.sim.timing.read_columns import read_columns
+from dlasim.sim.timing.stream_columns import StreamColumns
 from dlasim.sim.timing.timeline import WalkedStream
-from dlasim.sim.timing.walk_columns import UnitOrder, WalkColumns, list_columns
 
 
 def program_cycles(program: Program, config: DlaConfig) -> int:
@@ -68,7 +65,7 @@ def computation_cycles(program: Program, config: DlaConfig) -> tuple[NDArray[np.
     return cycles, least
 
 
-def least_cycles(columns: WalkColumns) -> int:
+def least_cycles(columns: StreamColumns) -> int:
     """What the busiest unit takes for its operations. The latencies of transfers may overlap."""
     first, cycles = columns.first[Unit.MAC], columns.totals.copy()
     cycles[:first] = columns.actives[:first]
@@ -78,7 +75,7 @@ def least_cycles(columns: WalkColumns) -> int:
 
 def _computations(
     program: Program, config: DlaConfig
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], WalkColumns]]:
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], StreamColumns]]:
     """By stream the layers, starts and ends of its computations, which come after its transfers; and all its
     columns."""
     layer_of_words = program.layer_of_words()
@@ -89,7 +86,7 @@ def _computations(
         yield layers[first:], start[first:], end[first:], columns
 
 
-def _operation_words(columns: WalkColumns) -> NDArray[np.int64]:
+def _operation_words(columns: StreamColumns) -> NDArray[np.int64]:
     """By place the word of an operation."""
     found = np.empty(len(columns.totals), np.int64)
     is_operation = columns.kinds < WAIT
@@ -100,9 +97,4 @@ def _operation_words(columns: WalkColumns) -> NDArray[np.int64]:
 def _walked(program: Program, number: int, config: DlaConfig) -> WalkedStream:
     place = program.streams[number]
     words = program.commands[place.first_word : place.first_word + place.words]
-    columns = read_columns(config, words) if READ.is_compiled else None
-    if columns is None:
-        stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
-        costs = stream_costs(config, stream, len(stream), stream.batches())
-        columns = list_columns(config, stream, costs, UnitOrder(costs.unit), len(stream.words))
-    return WalkedStream(config, columns)
+    return WalkedStream(config, read_columns(config, words))

@@ -1,6 +1,6 @@
 """What an operation costs: each formula once, over whole numbers or arrays of them.
 
-The timing model (`cost.py`, `operation_costs.py`) applies them to all operations of a stream, and the
+The timing model (`word_costs.py`, `operation_costs.py`) applies them to all operations of a stream, and the
 compiler's estimates (`tile_costs.py` in `compiler_shim/lowering/tiles/`) to one tile of a layer. They are
 routines, so that a search over tiles can be compiled. Only numbers that belong to the machine may decide a
 branch: all others may be arrays. `docs/timing-model.md` explains every formula.
@@ -8,13 +8,8 @@ branch: all others may be arrays. `docs/timing-model.md` explains every formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-
 from dlasim.native.record import Record
 from dlasim.native.routine import routine
-from dlasim.sim.programs.footprint import STEP_LIMIT, Count
 
 
 class BusCosts(Record):
@@ -68,15 +63,6 @@ ENOUGH = 1 << 40  # more than any operation can use
 RESULTS_SCALE = 1 << 16
 # From a request at the SRAM's ports until its words have crossed: one enters a slot, in the next they cross.
 PORT_LATENCY = 2
-
-
-def evaluate(formula: Callable[..., Count], costs: Record, *numbers: Count) -> Count:
-    """A formula of numbers or arrays, cut at STEP_LIMIT, beyond which nothing is legal."""
-    exact = formula(costs, *numbers)
-    if isinstance(exact, int):
-        return min(exact, STEP_LIMIT)
-    about = formula(costs, *[np.asarray(number, np.float64) for number in numbers])
-    return exact if about.max(initial=0) < STEP_LIMIT else np.where(about < STEP_LIMIT, exact, STEP_LIMIT)
 
 
 @routine

@@ -1,8 +1,7 @@
 """What a compute operation costs on its unit, and what it moves through the SRAM's ports.
 
-Routines over the numbers of one operation, or over arrays of those of many: `batch_costs.py` applies them to
-operations of one instruction at a time, `compiled_costs.py` to one operation after the other. As in
-`formulas.py`, only numbers that belong to the machine or to the instruction may decide a branch.
+Routines over the numbers of one operation (`word_costs.py`), or over arrays of them (`sram_words.py`). Only
+numbers of the machine or of the instruction may decide a branch, as in `formulas.py`.
 `docs/timing-model.md` says what the local buffers keep, and why. Time and energy count the same bytes.
 """
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dlasim.isa.instruction_rows import Instruction, Out, PoolMode, Unit, adds_tensor
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import Count
@@ -44,14 +42,6 @@ def vector_result_cycles(config: DlaConfig, instruction: Instruction, mode: int 
     if mode in _DIVIDED:
         return scaled_cycles(config.vector_divisions)
     return scaled_cycles(config.vector_requantizations) if mode == PoolMode.MEAN else 0
-
-
-def batch_result_cycles(config: DlaConfig, batch: Batch) -> Count:
-    """The same for each operation of a batch."""
-    if not batch.instruction.pools:
-        return vector_result_cycles(config, batch.instruction)
-    by_mode = [vector_result_cycles(config, batch.instruction, mode) for mode in PoolMode]
-    return np.array(by_mode, np.int64)[batch.fields["mode"]]
 
 
 def scaled_cycles(per_cycle: float) -> int:

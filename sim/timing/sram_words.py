@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.instruction_rows import Extent, Unit
+from dlasim.isa.registers import OPERANDS
+from dlasim.native.storage import plain
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import Box, Count, Footprint, all_footprints, product
 from dlasim.sim.programs.operation import Batch
 from dlasim.sim.programs.stream import Batches
-from dlasim.sim.timing.batch_costs import batch_sizes
 from dlasim.sim.timing.cost import unit_costs
 from dlasim.sim.timing.formulas import UnitCosts, block_lanes, pixel_turns, row_crossings
-from dlasim.sim.timing.operation_costs import describe_kind, window_bytes
+from dlasim.sim.timing.operation_costs import OperationSizes, describe_kind, read_sizes, window_bytes
 
 
 def stream_accesses(
@@ -109,13 +110,22 @@ def _crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Coun
     """Bytes of an operand other than weights, for a group of output channels or a VECTOR operation."""
     operand = footprint.operand
     if operand.extent is Extent.INPUT:
-        return window_bytes(unit, describe_kind(batch.instruction, batch.fields, 0), batch_sizes(batch))
+        return window_bytes(unit, describe_kind(batch.instruction, batch.fields, 0), _sizes(batch))
     if operand.extent.table_bytes:
         return operand.extent.table_bytes
     once = np.where(footprint.present, footprint.box.total_bytes, 0)
     if operand.writes or unit.passes == 1:
         return once
     return once * row_crossings(unit, footprint.box.run_bytes)
+
+
+def _sizes(batch: Batch) -> OperationSizes:
+    """The sizes of all operations, as arrays."""
+    sizes, file = plain(OperationSizes), [batch.value(register.name) for register in OPERANDS]
+    read_sizes(sizes, file)  # type: ignore[arg-type]  # arrays
+    sizes.common_rows = np.gcd(sizes.stride_rows, sizes.dilation_rows)
+    sizes.common_columns = np.gcd(sizes.stride_columns, sizes.dilation_columns)
+    return sizes
 
 
 def _filter_bytes(batch: Batch) -> Count:

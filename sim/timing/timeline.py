@@ -12,19 +12,18 @@ from dlasim.dataclass import dataclass
 from dlasim.native.record import layout
 from dlasim.native.storage import plain, pointer_to
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.programs.stream import DecodedStream
 from dlasim.sim.timing import issue
 from dlasim.sim.timing.contention import SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
-from dlasim.sim.timing.cost import Costs, bus_shares, check_cycles, queue_depth, units_overlap, word_cycles
-from dlasim.sim.timing.memory_timing import memories_of
-from dlasim.sim.timing.walk_columns import (
-    EVENT_COLUMNS,
-    OPERATION_COLUMNS,
-    UnitOrder,
-    WalkColumns,
-    list_columns,
+from dlasim.sim.timing.cost import (
+    bus_shares,
+    check_cycles,
     port_capacity,
+    queue_depth,
+    units_overlap,
+    word_cycles,
 )
+from dlasim.sim.timing.memory_timing import memories_of
+from dlasim.sim.timing.stream_columns import EVENT_COLUMNS, WALK_COLUMNS, StreamColumns
 
 BLOCK_COLUMNS = ("start", "end", "is_queue_full", "event")
 BLOCK_START, BLOCK_END, IS_QUEUE_FULL, BLOCK_EVENT = (
@@ -56,19 +55,10 @@ class Timeline:
         return cycles_before + int((before[:, BLOCK_END] - before[:, BLOCK_START]).sum())
 
 
-def schedule(
-    config: DlaConfig, stream: DecodedStream, costs: Costs, stop: int | None = None, is_checked: bool = False
-) -> Timeline:
-    """The timeline of a stream, up to the word `stop` where a fault ends it; `is_checked`: checks find it."""
-    order = UnitOrder(costs.unit)
-    columns = list_columns(config, stream, costs, order, len(stream.words) if stop is None else stop)
-    return WalkedStream(config, columns, is_checked).timeline(order, costs.latency)
-
-
 class WalkedStream:
-    """A walk and the columns that it fills."""
+    """A walk and the columns that it fills; `faults_checked`: checks find the fault that ends the stream."""
 
-    def __init__(self, config: DlaConfig, columns: WalkColumns, faults_checked: bool = False) -> None:
+    def __init__(self, config: DlaConfig, columns: StreamColumns, faults_checked: bool = False) -> None:
         self.columns, words, checks = columns, word_cycles(config), check_cycles(config)
         checked = len(columns.totals) + faults_checked
         self._issue_busy = int(columns.reached[-1]) * words + checked * checks
@@ -99,7 +89,7 @@ class WalkedStream:
         self._issued, self._ends, self._markers = (
             np.zeros(size, np.int64) for size in (operations, operations, events)
         )
-        numbers = {name: getattr(columns, name) for name in EVENT_COLUMNS + OPERATION_COLUMNS}
+        numbers = {name: getattr(columns, name) for name in EVENT_COLUMNS + WALK_COLUMNS}
         numbers |= {
             "speeds": np.array(speeds) * SPEED_STEPS,
             "outstanding": np.array(outstanding),
@@ -128,18 +118,18 @@ class WalkedStream:
         begin[nothing_before] = issued[nothing_before]
         return issued, begin, end
 
-    def timeline(self, order: UnitOrder, latency: NDArray[np.int64]) -> Timeline:
-        """What the walk found, by the number of the operation; a transfer with nothing before it waits for
-        its first byte as long as its `latency`."""
+    def timeline(self) -> Timeline:
+        """What the walk found, by the number of the operation."""
         issued, begin, end = self.times()
+        latency, places = self.columns.latencies, self.columns.places
         if self._walk.is_pipelined:
-            latency = self._latencies(latency[order.numbers], issued, begin, end)[order.of]
+            latency = self._latencies(issued, begin, end)
         blocked, reached = self._blocks[: self._walk.block_count].copy(), self.columns.reached
         word = reached - 1
         word[-1] = reached[-1]
         blocked[:, BLOCK_EVENT] = word[blocked[:, BLOCK_EVENT]]
         return Timeline(
-            issued[order.of], begin[order.of], end[order.of], latency,
+            issued[places], begin[places], end[places], latency[places],
             tuple(self._markers[: self._walk.marker_count].tolist()), blocked,
             self._issue_busy, self.total,
         )  # fmt: skip
@@ -150,15 +140,11 @@ class WalkedStream:
         return min(self._walk.now, LAST_CYCLE)
 
     def _latencies(
-        self,
-        latency: NDArray[np.int64],
-        issued: NDArray[np.int64],
-        begin: NDArray[np.int64],
-        end: NDArray[np.int64],
+        self, issued: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """What is left of each latency when the unit is free, by place: it counts from when the transfer was
         issued and fewer than `outstanding` were under way."""
-        seen, memories = latency.copy(), self.columns.memories
+        seen, memories = self.columns.latencies.copy(), self.columns.memories
         for start, stop in itertools.pairwise(self.columns.first[: TRANSFERRING + 1]):
             asked = issued[start:stop].copy()
             for number in range(self._walk.memory_count):

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from dlasim.isa import registers
 from dlasim.isa.instruction_rows import RECORD_BYTES, Extent, Instruction, Unit
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
-from dlasim.sim.programs.checks import check_batch
+from dlasim.sim.programs.checks import operation_fault
 from dlasim.sim.programs.footprint import all_footprints, footprints
-from dlasim.sim.programs.operation import Batch, Operation
+from dlasim.sim.programs.operation import Operation
 
 COMPUTED = tuple(row.mnemonic for row in INSTRUCTIONS if row.unit in (Unit.MAC, Unit.VECTOR))
 COMPILED = tuple(name for name in COMPUTED if not BY_MNEMONIC[name].needs_int16)  # by the fast engine
@@ -57,18 +57,9 @@ def make_operation(mnemonic: str, fields: Mapping[str, int], values: Mapping[str
     return Operation(0, instruction, defaults | dict(fields), file)
 
 
-def as_batch(operation: Operation) -> Batch:
-    """The same operation as a batch of one."""
-    columns = [
-        [operation.value(r.name) if r.is_plain else operation.pattern(r.name)] for r in registers.OPERANDS
-    ]
-    fields = {name: np.array([value]) for name, value in operation.fields.items()}
-    return Batch(operation.instruction, np.array([operation.position]), fields, np.array(columns, np.int64))
-
-
 def is_legal(operation: Operation, sram_bytes: int) -> bool:
     """Whether the machine would run it."""
-    return not check_batch(as_batch(operation), sram_bytes, None).codes.any()
+    return operation_fault(operation, sram_bytes, None) is None
 
 
 def random_scene(

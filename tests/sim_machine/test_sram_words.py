@@ -11,10 +11,10 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_files import preset, preset_names
 from dlasim.sim.programs.footprint import Box
 from dlasim.sim.programs.operation import Batch
-from dlasim.sim.timing.batch_costs import BATCH_COLUMNS, batch_costs
 from dlasim.sim.timing.cost import unit_costs
+from dlasim.sim.timing.operation_costs import describe_kind, mac_costs
 from dlasim.sim.timing.plan import Plan
-from dlasim.sim.timing.sram_words import _all_but_weights, _filter_bytes, _words, stream_accesses
+from dlasim.sim.timing.sram_words import _all_but_weights, _filter_bytes, _sizes, _words, stream_accesses
 from tests.sim_machine.test_energy import CONFIG, plan_of
 
 WIDTH = 16
@@ -132,7 +132,7 @@ def test_what_is_left_for_weights_is_all_of_them(name: str, mnemonic: str) -> No
     """Each weight crosses at least once, and the costs round down by less than a byte of a channel."""
     batch = random_batch(mnemonic, seed=len(name))
     unit = unit_costs(preset(name), mnemonic)
-    moved = dict(zip(BATCH_COLUMNS, batch_costs(unit, batch, np.int64(0)), strict=True))["moved_bytes"]
+    moved = mac_costs(unit, describe_kind(batch.instruction, batch.fields, 0), _sizes(batch))[3]
     others, _ = _all_but_weights(unit, batch, WIDTH)
     channels, filter_bytes = batch.value("OUT_CHANNELS"), _filter_bytes(batch)
     assert (moved - others > channels * (filter_bytes - 1)).all()

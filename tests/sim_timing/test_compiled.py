@@ -11,15 +11,13 @@ from dlasim.isa import codec
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import decode_stream
-from dlasim.sim.timing import compiled_columns, compiled_costs, cost
-from dlasim.sim.timing.compiled_columns import READ, read_columns
-from dlasim.sim.timing.compiled_costs import COSTS
-from dlasim.sim.timing.cost import Costs, stream_costs
+from dlasim.sim.timing import read_columns as read_columns_module
 from dlasim.sim.timing.duration import least_cycles
 from dlasim.sim.timing.issue import WALK
 from dlasim.sim.timing.plan import plan_stream
-from dlasim.sim.timing.timeline import Timeline, WalkedStream
-from dlasim.sim.timing.walk_columns import UnitOrder, WalkColumns, list_columns
+from dlasim.sim.timing.read_columns import READ, WordReader, read_columns
+from dlasim.sim.timing.stream_columns import Costs
+from dlasim.sim.timing.timeline import WalkedStream
 from tests.compiled import counted, in_python
 from tests.sim_timing.stepped import SteppedMachine
 from tests.sim_timing.streams import (
@@ -48,78 +46,57 @@ def random_cases(seed: int):
         yield config, words
 
 
-def assert_same(one: Timeline, other: Timeline) -> None:
-    for field in fields(Timeline):
-        assert np.array_equal(getattr(one, field.name), getattr(other, field.name)), field.name
+def assert_same(one: Any, other: Any) -> None:
+    for field in fields(one):
+        mine, its = np.asarray(getattr(one, field.name)), np.asarray(getattr(other, field.name))
+        assert mine.dtype == its.dtype, field.name
+        assert np.array_equal(mine, its), field.name
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_same_timeline_as_in_python(seed):
+def test_same_timeline_and_costs_as_in_python(seed):
     cases = list(random_cases(seed))
-    with in_python(COSTS, WALK):
-        plain = [plan_stream(config, words, reset_file()).timeline for config, words in cases]
-    with counted(WALK) as calls:
-        for (config, words), timeline in zip(cases, plain, strict=True):
-            assert_same(plan_stream(config, words, reset_file()).timeline, timeline)
-    assert len(calls) == STREAMS
+    with in_python(READ, WALK):
+        plain = [plan_stream(config, words, reset_file()) for config, words in cases]
+    with counted(READ) as reads, counted(WALK) as walks:
+        for (config, words), plan in zip(cases, plain, strict=True):
+            found = plan_stream(config, words, reset_file())
+            assert_same(found.timeline, plan.timeline)
+            assert_same(found.costs, plan.costs)
+    assert len(walks) == STREAMS
+    assert len(reads) >= 2 * STREAMS  # to count, and to fill the columns
 
 
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any] | None]:
-    """What the routine found for each stream; None where it left the costs to NumPy."""
-    found: list[dict[str, Any] | None] = []
+def any_size(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each reader that is made whether its numbers may need more than 64 bits."""
+    made: list[bool] = []
 
-    def recorded(*arguments: Any) -> dict[str, Any] | None:
-        found.append(compiled_costs.find_costs(*arguments))
-        return found[-1]
+    def recorded(machine: Any, reader: WordReader, *others: Any) -> WordReader:
+        made.append(not isinstance(reader, WordReader))
+        return START(machine, reader, *others)
 
-    monkeypatch.setattr(cost, "find_costs", recorded)
-    return found
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_same_costs_as_by_numpy(seed, answers):
-    cases = list(random_cases(seed))
-    with in_python(COSTS):
-        plain = [plan_stream(config, words, reset_file()).costs for config, words in cases]
-    assert not answers
-    with counted(COSTS) as calls:
-        for (config, words), costs in zip(cases, plain, strict=True):
-            found = plan_stream(config, words, reset_file()).costs
-            for field in fields(Costs):
-                one, other = getattr(found, field.name), getattr(costs, field.name)
-                assert one.dtype == other.dtype, field.name
-                assert np.array_equal(one, other), field.name
-    assert len(calls) == STREAMS
-    assert len(answers) == STREAMS
-    assert all(answer is not None for answer in answers)
+    START = read_columns_module._Machine.reader  # noqa: N806
+    monkeypatch.setattr(read_columns_module._Machine, "reader", recorded)
+    return made
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_same_columns_as_by_numpy(seed):
-    """Those that the walk reads of a stream, in plain Python and compiled."""
-    found = calls = 0
+def test_same_columns_with_numbers_of_any_size(seed, monkeypatch, any_size):
+    """Also where no word of an operation is kept."""
     for config, words in random_cases(seed):
         stream = decode_stream(words, reset_file(), config.fingerprint)
-        if stream.fault is not None:
-            continue
-        with in_python(COSTS):
-            costs = stream_costs(config, stream, len(stream), stream.batches())
-        expected = list_columns(config, stream, costs, UnitOrder(costs.unit), len(stream.words))
-        with in_python(READ):
-            plain = read_columns(config, words)
-        with counted(READ) as names:
-            compiled = read_columns(config, words)
-        calls += len(names)
-        for columns in (plain, compiled):
-            assert (columns is not None) == (config.timing == "full")
-            if columns is not None:
-                found += 1
-                for field in fields(WalkColumns):
-                    one, other = getattr(columns, field.name), getattr(expected, field.name)
-                    assert np.array_equal(one, other), field.name
-    assert found > STREAMS // 2  # the others have a fault, or leave costs out
-    assert calls > found // 2
+        words = words[: len(stream.words)]
+        compiled = read_columns(config, words)
+        with monkeypatch.context() as patch:
+            patch.setattr(read_columns_module, "_MAX_WORDS", 0)
+            patch.setattr(read_columns_module, "_machine", read_columns_module._Machine)
+            assert_same(read_columns(config, words), compiled)
+        with monkeypatch.context() as patch:
+            patch.setattr(read_columns_module, "is_moderate_machine", lambda words, buses: False)
+            patch.setattr(read_columns_module, "_machine", read_columns_module._Machine)
+            assert_same(read_columns(config, words), compiled)
+    assert any_size == [False, False, True] * STREAMS
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -129,7 +106,6 @@ def test_no_walk_is_shorter_than_the_busiest_unit(seed):
     for _ in range(STREAMS):
         config, words = random_config(rng, **random_memories(rng)), random_stream(rng, rng.randint(1, 30))
         columns = read_columns(config, words)
-        assert columns is not None
         total, least = WalkedStream(config, columns).total, least_cycles(columns)
         assert least <= total
         closest = max(closest, least / total)
@@ -141,38 +117,26 @@ WHOLE = 255 * 255  # pixels
 FEW = {"OUT_SIZE": 0x00FF_00FF, "IN_CHANNELS": 1 << 14, "OUT_CHANNELS": 1 << 14}
 
 
-def test_columns_of_operations_that_64_bits_cannot_hold_are_for_numpy():
-    registers = FEW | {"KERNEL": 0xFFFF_FFFF}
-    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
-    words += [codec.encode("OP_POOL", mode=0), codec.encode("HALT")]
-    with counted(READ) as calls:
-        assert read_columns(DlaConfig(), np.array(words, np.uint64)) is None
-    assert calls
-
-
-def test_columns_of_streams_that_64_bits_cannot_hold_are_for_numpy(monkeypatch):
+def test_streams_that_64_bits_cannot_hold_are_for_python(monkeypatch, any_size):
     config, words = DlaConfig(), random_stream(random.Random(1), 20)
     columns = read_columns(config, words)
-    assert columns is not None
+    any_size.clear()
     for most in (int(columns.cycles), int(columns.cycles) - 1):
-        monkeypatch.setattr(compiled_columns, "_MAX_TOTAL", most)
+        monkeypatch.setattr(read_columns_module, "_MAX_TOTAL", most)
         with in_python(READ):
-            assert (read_columns(config, words) is None) == (most < columns.cycles)
+            assert_same(read_columns(config, words), columns)
+    assert any_size == [False, False, True]
 
 
 def costs_of(instruction: str, registers: dict[str, int], config: DlaConfig) -> Costs:
     """The costs of one operation with these values in its registers, legal or not."""
     words = [codec.encode_cfg(name, value) for name, value in registers.items()]
     words += [codec.encode(instruction), codec.encode("HALT")]
-    stream = decode_stream(np.array(words, np.uint64), reset_file(), 0)
-    with counted(COSTS) as calls:
-        costs = stream_costs(config, stream, 1, stream.batches())
-    assert len(calls) == 1
-    return costs
+    return read_columns(config, np.array(words, np.uint64)).costs()
 
 
 @pytest.mark.parametrize("size", ["KERNEL", "IN_CHANNELS", "OUT_CHANNELS"])
-def test_costs_of_mac_that_64_bits_cannot_hold_are_for_python(size, answers):
+def test_costs_of_mac_that_64_bits_cannot_hold_are_for_python(size, any_size):
     """Windows of the whole input, on as many channels as registers can say."""
     large = {"KERNEL": 0xFFFF_FFFF, "IN_CHANNELS": (1 << 24) - 1, "OUT_CHANNELS": (1 << 24) - 1}
     sizes = FEW | {size: large[size]}
@@ -181,20 +145,20 @@ def test_costs_of_mac_that_64_bits_cannot_hold_are_for_python(size, answers):
     macs = WHOLE * height * width * sizes["IN_CHANNELS"] * sizes["OUT_CHANNELS"]
     assert costs.macs.tolist() == [min(macs, MAX_NUMBER)]
     assert macs >= 1 << 44
-    assert answers == [None]
+    assert any_size == [False, True]
 
 
 @pytest.mark.parametrize(
     ("kernel", "channels"), [(0xFFFF_FFFF, 1 << 14), (0xFFFF_FFFF, (1 << 24) - 1), (0x0400_0400, 1 << 14)]
 )
-def test_costs_of_vector_that_64_bits_cannot_hold_are_for_python(kernel, channels, answers):
+def test_costs_of_vector_that_64_bits_cannot_hold_are_for_python(kernel, channels, any_size):
     """A lane takes a cycle for each tap of each pixel."""
     registers = FEW | {"KERNEL": kernel, "OUT_CHANNELS": channels}
     costs = costs_of("OP_POOL", registers, DlaConfig(vector_lanes=4))
     work = WHOLE * (kernel & 0xFFFF) * (kernel >> 16) * -(-channels // 4)
     assert costs.work.tolist() == [min(work, MAX_NUMBER)]
     assert work >= 1 << 44
-    assert answers == [None]
+    assert any_size == [False, True]
 
 
 @pytest.mark.parametrize(("instruction", "prefix"), [("OP_DMA_READ", "DMA_IN"), ("OP_DMA_WRITE", "DMA_OUT")])
@@ -209,14 +173,14 @@ def test_costs_of_vector_that_64_bits_cannot_hold_are_for_python(kernel, channel
     ],
 )
 def test_costs_of_dma_that_64_bits_cannot_hold_are_for_python(
-    instruction, prefix, run_bytes, runs, planes, answers
+    instruction, prefix, run_bytes, runs, planes, any_size
 ):
     """Runs that do not touch each other, eight bytes a cycle."""
     sizes = {f"{prefix}_RUN_BYTES": run_bytes, f"{prefix}_RUNS": runs, f"{prefix}_PLANES": planes}
     costs = costs_of(instruction, sizes, DlaConfig(dma_bandwidth=8))
     assert costs.dma_bytes.tolist() == [min(run_bytes * runs * planes, MAX_NUMBER)]
     assert costs.work.tolist() == [min(-(-run_bytes // 8) * runs * planes, MAX_NUMBER)]
-    assert answers == [None]
+    assert any_size == [False, True]
 
 
 @pytest.mark.parametrize("shared", [0, 5])
