@@ -15,12 +15,12 @@ from dlasim.compiler_shim.forms import (
     translate,
     wide_arithmetic,
 )
+from dlasim.compiler_shim.forms.arg_max import arg_max
 from dlasim.compiler_shim.forms.bilinear import resize_bilinear
 from dlasim.compiler_shim.forms.choice import select
 from dlasim.compiler_shim.forms.filter_memory import svdf
 from dlasim.compiler_shim.forms.lstm_cell import lstm_cell
 from dlasim.compiler_shim.forms.prelu import prelu
-from dlasim.compiler_shim.forms.reductions import arg_max
 from dlasim.compiler_shim.forms.rules import Candidate, Rule
 from dlasim.compiler_shim.forms.table_product import multiply_by_table
 from dlasim.compiler_shim.operators.bound import KernelCall
