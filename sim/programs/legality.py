@@ -42,13 +42,14 @@ from dlasim.sim.programs.footprint import (
     element_bytes,
     is_present,
 )
+from dlasim.sim.programs.operand_writes import CFG, IS_SIGNED, OPCODE_MASK, write_register
 from dlasim.sim.programs.overlaps import are_slices, is_in_place
-from dlasim.sim.programs.register_writes import RegisterWrites, follow_writes, writes_of
 
 if TYPE_CHECKING:
     from dlasim.sim.programs.stream import DecodedStream
 
 MAX_STEPS = 1 << 48
+_CFG = CFG.opcode
 _ONE_PASS = "out=int8 and init=zero or bias"
 _MAX_OPERANDS = 7
 _IN_SIZE, _OUT_SIZE, _KERNEL = OPERAND_COLUMN["IN_SIZE"], OPERAND_COLUMN["OUT_SIZE"], OPERAND_COLUMN["KERNEL"]
@@ -129,27 +130,35 @@ class WordRules(Record):
 
 
 class StreamRules(Record):
-    """The operations of a stream, the writes to operand registers between them, and which of them are left in
-    doubt."""
+    """The words of a stream, the positions of its operations, and which of these are left in doubt.
+
+    `rules` has what the different words of operations ask, and `rules_of` which of them each operation has.
+    """
 
     operations: int = 0
     sram_bytes: int = 0
-    writes: RegisterWrites = member(RegisterWrites)
+    words: Numbers = pointer(int)
+    positions: Numbers = pointer(int)
     file: Numbers = pointer(int)
-    word_of: Numbers = pointer(int)
+    is_signed: Numbers = pointer(int)
+    rules_of: Numbers = pointer(int)
     region_bytes: Numbers = pointer(int)
     is_read_only: Numbers = pointer(int)
-    words: Records[WordRules] = pointer(WordRules)
+    rules: Records[WordRules] = pointer(WordRules)
     is_doubtful: Numbers = pointer(int)
 
 
 @routine
 def look_for_doubts(stream: StreamRules) -> int:
     """Mark the operations that are not surely legal, and count them."""
-    doubts = 0
+    doubts = position = 0
     for number in range(stream.operations):
-        follow_writes(stream.writes, stream.file, number)
-        if not _is_legal(stream, stream.words[stream.word_of[number]]):
+        while position < stream.positions[number]:
+            word = stream.words[position]
+            if word & OPCODE_MASK == _CFG:
+                write_register(stream.file, stream.is_signed, word)
+            position += 1
+        if not _is_legal(stream, stream.rules[stream.rules_of[number]]):
             stream.is_doubtful[number] = 1
             doubts += 1
     return doubts
@@ -277,13 +286,16 @@ def find_doubtful(
     has_sums: bool = True,
 ) -> NDArray[np.bool_]:
     """For each operation whether it has to be examined."""
-    words, word_of = np.unique(stream.words[stream.positions], return_inverse=True)
+    words, rules_of = np.unique(stream.words[stream.positions], return_inverse=True)
     sizes = [1 << 62 if region_bytes is None else region_bytes.get(number, 0) for number in Region]
     is_doubtful = np.zeros(len(stream), np.int64)
-    rules = StreamRules(len(stream), sram_bytes, writes_of(stream.files))
+    rules = StreamRules(len(stream), sram_bytes)
     given = {
+        "words": stream.words.view(np.int64),
+        "positions": stream.positions,
         "file": stream.files.start.copy(),
-        "word_of": word_of,
+        "is_signed": IS_SIGNED,
+        "rules_of": rules_of,
         "region_bytes": np.array(sizes),
         "is_read_only": read_only,
         "is_doubtful": is_doubtful,
@@ -291,7 +303,7 @@ def find_doubtful(
     for name, column in given.items():
         setattr(rules, name, pointer_to(column))
     asked = [word_rules(word, has_int16, has_sums) for word in words.tolist()]
-    rules.words = filled_memory(WordRules, asked).pointer
+    rules.rules = filled_memory(WordRules, asked).pointer
     LEGALITY(rules)
     return is_doubtful.astype(bool)
 

@@ -15,13 +15,13 @@ from dlasim.isa.faults import Fault
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE
 from dlasim.sim.programs import fault_text
+from dlasim.sim.programs.operand_writes import IS_SIGNED
 from dlasim.sim.programs.operation import Batch, Operation
 
 _CFG = BY_MNEMONIC["CFG"]
 _HALT_WORD = np.uint64(codec.encode("HALT"))
 _FIRST = registers.OPERANDS[0].index
 _REQUIRE = registers.BY_NAME["REQUIRE_CONFIG"].index - _FIRST
-_SIGNED = np.array([register.fields[0].signed for register in registers.OPERANDS])
 _UNIT_OF_OPCODE = np.full(256, Unit.ISSUE, np.int64)
 for _row in instructions.INSTRUCTIONS:
     _UNIT_OF_OPCODE[_row.opcode] = _row.unit
@@ -56,8 +56,8 @@ class RegisterFiles:
     ) -> None:
         """Writes of patterns to registers; `before` counts the operations before each write."""
         start = np.array(file, np.int64) & 0xFFFF_FFFF
-        start -= np.where(_SIGNED & (start >> 31 != 0), 1 << 32, 0)
-        patterns = patterns - np.where(_SIGNED[columns] & (patterns >> 31 != 0), 1 << 32, 0)
+        start -= np.where(IS_SIGNED & (start >> 31 != 0), 1 << 32, 0)
+        patterns = patterns - np.where(IS_SIGNED[columns] & (patterns >> 31 != 0), 1 << 32, 0)
         self._before, self._columns, self._patterns = before, columns.astype(np.uint8), patterns
         self._operations = operations
         self._starts = [start]
@@ -70,11 +70,6 @@ class RegisterFiles:
     def start(self) -> NDArray[np.int64]:
         """The registers before the first write."""
         return self._starts[0]
-
-    @property
-    def writes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """How many operations are before each write, and its register and value."""
-        return self._before, self._columns.astype(np.int64), self._patterns
 
     def piece(self, number: int) -> NDArray[np.int64]:
         """A row for each register, a column for each operation of a piece; the last one made is kept."""

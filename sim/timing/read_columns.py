@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa import registers
-from dlasim.isa.instruction_rows import OPCODE
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import Store, filled_memory, plain, pointer_to
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import STEP_LIMIT
+from dlasim.sim.programs.operand_writes import IS_SIGNED, OPCODE_MASK, write_register
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing.contention import DEMAND_STEPS, TRANSFERRING, UNIT_COUNT
 from dlasim.sim.timing.cost import dma_shares_ports, memory_costs, port_capacity, word_costs
@@ -26,7 +25,6 @@ from dlasim.sim.timing.memory_timing import memories_of, memory_numbers
 from dlasim.sim.timing.stream_columns import EVENT_COLUMNS, TERM_COLUMNS, WALK_COLUMNS, StreamColumns
 from dlasim.sim.timing.word_costs import OperationTerms, WordCosts, cost_operation, is_moderate_machine
 
-_CFG = BY_MNEMONIC["CFG"]
 _UNIT, _OUTSTANDING = (BY_MNEMONIC["WAIT"].field(name) for name in ("unit", "max_outstanding"))
 _NO_EVENT = 255
 _WRITE = _NO_EVENT - 1  # among the kinds of events, a write to a register
@@ -36,20 +34,13 @@ for _row in INSTRUCTIONS:
         _KINDS[_row.opcode] = _row.unit
 for _name, _kind in (("CFG", _WRITE), ("WAIT", WAIT), ("IRQ", IRQ), ("HALT", HALT)):
     _KINDS[BY_MNEMONIC[_name].opcode] = _kind
-_OPCODE_MASK = OPCODE.mask
-_REGISTER, _VALUE = _CFG.field("register"), _CFG.field("value")
-_REGISTER_LOW, _REGISTER_MASK = _REGISTER.low, (1 << _REGISTER.width) - 1
-_VALUE_LOW, _VALUE_MASK, _VALUE_SIGN = _VALUE.low, (1 << _VALUE.width) - 1, _VALUE.width - 1
 _UNIT_LOW, _UNIT_MASK = _UNIT.low, (1 << _UNIT.width) - 1
 _OUTSTANDING_LOW, _OUTSTANDING_MASK = _OUTSTANDING.low, (1 << _OUTSTANDING.width) - 1
-_FIRST_REGISTER = registers.OPERANDS[0].index
 _NONE = -1
 _MAX_WORDS = 1 << 10  # different words of operations that are kept, for one machine
 _MAX_TOTAL = 1 << 61  # cycles of all operations that 64 bits are sure to suffice for
-_START = np.array([
-    pattern - (1 << 32 if register.fields[0].signed and pattern >> 31 else 0)
-    for register, pattern in zip(registers.OPERANDS, reset_file(), strict=True)
-])  # fmt: skip
+_PATTERNS = np.array(reset_file())
+_START = _PATTERNS - (IS_SIGNED & (_PATTERNS >> 31)) * (1 << 32)
 
 
 class ReadUnit(Record):
@@ -118,11 +109,11 @@ def read_words(reader: WordReader, is_counting: int) -> int:
         return _count_events(reader)
     while reader.position < reader.count:
         word = reader.words[reader.position]
-        kind = reader.opcodes[word & _OPCODE_MASK]
+        kind = reader.opcodes[word & OPCODE_MASK]
         if kind == _WRITE:
-            _write_register(reader, word)
+            write_register(reader.terms.file, reader.is_signed, word)
         elif kind < WAIT:
-            index = reader.newest[word & _OPCODE_MASK]
+            index = reader.newest[word & OPCODE_MASK]
             while index != _NONE and reader.known[index] != word:
                 index = reader.older[index]
             if index == _NONE and reader.spare != word:
@@ -150,7 +141,7 @@ def _count_events(reader: WordReader) -> int:
     go."""
     events = position = 0
     while position < reader.count:
-        kind = reader.opcodes[reader.words[position] & _OPCODE_MASK]
+        kind = reader.opcodes[reader.words[position] & OPCODE_MASK]
         position += 1
         if kind < UNIT_COUNT:
             reader.units[kind].next += 1
@@ -166,16 +157,6 @@ def _count_events(reader: WordReader) -> int:
         place += operations
     reader.total = place
     return events + 1
-
-
-@routine
-def _write_register(reader: WordReader, word: int) -> None:
-    """A write to an operand register."""
-    place = ((word >> _REGISTER_LOW) & _REGISTER_MASK) - _FIRST_REGISTER
-    value = (word >> _VALUE_LOW) & _VALUE_MASK
-    if reader.is_signed[place] and value >> _VALUE_SIGN:
-        value -= _VALUE_MASK + 1
-    reader.terms.file[place] = value
 
 
 @routine
@@ -271,7 +252,7 @@ class _Machine:
         self._newest = np.full(len(_KINDS), _NONE)
         of_reader = {
             "opcodes": _KINDS,
-            "is_signed": np.array([register.fields[0].signed for register in registers.OPERANDS]),
+            "is_signed": IS_SIGNED,
             "known": self._known,
             "newest": self._newest,
             "older": self._older,
@@ -297,7 +278,7 @@ class _Machine:
     def add(self, reader: WordReader, word: int) -> bool:
         """Whether an operation has costs for which 64 bits may suffice, or `reader` takes any; if so, the
         reader knows its word from now on, and others do as long as there is room."""
-        costs, opcode = word_costs(self._config, word & (1 << 64) - 1), word & _OPCODE_MASK
+        costs, opcode = word_costs(self._config, word & (1 << 64) - 1), word & OPCODE_MASK
         if not (reader.terms.is_any_size or is_moderate_machine((costs,), ())):
             return False
         with self._lock:
