@@ -1,4 +1,4 @@
-"""ARG_MAX of int8: the greatest elements get codes of their positions; the greatest code is that of the first."""
+"""ARG_MAX of int8: codes of positions where elements are the greatest, and the greatest of these codes."""
 
 from __future__ import annotations
 

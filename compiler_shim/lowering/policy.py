@@ -9,6 +9,7 @@ from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, total_bytes
 from dlasim.compiler_shim.lowering.tiles.search import half
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import SINGLE
 from dlasim.compiler_shim.lowering.tiles.tiling import (
     CostAssumption,
     MachineModel,
@@ -79,6 +80,6 @@ def keeps_tensors(options: CompileOptions) -> bool:
 def _single_bytes(problem: TilingProblem, rows: int, columns: int, depth: int) -> int:
     """Bytes of single buffers for the fewest output channels."""
     tile_shape = TileShape(
-        rows, columns, problem.geometry.step, depth, is_channels_outer=True, is_double=False
+        rows, columns, problem.geometry.step, depth, is_channels_outer=True, buffering=SINGLE
     )
     return total_bytes(problem.geometry.buffers(tile_shape))

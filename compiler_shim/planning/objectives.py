@@ -13,7 +13,7 @@ from dlasim.sim.physical.program_counts import ProgramCounts, count_program
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.timing.duration import program_cycles
 
-_MOST_PRICE = 1 << 20
+_MOST_PRICE = 1 << 20  # of a byte, 1,024 cycles of the MAC unit: beyond that, bytes decide alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import fully_timed
 
-MAX_SRAM = 1 << 30
+MAX_SRAM = 1 << 30  # bytes, of the machine that stands for all sizes
 
 
 @dataclass(slots=True)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from dlasim.isa import registers
 from dlasim.isa.registers import BY_ADDRESS, COUNTERS, Access, Register
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.programs.stream import legal_patterns
 
 WORD = 0xFFFF_FFFF
 _COUNTER_PLACES = {
@@ -96,7 +93,4 @@ def may_write(register: Register, value: int) -> bool:
     """Whether the register takes this value at all."""
     if register.access is Access.READ_ONLY or not 0 <= value <= WORD:
         return False
-    if register.is_operand:
-        column = np.array([register.index - registers.OPERANDS[0].index])
-        return bool(legal_patterns(column, np.array([value]))[0])
     return register.is_legal(value)

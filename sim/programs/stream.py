@@ -226,7 +226,7 @@ def _first_bad_write(
 ) -> FaultAt | None:
     known = (columns >= 0) & (columns < len(registers.OPERANDS))
     safe = np.where(known, columns, 0)
-    legal = legal_patterns(safe, patterns)
+    legal = _legal_patterns(safe, patterns)
     matches = (safe != _REQUIRE) | (patterns == fingerprint) | (patterns == 0)
     bad = np.flatnonzero(~(known & legal & matches))
     if not len(bad):
@@ -242,7 +242,7 @@ def _first_bad_write(
     return FaultAt(code, int(positions[first]), index * registers.REGISTER_BYTES, detail)
 
 
-def legal_patterns(columns: NDArray[np.int64], patterns: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _legal_patterns(columns: NDArray[np.int64], patterns: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each operand register, by its column, allows the pattern."""
     legal = _allows(0, columns, patterns)
     for number in range(1, _MAX_FIELDS):
@@ -272,7 +272,7 @@ _MAX_FIELDS = int(_FIELDS.max())
 _FIELD_LIMITS = tuple(_field_limits(number) for number in range(_MAX_FIELDS))
 assert all(
     sum(part.width for part in register.fields) == registers.REGISTER_BITS for register in registers.OPERANDS
-), "legal_patterns relies on operand registers without unclaimed bits"
+), "_legal_patterns relies on operand registers without unclaimed bits"
 
 
 def _register_columns(

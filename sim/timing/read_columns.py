@@ -56,11 +56,11 @@ class WordReader(Record):
     """Reads the words of a stream up to HALT, and fills the columns.
 
     `count`: words of the stream. `position`: words that have been read. `events`: events that were found in
-    them. `pes`: products in a cycle where nothing else costs time, and with `is_untimed` nothing else does.
-    `opcodes`: the kind of event of each opcode. `is_signed`: which registers are signed. `known`: the
-    words of operations whose costs are in `known_costs`. `newest`: by opcode, the index of its newest known
-    word. `older`: by known word, the index of the one before it with the same opcode. `spare`: another word
-    of an operation, and its costs. `latencies`: by memory. `terms` works out one operation at a time.
+    them. `is_untimed`: at most products take time, `pes` of them a cycle; nothing does if that is 0.
+    `opcodes`: the kind of event of each opcode. `is_signed`: which registers are signed. `known`: the words
+    of operations whose costs are in `known_costs`. `newest`: by opcode, the index of its newest known word.
+    `older`: by known word, the index of the one before it with the same opcode. `spare`: another word of an
+    operation, with its costs. `terms` works out one operation at a time.
     """
 
     count: int = 0
@@ -208,10 +208,9 @@ def read_columns(
 ) -> StreamColumns:
     """The columns of a legal stream, or of its words before a fault, that finds these values in the operand
     registers."""
-    machine = _machine(config)
-    found = (
-        _columns(machine, READ, machine.reader(WordReader(), words, start)) if machine.is_moderate else None
-    )
+    machine, found = _machine(config), None
+    if machine.is_moderate:
+        found = _columns(machine, READ, machine.reader(WordReader(), words, start))
     if found is None:
         reader = machine.reader(plain(WordReader), words, start)
         reader.terms.is_any_size = 1

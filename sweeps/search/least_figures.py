@@ -34,8 +34,9 @@ from dlasim.sweeps.definition.axes import resolve
 from dlasim.sweeps.definition.models import Blueprint, Source
 from dlasim.sweeps.definition.workload import MW_PER_NJ_PER_SECOND
 
+# Of the work that counts as MAC's in a bound: each part gives a bound, and the greatest counts.
 _PARTS = (0.5, 0.8, 0.95, 0.99, 0.999)
-_ENOUGH_SRAM = 1 << 24
+_ENOUGH_SRAM = 1 << 24  # bytes in which tiles are cut by the machine alone
 _MS_PER_SECOND = 1000.0
 _READ = BY_MNEMONIC["OP_DMA_READ"].opcode
 _OF_MACHINE = [figure for figure in RUN_FIGURES if figure.page == "area" and figure.get is not None]

@@ -154,13 +154,13 @@ class Walk:
         """Bytes and copies."""
         node, tile_shape = self._node, self.tile_shape
         *inputs, (size, loads) = self.parts()
-        constants = (size, 1 + (tile_shape.is_double == DOUBLE and loads > 1))
-        inputs = [(size, 1 + (tile_shape.is_double != SINGLE and loads > 1)) for size, loads in inputs]
+        constants = (size, 1 + (tile_shape.buffering == DOUBLE and loads > 1))
+        inputs = [(size, 1 + (tile_shape.buffering != SINGLE and loads > 1)) for size, loads in inputs]
         inputs = [part if part[0] else (0, 1) for part in inputs]
         pixels = tile_shape.rows * tile_shape.columns * tile_shape.channels
         sums = 4 * pixels * any(first for *_, first in self.tiles)
         outputs = {tile[:3] for tile in self.tiles}
-        output = (pixels * node.out_element_bytes, 1 + (tile_shape.is_double != SINGLE and len(outputs) > 1))
+        output = (pixels * node.out_element_bytes, 1 + (tile_shape.buffering != SINGLE and len(outputs) > 1))
         return (*inputs, constants, (sums, 1), (0, 1) if self._problem.in_sram.output else output)
 
     def work(self) -> int:
@@ -204,11 +204,11 @@ class Walk:
         move_in = beats_in + sum(loads for _, loads in parts) * config.dma_latency
         move_out = beats_out + stores * config.dma_latency
         total = compute + move_in + move_out
-        if tile_shape.is_double != SINGLE and len(self.tiles) > 1:
+        if tile_shape.buffering != SINGLE and len(self.tiles) > 1:
             first = sum(beats for beats, _ in parts) + config.dma_latency
             last = store + config.dma_latency if stores else 0
             size, fills = self.parts()[-1]
-            if tile_shape.is_double == DOUBLE_TENSORS and size:
+            if tile_shape.buffering == DOUBLE_TENSORS and size:
                 compute += (fills - 1) * (loads[-1] + config.dma_latency)
             rate, shared = config.dma_bandwidth or 1 << 40, config.dma_shared_bandwidth or 1 << 41
             rate = min(rate, shared)

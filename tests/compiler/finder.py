@@ -18,8 +18,8 @@ class Finder:
         sizes, costs = problem.geometry.sizes, problem.machine_costs
         if not search(sizes, costs, found, budget, self._by_channels):
             return None, found.sufficient_bytes
-        *tile, outer, is_double = found.best.flatten()
+        *tile, outer, buffering = found.best.flatten()
         buffers = problem.geometry.as_buffers(found.buffers)
-        tile_shape = TileShape(*tile, outer == 1, is_double)
+        tile_shape = TileShape(*tile, outer == 1, buffering)
         figures = found.sram_bytes, found.cycles, found.tasks, found.read_bytes
         return Tiling(tile_shape, buffers, *figures), found.sufficient_bytes

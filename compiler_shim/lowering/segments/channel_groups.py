@@ -28,7 +28,7 @@ def _tile_shape(number: int, geometry: Geometry, size: int) -> TileShape:
     if _sums(number, geometry):
         channels, depth = geometry.channels, size
     return TileShape(
-        geometry.height, geometry.width, channels, depth, is_channels_outer=True, is_double=DOUBLE
+        geometry.height, geometry.width, channels, depth, is_channels_outer=True, buffering=DOUBLE
     )
 
 

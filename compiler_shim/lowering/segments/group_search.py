@@ -107,7 +107,7 @@ def _set_tile(chain: ChainSearch, number: int, size: int) -> None:
     tile.rows, tile.columns, tile.channels, tile.depth = sizes.height, sizes.width, size, sizes.depth
     if _sums(chain, number):
         tile.channels, tile.depth = sizes.channels, size
-    tile.is_channels_outer, tile.is_double = 1, DOUBLE
+    tile.is_channels_outer, tile.buffering = 1, DOUBLE
     describe_group(sizes, tile.channels, tile.depth, chain.group)
 
 

@@ -96,8 +96,8 @@ class KnownTables:
             known = self.table.tilings.tilings[place]
             if not known.tasks:
                 return None
-            rows, columns, channels, depth, outer, is_double = known.tile.flatten()
-            tile_shape = TileShape(rows, columns, channels, depth, outer == 1, is_double)
+            rows, columns, channels, depth, outer, buffering = known.tile.flatten()
+            tile_shape = TileShape(rows, columns, channels, depth, outer == 1, buffering)
             buffers = problem.geometry.as_buffers(known.buffers)
             found = self._tilings[place] = Tiling(
                 tile_shape, buffers, known.sram_bytes, known.cycles, known.tasks, known.read_bytes

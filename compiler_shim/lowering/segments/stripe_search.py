@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
+    DOUBLE,
+    SINGLE,
     align,
     constant_bytes,
     describe_group,
@@ -224,7 +226,7 @@ def _list_buffers(chain: ChainSearch, number: int) -> None:
     node, tile = chain.nodes[number], chain.tile
     sizes = chain.sizes[node.problem]
     tile.rows, tile.columns, tile.channels, tile.depth = node.most, sizes.width, sizes.channels, sizes.depth
-    tile.is_channels_outer, tile.is_double = 1, 1 if chain.stripes > 1 else 0
+    tile.is_channels_outer, tile.buffering = 1, DOUBLE if chain.stripes > 1 else SINGLE
     describe_group(sizes, sizes.channels, sizes.depth, chain.group)
     list_buffers(sizes, chain.group, tile, chain.buffers)
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from dlasim.compiler_shim.lowering.segments.chains import ChainLayout, Rows, Schedule
 from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch, begin_stripe, end_stripe
 from dlasim.compiler_shim.lowering.tiles.geometry import Buffers, Geometry, TileShape
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, SINGLE
 from dlasim.native.storage import plain
 
 
@@ -37,12 +38,12 @@ def _layout(links: Sequence[Geometry], rows: int) -> ChainLayout:
     tile_shapes: list[TileShape] = []
     buffers: list[Buffers] = []
     inner: list[int] = []
-    is_double = len(schedule) > 1
+    buffering = DOUBLE if len(schedule) > 1 else SINGLE
     for number, shape in enumerate(links):
         column = [stripe[number] for stripe in schedule]
         most = max([rows.end - rows.first for rows in column])
         tile_shape = TileShape(
-            most, shape.width, shape.channels, shape.depth, is_channels_outer=True, is_double=is_double
+            most, shape.width, shape.channels, shape.depth, is_channels_outer=True, buffering=buffering
         )
         tile_shapes.append(tile_shape)
         buffers.append(shape.buffers(tile_shape))

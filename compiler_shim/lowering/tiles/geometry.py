@@ -42,7 +42,7 @@ class TileShape(NamedTuple):
     """Rows, columns, output channels and input channels of a tile, and the order of the tiles.
 
     `is_channels_outer`: all pixels for one group of channels before the next group; else the other way round.
-    `is_double`: which buffers that are filled more than once have a second copy (`tile_buffers`).
+    `buffering`: which buffers have a second copy, SINGLE, DOUBLE or DOUBLE_TENSORS of `tile_buffers`.
     """
 
     rows: int
@@ -50,13 +50,13 @@ class TileShape(NamedTuple):
     channels: int
     depth: int
     is_channels_outer: bool
-    is_double: int
+    buffering: int
 
     @property
     def text(self) -> str:
         """The tile as people read it: rows x columns x output channels / input channels, and the order."""
         order = "channels outer" if self.is_channels_outer else "pixels outer"
-        buffers = ("", ", double", ", double but constants")[self.is_double]
+        buffers = ("", ", double", ", double but constants")[self.buffering]
         return f"{self.rows}x{self.columns}x{self.channels}/{self.depth} {order}{buffers}"
 
 

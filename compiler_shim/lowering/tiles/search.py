@@ -33,7 +33,7 @@ from dlasim.isa.registers import MAX_EXTENT
 from dlasim.native.record import Record, member
 from dlasim.native.routine import routine
 
-PIECES = 4
+PIECES = 4  # into so many, again and again, are the rows of a tile cut to try smaller ones
 PREFETCH_PART = 4  # a node's constants are assumed to get such a part of the SRAM before it begins
 PIECE_PART = 4  # of which pieces are no more than such a part
 MAX_OVERHEAD_PART = 64  # a node is near its work alone if all else adds no more than such a part of it
@@ -129,9 +129,9 @@ def smaller_group(channels: int, step: int, lanes: int, size: int, parts: int) -
 
 
 @routine
-def _set_tile(tile: Tile, rows: int, columns: int, is_channels_outer: int, is_double: int) -> None:
+def _set_tile(tile: Tile, rows: int, columns: int, is_channels_outer: int, buffering: int) -> None:
     tile.rows, tile.columns = rows, columns
-    tile.is_channels_outer, tile.is_double = is_channels_outer, is_double
+    tile.is_channels_outer, tile.buffering = is_channels_outer, buffering
 
 
 @routine
@@ -237,16 +237,16 @@ def _consider(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
 
 
 @routine
-def choose_largest(sizes: NodeSizes, found: Search, outer: int, is_double: int, budget: int) -> int:
+def choose_largest(sizes: NodeSizes, found: Search, outer: int, buffering: int, budget: int) -> int:
     """Make the tile the largest that fits, evened out, 0 for none; columns are cut only below one row."""
     height, width, tile = sizes.height, sizes.width, found.tile
     if width <= MAX_EXTENT:
-        _set_tile(tile, min(height, MAX_EXTENT), width, outer, is_double)
+        _set_tile(tile, min(height, MAX_EXTENT), width, outer, buffering)
         rows = _most_lines(sizes, found, 1, budget)
         if rows:
             tile.rows = even(height, rows)
             return 1
-    _set_tile(tile, 1, min(width, MAX_EXTENT), outer, is_double)
+    _set_tile(tile, 1, min(width, MAX_EXTENT), outer, buffering)
     columns = _most_lines(sizes, found, 0, budget)
     if columns:
         tile.columns = even(width, columns)

@@ -111,17 +111,17 @@ def load_counts(sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int)
 
 @routine
 def buffer_copies(
-    sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int, is_double: int
+    sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int, buffering: int
 ) -> tuple[int, int, int, int]:
     """Buffers for the first and the second input, the constants and the output: a second one for what is
-    filled more than once, as `is_double` says."""
+    filled more than once, if `buffering` wants it."""
     inputs, constants = load_counts(sizes, group, spatial, outer)
     tiles = spatial * group.groups
-    more = 0 if is_double == SINGLE else 1
+    more = 0 if buffering == SINGLE else 1
     return (
         1 + more if inputs > 1 else 1,
         1 + more if tiles * group.passes > 1 else 1,
-        2 if constants > 1 and is_double == DOUBLE else 1,
+        2 if constants > 1 and buffering == DOUBLE else 1,
         1 + more if tiles > 1 else 1,
     )
 
@@ -131,7 +131,7 @@ def sram_bytes(sizes: NodeSizes, group: ChannelGroup, tile: Tile) -> int:
     """What all buffers take together."""
     spatial = spatial_tiles(sizes, tile.rows, tile.columns)
     inputs, seconds, constants, outputs = buffer_copies(
-        sizes, group, spatial, tile.is_channels_outer, tile.is_double
+        sizes, group, spatial, tile.is_channels_outer, tile.buffering
     )
     input_bytes, second, sums, output = tile_bytes(sizes, group, tile.rows, tile.columns)
     return (
@@ -148,7 +148,7 @@ def describe_lines(sizes: NodeSizes, group: ChannelGroup, tile: Tile, by_rows: i
     """Fill in what one of several tiles takes, line by line."""
     lines = group.lines
     inputs, seconds, constants, outputs = buffer_copies(
-        sizes, group, 2, tile.is_channels_outer, tile.is_double
+        sizes, group, 2, tile.is_channels_outer, tile.buffering
     )
     input_bytes, second, sums, output = tile_bytes(sizes, group, 1, sizes.width if by_rows else 1)
     lines.stride, lines.window = sizes.stride_height, sizes.window_height
@@ -187,7 +187,7 @@ def list_buffers(sizes: NodeSizes, group: ChannelGroup, tile: Tile, listed: Buff
     """Fill in the size and copies of every buffer."""
     spatial = spatial_tiles(sizes, tile.rows, tile.columns)
     inputs, seconds, constants, outputs = buffer_copies(
-        sizes, group, spatial, tile.is_channels_outer, tile.is_double
+        sizes, group, spatial, tile.is_channels_outer, tile.buffering
     )
     input_bytes, second, sums, output = tile_bytes(sizes, group, tile.rows, tile.columns)
     _set_buffer(listed.buffers[0], input_bytes, inputs if input_bytes else 1)

@@ -9,6 +9,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     ACCUMULATOR_BYTES,
     DOUBLE,
     DOUBLE_TENSORS,
+    SINGLE,
     constant_bytes,
     describe_group,
     extent,
@@ -341,7 +342,7 @@ def estimate(
     start = first + other + fixed  # before the first computation
     prefetch = 0 if sizes.has_matrix else machine.assumes_prefetch
     if prefetch:
-        copies = 2 if tile.is_double == DOUBLE and constant_loads > 1 else 1
+        copies = 2 if tile.buffering == DOUBLE and constant_loads > 1 else 1
         start -= fixed
         constant_loads -= min(max(group.prefetched_pieces, copies), constant_loads)
     beats_in = input_loads * first + tasks * other + constant_loads * fixed
@@ -361,8 +362,8 @@ def estimate(
     move_in = beats_in + waits
     move_out = beats_out + tiles * store_latency if output else 0
     cycles = compute + move_in + move_out
-    if tile.is_double and tasks > 1:
-        if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
+    if tile.buffering != SINGLE and tasks > 1:
+        if tile.buffering == DOUBLE_TENSORS and constants:  # what computes with others waits for them
             compute += (constant_loads - 1 + prefetch) * (fixed + memory.latency)
         contention = store_contention = contention_cycles(machine.bus, beats_in, beats_out)
         if not machine.is_one_memory:

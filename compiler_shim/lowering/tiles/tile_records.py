@@ -110,7 +110,7 @@ class Tile(Record):
     channels: int = 0
     depth: int = 0
     is_channels_outer: int = 0
-    is_double: int = 0
+    buffering: int = 0
 
 
 class Lines(Record):
