@@ -69,11 +69,13 @@ def operation_fault(
     has_sums: bool = True,
 ) -> FaultAt | None:
     """The fault that an operation raises: of several, the one with the lowest code."""
-    instruction, fields = operation.instruction, operation.fields
-    found = [*_operand_faults(operation, sram_bytes), *_shape_faults(operation)]
+    instruction = operation.instruction
+    found = list(_operand_faults(operation, sram_bytes))
     if instruction.is_transfer:
         found += _system_faults(operation, region_bytes)
-    found += [(Fault.BAD_OPERANDS, 0, why) for why in word_faults(instruction, fields, has_int16, has_sums)]
+    wrong = list(_shape_mistakes(operation))
+    wrong += word_faults(instruction, operation.fields, has_int16, has_sums)
+    found += [(Fault.BAD_OPERANDS, 0, why) for why in (*wrong, *_sum_mistakes(operation))]
     if not found:
         return None
     code, address, why = min(found, key=lambda fault: fault[0])
@@ -114,11 +116,6 @@ def _system_faults(operation: Operation, region_bytes: Mapping[int, int] | None)
             yield Fault.OVERLAP, box.address, why
 
 
-def _shape_faults(operation: Operation) -> Iterator[_Found]:
-    for why in _shape_mistakes(operation):
-        yield Fault.BAD_OPERANDS, 0, why
-
-
 def _shape_mistakes(operation: Operation) -> Iterator[str]:
     instruction, value = operation.instruction, operation.value
     if instruction.clamps and value("ACT_MIN") > value("ACT_MAX"):
@@ -139,8 +136,12 @@ def _shape_mistakes(operation: Operation) -> Iterator[str]:
     steps = _steps(operation)
     if steps > MAX_STEPS:
         yield f"it has {steps} steps, more than {MAX_STEPS}"
-    if adds_tensor(operation.fields) and value("SUM_MIN") > value("SUM_MAX"):
-        yield f"SUM_MIN = {value('SUM_MIN')} is above SUM_MAX = {value('SUM_MAX')}"
+
+
+def _sum_mistakes(operation: Operation) -> Iterator[str]:
+    least, most = operation.value("SUM_MIN"), operation.value("SUM_MAX")
+    if adds_tensor(operation.fields) and least > most:
+        yield f"SUM_MIN = {least} is above SUM_MAX = {most}"
 
 
 def _is_unpackable(operation: Operation) -> bool:

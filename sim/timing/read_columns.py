@@ -195,12 +195,18 @@ def _add_operation(reader: WordReader, word: WordCosts) -> bool:
     reader.totals[place], reader.heads[place] = total, head
     reader.actives[place], reader.tails[place] = active, tail
     reader.demands[place], reader.memories[place] = demand, terms.memory
-    reader.work[place], reader.latencies[place] = terms.work, latency
-    reader.output_stalls[place], reader.sram_stalls[place] = terms.output_stall, terms.sram_stall
-    reader.macs[place], reader.dma_bytes[place] = terms.macs, terms.dma_bytes
-    reader.sram_bytes[place] = terms.moved_bytes
+    reader.latencies[place] = latency
+    _store_terms(reader, terms, place)
     _add_event(reader, word.number, place)
     return True
+
+
+@routine
+def _store_terms(reader: WordReader, terms: OperationTerms, place: int) -> None:
+    """Fill in what the walk does not read."""
+    reader.work[place], reader.macs[place] = terms.work, terms.macs
+    reader.output_stalls[place], reader.sram_stalls[place] = terms.output_stall, terms.sram_stall
+    reader.dma_bytes[place], reader.sram_bytes[place] = terms.dma_bytes, terms.moved_bytes
 
 
 def read_columns(
