@@ -259,7 +259,35 @@ module dla
     end
   end
   assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:MAC_FIELD_BITS], mac_slot(file, PLACE, MAC_SUMS != 0), products};
-  assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_slot(file, PLACE), products.walk};
+  // An operation of VECTOR has a window or what follows here, never both: they stand in the same bits of a slot. So do steps
+  // from tap to tap and strides of a second operand.
+  localparam int unsigned WINDOW_BITS = 112, SCALE_BITS = 116;
+  function automatic vector_slot_t put_window(input vector_slot_t slot, input logic has_window);
+    put_window = slot;
+    if (has_window)
+      {put_window.fill_value, put_window.limit, put_window.left_shift, put_window.shift_amount, put_window.in2_zp, put_window.in_mult,
+       put_window.in_shift, put_window.in2_mult, put_window.in2_shift} =
+          SCALE_BITS'({slot.kernel, slot.stride, slot.dilation, slot.pad[15:0]});
+    {put_window.kernel, put_window.stride, put_window.dilation, put_window.pad[15:0]} = '0;
+    {put_window.in2_row_stride, put_window.in2_pixel_stride, put_window.in_channels} = '0;
+  endfunction
+  function automatic vector_slot_t take_window(input vector_slot_t slot, input logic [31:0] row_stride, pixel_stride);
+    take_window = slot;
+    {take_window.kernel, take_window.stride, take_window.dilation, take_window.pad[15:0]} =
+        WINDOW_BITS'({slot.fill_value, slot.limit, slot.left_shift, slot.shift_amount, slot.in2_zp, slot.in_mult, slot.in_shift,
+                      slot.in2_mult, slot.in2_shift});
+    {take_window.in2_row_stride, take_window.in2_pixel_stride} = {row_stride, pixel_stride};
+  endfunction
+  logic has_window;
+  walk_t vector_walk;
+  assign has_window = word[OPCODE_LOW+:OPCODE_BITS] == OPCODE_OP_POOL;
+  always_comb begin
+    vector_walk = products.walk;
+    if (!has_window)
+      {vector_walk.tap_row_step, vector_walk.tap_column_step} = {file.in2_row_stride & PLACE, file.in2_pixel_stride & PLACE};
+  end
+  assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS],
+                          put_window(vector_slot(file, PLACE), has_window), vector_walk};
 
   for (genvar d = 0; d < 2; d++) begin : dma_queue
     dla_queue #(
@@ -649,7 +677,7 @@ module dla
       .mode(vector_head.fields[MODE_LOW-INIT_LOW+:MODE_BITS]),
       .by_channel(vector_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
       .int16(INT16 != 0 && vector_head.fields[FIELD_BITS-1]),
-      .operands(vector_kept(vector_head.slot)),
+      .operands(vector_kept(take_window(vector_head.slot, vector_head.walk.tap_row_step, vector_head.walk.tap_column_step))),
       .walk(vector_head.walk),
       .done(done[VECTOR]),
       .waits(vector_waits),

@@ -46,9 +46,11 @@ _INT16_BITS, _INT16_SUM_BITS = 16, 48  # of elements and sums of a machine with 
 _BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
 # What a queue keeps besides registers: values with the bits of an address, and bits. Of a transfer the merged
 # run and four flags; of an operation opcode and fields, how far its windows lie apart, and of MAC three
-# products more.
+# products more. One of VECTOR has steps between taps where others have strides of a second operand, and 112
+# bits of its window where they have scales; its input's channels are those of its output.
 _MULTIPLIED = {
-    Unit.DMA_IN: (0, 36), Unit.DMA_OUT: (0, 36), Unit.MAC: (8, 12 + 33), Unit.VECTOR: (5, 12 + 33),
+    Unit.DMA_IN: (0, 36), Unit.DMA_OUT: (0, 36), Unit.MAC: (8, 12 + 33),
+    Unit.VECTOR: (5 - 2, 12 + 33 - 112 - 24),
 }  # fmt: skip
 
 Parameters = Mapping[str, int]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from dlasim.sim.configuration.machine_files import preset, preset_names
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from tests.rtl import test_faults, test_limits
 from tests.rtl.machines import INT16_DRAWN, MACHINES
 from tests.rtl.mutations import (
@@ -61,3 +63,32 @@ def test_the_page_names_the_networks_beyond_two_per_cent() -> None:
     ) in text
     named = {(name, "default, one port of 8") for name in ("mnist", "ds_cnn", "vww", "aww")}
     assert set(test_limits.EXCEPTIONS) == named
+
+
+def test_the_page_says_why_presets_are_rejected() -> None:
+    """The parameters whose limits a preset's values break; several pixels at a time are no limit of one."""
+    found = {}
+    for name in preset_names():
+        machine = preset(name)
+        limits = {
+            parameter
+            for parameter, row in PARAMETERS.items()
+            if row.rtl_limit and not row.rtl_limit.allows(getattr(machine, parameter))
+        }
+        if refused := limits | ({"parallel"} if machine.pixel_tile != (1, 1) else set()):
+            found[name] = refused
+    ethos = {"mac_handover", "check_cycles", "vector_drain"}
+    pipelines = {"mac_fill", "mac_drain", "vector_fill", "vector_drain"}
+    assert found == {
+        "ethos-u55-32": ethos,
+        "ethos-u55-64": ethos,
+        "ethos-u55-128": ethos | {"parallel"},
+        "ethos-u55-128-flash": ethos | {"parallel", "memories"},
+        "ethos-u55-256": ethos | {"parallel"},
+        "paper": pipelines | {"dma_bandwidth", "issue_cycles", "check_cycles"},
+    }
+    assert (
+        "It rejects those of the Ethos-U55 for `mac_handover`, `check_cycles` and `vector_drain`, those of "
+        "128 and 256 products also for `parallel`, and the one with a flash for `memories`. `paper` has no "
+        "bus, no pipelines and no cycles to issue or check"
+    ) in " ".join(PAGE.read_text(encoding="utf-8").split())
