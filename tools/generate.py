@@ -27,6 +27,7 @@ from generators import (
     report_types_module,
     sv_package,
     timing_table,
+    tops_table,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,6 +51,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/parameters.md": parameters_page.page,
     "docs/sram-ports.md": port_page.page,
     "docs/rtl.md": timing_table.page,
+    "docs/area.md": tops_table.page,
 }
 
 

