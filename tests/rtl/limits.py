@@ -7,6 +7,7 @@ from dlasim.isa import codec
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.operation import reset_file
+from tests.rtl import sram_counters
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine
 from tests.rtl.streams import places
@@ -199,6 +200,14 @@ def deep_convolution(channels: int) -> Stream:
     strides = {"IN_PIXEL_STRIDE": channels, "IN_ROW_STRIDE": 7 * channels}
     placed = {"OUT_ADDR": 8192, "WEIGHT_ADDR": 12288, "PARAM_ADDR": 17408}
     return stream(codec.encode("OP_CONV", init=0, quant=0), **shape | strides | placed)
+
+
+def compare_words(rtl: RtlMachine, config: DlaConfig) -> None:
+    """Operations whose words are full cross in as many as energy counts."""
+    for words in (*ALONE.values(), *map(deep_convolution, (190, 192))):
+        found = on_both(rtl, config, words)
+        counted = sram_counters.accesses(found.plan, config).tolist()
+        assert sram_counters.words(found.events, found.plan) == counted
 
 
 def deep_cycles(rtl: RtlMachine, config: DlaConfig, channels: int) -> tuple[int, int]:

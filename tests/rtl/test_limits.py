@@ -11,6 +11,7 @@ from tests.rtl.limits import (
     compare_banks,
     compare_short_block,
     compare_transfers,
+    compare_words,
     deep_cycles,
     stepped_cycles,
 )
@@ -78,6 +79,11 @@ def test_one_tap_takes_as_much_longer_as_the_page_says(
 ) -> None:
     cycles, stepped = deep_cycles(rtl, machine(name), channels)
     assert least <= 100 * (cycles / stepped - 1) <= most, f"RTL {cycles}, stepped {stepped}"
+
+
+@pytest.mark.parametrize("name", ["mutant with limits"])
+def test_single_operations_cross_in_the_words_that_energy_counts(rtl: RtlMachine, name: str) -> None:
+    compare_words(rtl, machine(name))
 
 
 @pytest.mark.parametrize("name", ["one port"])

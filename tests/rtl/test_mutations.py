@@ -8,7 +8,14 @@ import pytest
 
 from dlasim.sim.configuration.config import DlaConfig
 from tests.rtl.builder import RTL, build
-from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_shared, compare_transfers
+from tests.rtl.limits import (
+    ALONE,
+    compare_alone,
+    compare_banks,
+    compare_shared,
+    compare_transfers,
+    compare_words,
+)
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import machine
 from tests.rtl.mutations import (
@@ -74,6 +81,7 @@ def check_limits(binary: Path) -> None:
         compare_transfers(rtl, LIMITED)
         compare_banks(rtl, LIMITED)
         compare_shared(rtl, LIMITED)
+        compare_words(rtl, LIMITED)
         for operation in ALONE:
             compare_alone(rtl, LIMITED, operation)
 
