@@ -10,7 +10,15 @@ from math import prod
 from weakref import WeakKeyDictionary
 
 from dlasim.compiler_shim.calls.copy_elimination import eliminate_copies
-from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
+from dlasim.compiler_shim.calls.nodes import (
+    Cursor,
+    DlaNode,
+    HostNode,
+    LayerInfo,
+    PlacedNetwork,
+    Value,
+    alias_chain,
+)
 from dlasim.compiler_shim.calls.sums import add_in_output_stage
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 from dlasim.compiler_shim.forms.requantization import (
@@ -28,7 +36,11 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
+from dlasim.isa.host_attributes import encode_attributes
+from dlasim.isa.host_op_rows import PLACE_CURSOR
+from dlasim.isa.limits import MAX_RANK
 from dlasim.isa.program import HostCall
+from dlasim.isa.registers import CURSORS
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, operator_cycles
 
 MAX_REMEMBERED = 8  # placements of a network
@@ -305,11 +317,14 @@ class _Placer:
         self._values = list(network.values)
         self._nodes: list[DlaNode | HostNode] = []
         self._layers: list[LayerInfo] = []
+        self._cursors: dict[Cursor, HostCall] = {}  # with the calls that place them
 
     def run(self, verdicts: Sequence[_Verdict]) -> tuple[PlacedNetwork, Sequence[int]]:
         """Place the network item by item."""
         for item, verdict in zip(self._network.items, verdicts, strict=True):
             self._place(item, verdict)
+        for call in reversed(self._cursors.values()):
+            self._nodes.insert(self._first_step(call.inputs[0]), HostNode(call))
         net = self._network
         placed = eliminate_copies(
             PlacedNetwork(
@@ -337,6 +352,9 @@ class _Placer:
             layer = self._layer(item, LayerKind.HOST, "cpu")
             self._nodes += [HostNode(replace(call, layer=layer)) for call in item.host]
             return
+        for node in item.dla:
+            if node.cursor is not None and node.cursor not in self._cursors:
+                self._cursors[node.cursor] = self._cursor_call(item, node.cursor)
         layer = self._layer(item, item.kind, "dla")
         left: dict[int, tuple[HostCall, int]] = {}  # by output: what is left to the CPU, and its sums
         for node in item.dla:
@@ -375,6 +393,28 @@ class _Placer:
                 self._values.append(replace(part, name=f"{part.name}/int32", dtype="int32", alias=sums))
                 sums = len(self._values) - 1
         self._nodes.append(storing_sums(node, sums))
+
+    def _cursor_call(self, item: Item, cursor: Cursor) -> HostCall:
+        """What places a cursor; a layer of its own."""
+        name, rest = f"{item.name}/cursor", (0,) * (MAX_RANK - len(cursor.room))
+        reason = "says where the DLA writes"
+        self._layers.append(LayerInfo(name, item.operator, LayerKind.HOST, "cpu", reason))
+        self._values.append(Value(name, (1,), "int32"))
+        words = encode_attributes(
+            "PLACE_CURSOR", cursor=CURSORS.index(cursor.region), reach=cursor.reach, room=cursor.room + rest,
+            stride=cursor.stride + rest,
+        )  # fmt: skip
+        place = len(self._values) - 1
+        return HostCall(PLACE_CURSOR, (cursor.start,), (place,), words, len(self._layers) - 1)
+
+    def _first_step(self, value: int) -> int:
+        """Of a node that reads a value: behind those that write it."""
+        root, written = alias_chain(self._values, value)[-1], 0
+        for step, node in enumerate(self._nodes):
+            outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs
+            if root in [alias_chain(self._values, output)[-1] for output in outputs]:
+                written = step + 1
+        return written
 
     def _new_sums(self, output: int) -> int:
         self._values.append(sums_of(self._values[output]))

@@ -346,6 +346,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule("start.elements == input.rank", "start must have a word for each dimension"),
         Rule("update.shape[k] <= input.shape[k]", "update must not be larger than the input",
           _ALL_DIMENSIONS)),
+    "PLACE_CURSOR": (_elements("place", 1),
+        Rule(f"start.elements <= {MAX_RANK}", f"start must have at most {MAX_RANK} words"),
+        Rule(f"{_sum('room[k] * stride[k]')} == reach", "reach must be the sum of all room times stride")),
     "DECODE_BOXES": (
         Rule("encodings.back[0] >= 4", "an encoding must have at least four elements"),
         *_ranks(2, "anchors", "boxes"),

@@ -17,6 +17,7 @@ COMPARE_LEFT_SHIFT = 8
 SUM_LEFT_SHIFT = 19
 # RESIZE_BILINEAR weighs its pixels in units of 2^-10.
 RESIZE_FRACTION_BITS = 10
+PLACE_CURSOR = 66  # the operator that moves a region
 
 
 class Word(enum.Enum):

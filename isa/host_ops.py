@@ -18,6 +18,7 @@ from dlasim.isa.host_op_rows import (
     MAX_FLOAT,
     MIN_INT32,
     ONE,
+    PLACE_CURSOR,
     Attribute,
     BinaryFunction,
     CompareFunction,
@@ -31,6 +32,7 @@ from dlasim.isa.host_op_rows import (
     Word,
 )
 from dlasim.isa.limits import MAX_RANK
+from dlasim.isa.registers import CURSORS
 
 _TYPES = {
     "any": ("int8", "int32", "float32", "bool", "int64", "uint8", "int16"),
@@ -543,6 +545,15 @@ HOST_OPERATORS = (
         "stand out. The output may have the input's bytes: then only those of update are written.",
         "input any: any shape", "update any: the input's type and rank, no dimension larger",
         "start index: [rank]: where its first element goes", "-> output any: the input's type and shape"),
+    _operator("PLACE_CURSOR", PLACE_CURSOR, "place_cursor",
+        "The sum of clamp(start[k], 0, room[k]) * stride[k] over all dimensions k. From then on the cursor's "
+        "region begins so many bytes behind the first one of the arena, and is smaller than that by `reach`. "
+        "No stream may be running, since REGIONn_BASE is written.",
+        "start index: [rank]: where the first element goes", "-> place int32: [1]: bytes",
+        Attribute("cursor", "number of the cursor", least=0, greatest=len(CURSORS) - 1),
+        _distance("reach", "the greatest sum", 0),
+        replace(_distance("room", "greatest start in each dimension", 0), count=MAX_RANK),
+        replace(_distance("stride", "bytes from an element to the next", 0), count=MAX_RANK)),
     _operator("MUL_LUT", 64, "multiply_by_table",
         "clamp(requant((x1 - input1_zero_point) * table[x2 + 128]) + output_zero_point); the product wraps "
         "at 32 bits.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import field
 
 import numpy as np
@@ -12,10 +13,10 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import counted, printable
 from dlasim.isa import codec
 from dlasim.isa.file_records import SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind
-from dlasim.isa.host_op_rows import HostOperator
+from dlasim.isa.host_op_rows import PLACE_CURSOR, HostOperator
 from dlasim.isa.instruction_rows import WORD_BYTES
 from dlasim.isa.instructions import INSTRUCTIONS
-from dlasim.isa.registers import BY_NAME, Region
+from dlasim.isa.registers import BY_NAME, CURSORS, Region
 from dlasim.isa.source_lines import SourceLines
 
 ISA_VERSION = BY_NAME["ISA_VERSION"].reset
@@ -214,11 +215,20 @@ class Program:
     @property
     def region_bytes(self) -> dict[Region, int]:
         """The size of each region of system memory."""
+        arena = self.requirement.arena_bytes
         return {
             Region.CONSTANTS: len(self.constants),
             **self.requirement.region_bytes,
             Region.COMMANDS: len(self.commands) * WORD_BYTES,
+            **{cursor: max(arena - reach, 0) for cursor, reach in self._reaches()},
         }
+
+    def _reaches(self) -> Iterator[tuple[Region, int]]:
+        """The cursors that its calls move, and by how many bytes at most."""
+        for call in self.host_calls:
+            if call.code == PLACE_CURSOR:
+                number, reach, *_ = call.attributes
+                yield from ((cursor, reach) for cursor in CURSORS[number : number + 1])
 
     def layer_of_words(self) -> NDArray[np.int64]:
         """For each command word the layer it belongs to, -1 for none."""

@@ -11,7 +11,7 @@ REGISTER_BYTES = 4
 REGISTER_BITS = 32
 WINDOW_BYTES = 0x1000
 OPERAND_BASE = 0x400  # from here on: the sticky operand registers, which CFG may write
-REGION_COUNT = 5
+REGION_COUNT = 7
 
 
 class Access(enum.Enum):
@@ -30,6 +30,17 @@ class Region(enum.IntEnum):
     INPUTS = 2
     OUTPUTS = 3
     COMMANDS = 4
+    CURSOR0 = 5
+    CURSOR1 = 6
+
+    @property
+    def home(self) -> Region:
+        """The region whose bytes it has: a cursor is a place in the arena, which the CPU moves."""
+        return Region.ARENA if self in CURSORS else self
+
+
+CURSORS = (Region.CURSOR0, Region.CURSOR1)
+HOMES = tuple(region for region in Region if region.home is region)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +120,7 @@ _CONTROL = (
     _control("ID", 0x000, _RO, "identification",
         Field("value", 0, 32, "the letters DLA1", default=0x31414C44)),
     _control("ISA_VERSION", 0x004, _RO, "version of the instruction set",
-        Field("minor", 0, 16, "additions that old programs do not notice", default=1),
+        Field("minor", 0, 16, "additions that old programs do not notice", default=2),
         Field("major", 16, 16, "changes that break old programs", default=1)),
     _control("CAP_PES", 0x008, _RO, "number of processing elements of this machine"),
     _control("CAP_GRID", 0x00C, _RO, "how the processing elements spread over channels",

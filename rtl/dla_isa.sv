@@ -8,7 +8,7 @@ package dla_isa;
   localparam int unsigned RECORD_BYTES = 12;
   localparam int unsigned SOFTMAX_PASSES = 3;
   localparam int unsigned ADDRESS_BITS = 12;
-  localparam int unsigned REGION_COUNT = 5;
+  localparam int unsigned REGION_COUNT = 7;
 
   typedef enum logic [2:0] {
     UNIT_DMA_IN = 3'd0,
@@ -61,6 +61,8 @@ package dla_isa;
   localparam logic [2:0] REGION_INPUTS = 3'h2;
   localparam logic [2:0] REGION_OUTPUTS = 3'h3;
   localparam logic [2:0] REGION_COMMANDS = 3'h4;
+  localparam logic [2:0] REGION_CURSOR0 = 3'h5;
+  localparam logic [2:0] REGION_CURSOR1 = 3'h6;
 
   localparam logic [7:0] OPCODE_NOP = 8'h01;
   localparam logic [7:0] OPCODE_CFG = 8'h02;
@@ -213,13 +215,17 @@ package dla_isa;
   localparam logic [11:0] ADDRESS_REGION2_BASE = 12'h090;
   localparam logic [11:0] ADDRESS_REGION3_BASE = 12'h098;
   localparam logic [11:0] ADDRESS_REGION4_BASE = 12'h0a0;
+  localparam logic [11:0] ADDRESS_REGION5_BASE = 12'h0a8;
+  localparam logic [11:0] ADDRESS_REGION6_BASE = 12'h0b0;
   localparam logic [11:0] ADDRESS_REGION0_SIZE = 12'h084;
   localparam logic [11:0] ADDRESS_REGION1_SIZE = 12'h08c;
   localparam logic [11:0] ADDRESS_REGION2_SIZE = 12'h094;
   localparam logic [11:0] ADDRESS_REGION3_SIZE = 12'h09c;
   localparam logic [11:0] ADDRESS_REGION4_SIZE = 12'h0a4;
+  localparam logic [11:0] ADDRESS_REGION5_SIZE = 12'h0ac;
+  localparam logic [11:0] ADDRESS_REGION6_SIZE = 12'h0b4;
   localparam logic [31:0] RESET_ID = 32'h31414c44;
-  localparam logic [31:0] RESET_ISA_VERSION = 32'h00010001;
+  localparam logic [31:0] RESET_ISA_VERSION = 32'h00010002;
 
   localparam logic [11:0] ADDRESS_COUNTERS = 12'h100;  // low and high half of each in turn
   localparam int unsigned COUNTER_COUNT = 18;
@@ -248,8 +254,9 @@ package dla_isa;
       ADDRESS_CONTROL, ADDRESS_IRQ_ENABLE, ADDRESS_IRQ_ACK, ADDRESS_QUEUE_BASE, ADDRESS_QUEUE_SIZE,
         ADDRESS_QUEUE_READ, ADDRESS_DOORBELL, ADDRESS_COMMAND_LOW, ADDRESS_COMMAND_HIGH, ADDRESS_REGION0_BASE,
         ADDRESS_REGION1_BASE, ADDRESS_REGION2_BASE, ADDRESS_REGION3_BASE, ADDRESS_REGION4_BASE,
-        ADDRESS_REGION0_SIZE, ADDRESS_REGION1_SIZE, ADDRESS_REGION2_SIZE, ADDRESS_REGION3_SIZE,
-        ADDRESS_REGION4_SIZE: return 1'b1;
+        ADDRESS_REGION5_BASE, ADDRESS_REGION6_BASE, ADDRESS_REGION0_SIZE, ADDRESS_REGION1_SIZE,
+        ADDRESS_REGION2_SIZE, ADDRESS_REGION3_SIZE, ADDRESS_REGION4_SIZE, ADDRESS_REGION5_SIZE,
+        ADDRESS_REGION6_SIZE: return 1'b1;
       default: return 1'b0;
     endcase
   endfunction
@@ -277,11 +284,15 @@ package dla_isa;
       ADDRESS_REGION2_BASE: return 1'b1;
       ADDRESS_REGION3_BASE: return 1'b1;
       ADDRESS_REGION4_BASE: return 1'b1;
+      ADDRESS_REGION5_BASE: return 1'b1;
+      ADDRESS_REGION6_BASE: return 1'b1;
       ADDRESS_REGION0_SIZE: return 1'b1;
       ADDRESS_REGION1_SIZE: return 1'b1;
       ADDRESS_REGION2_SIZE: return 1'b1;
       ADDRESS_REGION3_SIZE: return 1'b1;
       ADDRESS_REGION4_SIZE: return 1'b1;
+      ADDRESS_REGION5_SIZE: return 1'b1;
+      ADDRESS_REGION6_SIZE: return 1'b1;
       default: return 1'b0;
     endcase
   endfunction
@@ -394,7 +405,7 @@ package dla_isa;
   function automatic logic is_legal_operand(input logic [6:0] index, input logic [31:0] value);
     case (index)
       7'd0, 7'd43: return 1'b1;
-      7'd1, 7'd11: return value[31:0] <= 32'h00000004;
+      7'd1, 7'd11: return value[31:0] <= 32'h00000006;
       7'd2, 7'd3, 7'd6, 7'd7, 7'd9, 7'd10, 7'd12, 7'd13, 7'd16, 7'd17, 7'd19, 7'd20, 7'd21, 7'd22, 7'd23,
         7'd24, 7'd25, 7'd26, 7'd27, 7'd28, 7'd29, 7'd30, 7'd31, 7'd32, 7'd33, 7'd34, 7'd35, 7'd50, 7'd52,
         7'd54: return value[31:0] <= 32'h7fffffff;

@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from math import prod
+from operator import sub
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, Shape, Value
+from dlasim.compiler_shim.calls.nodes import Cursor, DlaNode, Shape, Value
 from dlasim.compiler_shim.calls.views import View, dense, sliced
 from dlasim.compiler_shim.forms.products import pick_channels
 from dlasim.compiler_shim.forms.rules import MAX_PARTS, Candidate
@@ -48,6 +49,16 @@ def concatenation(candidate: Candidate) -> list[DlaNode] | None:
         nodes += found
         first += part
     return nodes
+
+
+def update_slice(candidate: Candidate) -> list[DlaNode] | None:
+    """UPDATE_SLICE in place: a copy that begins where a cursor is."""
+    whole, part = candidate.inputs[0].shape, candidate.inputs[1].shape
+    room, steps = tuple(map(sub, whole, part)), dense(whole).stride
+    size = np.dtype(candidate.outputs[0].dtype).itemsize
+    cursor = Cursor(candidate.input_numbers[2], room, tuple(size * step for step in steps))
+    nodes = copy_into(candidate, 1, dense(part), View(0, part, steps))
+    return None if nodes is None else [replace(node, cursor=cursor) for node in nodes]
 
 
 def pad(candidate: Candidate) -> list[DlaNode] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from math import prod
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,29 @@ from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instruction_rows import INT32_BYTES, Elements, adds_tensor
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import HostCall
+from dlasim.isa.registers import CURSORS, Region
+from dlasim.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.addresses.weight_codes import WeightCodes
 
 Shape = tuple[int, int, int]  # height, width, channels
 Pair = tuple[int, int]
+
+
+class Cursor(NamedTuple):
+    """Where a part of a tensor begins, as the CPU finds it: the value that has its first index in each
+    dimension, how large that may be, and the bytes from one to the next. The region is the place."""
+
+    start: int
+    room: tuple[int, ...]
+    stride: tuple[int, ...]
+    region: Region = CURSORS[0]
+
+    @property
+    def reach(self) -> int:
+        """By how many bytes it may move."""
+        return sum(map(mul, self.room, self.stride))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +92,7 @@ class DlaNode:
     is_copy: bool = False  # the output is the input, elsewhere
     layouts: tuple[Layout | None, ...] = ()  # of the inputs, then of the output; None or nothing: dense
     matrix_layout: Layout | None = None
+    cursor: Cursor | None = None  # from which the output lies where it would from the tensor's begin
 
     @property
     def is_dense(self) -> bool:
@@ -82,8 +101,8 @@ class DlaNode:
 
     @property
     def is_observed(self) -> bool:
-        """Whether a verification looks at what it writes."""
-        return self.out_element_bytes < INT32_BYTES or self.is_tensor
+        """Whether a verification looks at what it writes; behind a cursor it does when that is complete."""
+        return self.cursor is None and (self.out_element_bytes < INT32_BYTES or self.is_tensor)
 
     @property
     def adds_tensor(self) -> bool:

@@ -124,6 +124,7 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     "GATHER_ND": _form("OTHER", _SPREADING, copies.gather_nd, rules.rule_constant_indices),
     "CONCATENATION": _form("OTHER", "OP_POOL", copies.concatenation, activations=1 << 16),
     "PAD": _form("OTHER", "OP_POOL", copies.pad),
+    "UPDATE_SLICE": _form("OTHER", "OP_POOL", copies.update_slice, rules.rule_in_place, activations=2),
     "RESIZE_BILINEAR": _form("DEPTH", "OP_DEPTH_CONV OP_POOL OP_E32_SHIFT OP_REQUANT", resize_bilinear,
         rules.rule_batch),
     "RESIZE_NEAREST": _form("OTHER", "OP_POOL", copies.resize_nearest),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, Value
+from dlasim.compiler_shim.calls.nodes import Cursor, DlaNode, Value
 from dlasim.compiler_shim.files.half_bytes import is_int4
 from dlasim.compiler_shim.files.layer_names import Namer, layer_names
 from dlasim.compiler_shim.forms.dla_forms import dla_form, layer_kind
@@ -32,6 +32,7 @@ from dlasim.isa import host_ops, program
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.limits import MAX_RANK
+from dlasim.isa.registers import CURSORS, Region
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class _Partitioner:
             index for operator in graph.operators for index in operator.inputs if index >= 0
         ) + Counter(graph.outputs)
         self._padded: dict[int, tuple[KernelCall, Operator]] = {}
+        self._cursors: dict[Cursor, Region] = {}
         self._tables = find_float_tables(graph)
         self._in_tables = {id(part) for table in self._tables.values() for part in table.before}
 
@@ -175,7 +177,17 @@ class _Partitioner:
             if not found:
                 return (), reason
             nodes += [replace(node, packs_weights=self._packs_weights(node)) for node in found]
-        return tuple(nodes), ""
+        wanted = dict.fromkeys([*self._cursors, *(node.cursor for node in nodes if node.cursor)])
+        if len(wanted) > len(CURSORS):
+            return (), f"begins at one more place; the DLA has {len(CURSORS)} cursors"
+        self._cursors = dict(zip(wanted, CURSORS, strict=False))
+        return tuple(self._with_region(node) for node in nodes), ""
+
+    def _with_region(self, node: DlaNode) -> DlaNode:
+        """What writes at a cursor, at that of the same start and steps."""
+        if node.cursor is None:
+            return node
+        return replace(node, cursor=node.cursor._replace(region=self._cursors[node.cursor]))
 
     def _packs_weights(self, node: DlaNode) -> bool:
         if node.weights is None:

@@ -52,7 +52,8 @@ _INT32_RESULTS = ("MATRIX_SUMS", "ARG_MAX")
 _MOVED = ("int8", "int16", "bool")
 _OTHER_TYPES = {
     **dict.fromkeys(
-        ("STRIDED_COPY", "CONCATENATION", "PAD", "RESIZE_NEAREST", "GATHER", "GATHER_ND"), _MOVED
+        ("STRIDED_COPY", "CONCATENATION", "PAD", "RESIZE_NEAREST", "GATHER", "GATHER_ND", "UPDATE_SLICE"),
+        _MOVED,
     ),
     "LUT": ("int8", "uint8", "bool", "int16", "int32", "float32"),
     **dict.fromkeys(("QUANTIZE", "QUANTIZE_TABLE"), ("int8", "float32")),
@@ -114,6 +115,15 @@ def rule_batch(candidate: Candidate) -> str | None:
     return (
         None if images <= MAX_PARTS else f"a batch of {images} images; the DLA supports at most {MAX_PARTS}"
     )
+
+
+def rule_in_place(candidate: Candidate) -> str | None:
+    """A slice is updated in place: the tensor is a variable, and nobody reads its old value afterwards."""
+    (source, *_), (number, *_) = candidate.inputs, candidate.input_numbers
+    (target,), output = candidate.outputs, candidate.output_number
+    old = number if source.alias is None else source.alias
+    new = output if target.alias is None else target.alias
+    return None if old == new else "not in place: all of the tensor is copied"
 
 
 def rule_groups(candidate: Candidate) -> str | None:

@@ -39,6 +39,7 @@ from dlasim.errors import InputError
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
+from dlasim.isa.host_op_rows import PLACE_CURSOR
 from dlasim.isa.registers import Region
 from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
@@ -201,7 +202,11 @@ class _Lowering:
         places = Store(Place, len(self._network.values))
         view = places.view()
         if self._system.locations:
-            view[list(self._system.locations)] = list(self._system.locations.values())
+            view[list(self._system.locations), :2] = list(self._system.locations.values())
+        for node in self._network.nodes:
+            if isinstance(node, DlaNode) and node.cursor:
+                _, offset = self._system.locations[resolve_alias(self._network, node.output)]
+                places.write(node.output, (node.cursor.region, offset, node.cursor.reach))
         if self._in_sram:
             view[list(self._in_sram), 0], view[list(self._in_sram), 1] = SRAM, list(self._in_sram.values())
         return places
@@ -229,6 +234,8 @@ class _Lowering:
         self._touched += [self._footprint(steps) for steps in self._streams[len(self._touched) :]]
         newest_first = reversed(range(len(self._touched)))
         after = next((n + 1 for n in newest_first if _conflict(mine, self._touched[n])), 0)
+        if call.code == PLACE_CURSOR:
+            after = len(self._streams)  # the accelerator must be idle
         inputs = tuple(self._tensor(value) for value in call.inputs)
         outputs = tuple(self._tensor(value) for value in call.outputs)
         self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))

@@ -18,7 +18,7 @@ ROWS = (
     row("EMBEDDING_LOOKUP", "i x -> x", movement.embedding_shape, movement.embedding_lookup,
         "GATHER", "OP_POOL OP_MAT_MUL", table="", version=3),
     row("DYNAMIC_UPDATE_SLICE", "x x i -> x", movement.update_slice_shape, movement.update_slice,
-        "UPDATE_SLICE", traits=Trait.UPDATES),
+        "UPDATE_SLICE PLACE_CURSOR", "OP_POOL", traits=Trait.UPDATES),
     row("EXPAND_DIMS", "x i -> x", strided.expand_dims_shape, strided.reshape,
         "STRIDED_COPY", "OP_POOL", traits=Trait.FOLDS | Trait.VIEW | Trait.REARRANGES),
     row("GATHER", "x i -> x", movement.gather_shape, movement.gather,

@@ -346,11 +346,15 @@ def _filled(tensor: Any, end: str | None) -> NDArray[Any]:
 
 
 def _host_values(lowered: Lowered, host: dict[int, NDArray[Any]]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """What host calls wrote, and the variables that they updated in place with it."""
-    numbers = {number: value for value, number in lowered.descriptors.items()}
+    """What host calls wrote, and the variables that they, or the DLA at a cursor, updated in place."""
+    numbers, values = {number: value for value, number in lowered.descriptors.items()}, lowered.network.values
     for number, array in host.items():
-        for value in alias_chain(lowered.network.values, numbers[number]):
+        for value in alias_chain(values, numbers[number]):
             yield value, array
+    for node in lowered.network.nodes:
+        if isinstance(node, DlaNode) and node.cursor:
+            _, *chain = alias_chain(values, node.output)
+            yield from ((value, host[lowered.descriptors[chain[-1]]]) for value in chain)
 
 
 def _compare(

@@ -2125,6 +2125,34 @@ static const char *dla_update_slice_broken_rule(const struct dla_host_arguments 
     return NULL;
 }
 
+static const struct dla_host_range dla_place_cursor_ranges[] = {
+    { "cursor must be 0 to 1", 0, 1, 1, 1 },
+    { "reach must be 0 to 1073741824", 0, 1073741824, 1, 1 },
+    { "room must be 0 to 1073741824", 0, 1073741824, 6, 1 },
+    { "stride must be 0 to 1073741824", 0, 1073741824, 6, 1 },
+};
+static const struct dla_host_types dla_place_cursor_inputs[] = {
+    { "start must be int32 or int64", 0x12 },
+};
+static const struct dla_host_types dla_place_cursor_outputs[] = {
+    { "place must be int32", 0x02 },
+};
+static const char *dla_place_cursor_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, c->inputs + 0) == 1))
+        return "place must have 1 elements";
+    if (!(dla_host_elements(c, 0) <= 6))
+        return "start must have at most 6 words";
+    if (!((((((((int64_t)w[2] * (int64_t)w[8]) + ((int64_t)w[3] * (int64_t)w[9])) + ((int64_t)w[4] *
+            (int64_t)w[10])) + ((int64_t)w[5] * (int64_t)w[11])) + ((int64_t)w[6] * (int64_t)w[12])) +
+            ((int64_t)w[7] * (int64_t)w[13])) == (int64_t)w[1]))
+        return "reach must be the sum of all room times stride";
+    return NULL;
+}
+
 static const struct dla_host_range dla_mul_lut_ranges[] = {
     { "input1_zero_point must be -128 to 127", -128, 127, 1, 1 },
     { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
@@ -2277,6 +2305,8 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_resize_float_broken_rule, 0, 3, 1 },
     [62] = { "UPDATE_SLICE", NULL, dla_update_slice_inputs, dla_update_slice_outputs,
         dla_update_slice_broken_rule, 0, 3, 1 },
+    [66] = { "PLACE_CURSOR", dla_place_cursor_ranges, dla_place_cursor_inputs, dla_place_cursor_outputs,
+        dla_place_cursor_broken_rule, 4, 1, 1 },
     [64] = { "MUL_LUT", dla_mul_lut_ranges, dla_mul_lut_inputs, dla_mul_lut_outputs,
         dla_mul_lut_broken_rule, 6, 3, 1 },
 };

@@ -75,6 +75,7 @@ enum dla_host_op {
     DLA_HOST_OP_SOFTMAX_FLOAT = 60,
     DLA_HOST_OP_RESIZE_FLOAT = 61,
     DLA_HOST_OP_UPDATE_SLICE = 62,
+    DLA_HOST_OP_PLACE_CURSOR = 66,
     DLA_HOST_OP_MUL_LUT = 64,
 };
 
@@ -897,6 +898,19 @@ _Static_assert(sizeof(struct dla_host_softmax_float) == 4 * DLA_HOST_SOFTMAX_FLO
    Inputs: input, update, start. Outputs: output. */
 #define DLA_HOST_UPDATE_SLICE_WORDS 0u
 
+/* PLACE_CURSOR: The sum of clamp(start[k], 0, room[k]) * stride[k] over all dimensions k. From then on the
+   cursor's region begins so many bytes behind the first one of the arena, and is smaller than that by
+   `reach`. No stream may be running, since REGIONn_BASE is written.
+   Inputs: start. Outputs: place. */
+#define DLA_HOST_PLACE_CURSOR_WORDS 14u
+struct dla_host_place_cursor {
+    int32_t cursor; /* number of the cursor */
+    int32_t reach; /* the greatest sum */
+    int32_t room[6]; /* greatest start in each dimension */
+    int32_t stride[6]; /* bytes from an element to the next */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_place_cursor) == 4 * DLA_HOST_PLACE_CURSOR_WORDS, "size");
+
 /* MUL_LUT: clamp(requant((x1 - input1_zero_point) * table[x2 + 128]) + output_zero_point); the product
    wraps at 32 bits.
    Inputs: input1, input2, table. Outputs: output. */
@@ -972,6 +986,7 @@ _Static_assert(sizeof(struct dla_host_mul_lut) == 4 * DLA_HOST_MUL_LUT_WORDS, "s
     X(SOFTMAX_FLOAT, softmax_float) \
     X(RESIZE_FLOAT, resize_float) \
     X(UPDATE_SLICE, update_slice) \
+    X(PLACE_CURSOR, place_cursor) \
     X(MUL_LUT, multiply_by_table)
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DLA_ISA_MINOR 1u
+#define DLA_ISA_MINOR 2u
 #define DLA_ISA_MAJOR 1u
 #define DLA_WORD_BYTES 8u
 

@@ -19,9 +19,11 @@ enum dla_region {
     DLA_REGION_INPUTS = 2,
     DLA_REGION_OUTPUTS = 3,
     DLA_REGION_COMMANDS = 4,
+    DLA_REGION_CURSOR0 = 5,
+    DLA_REGION_CURSOR1 = 6,
 };
 
-#define DLA_REGION_COUNT 5u
+#define DLA_REGION_COUNT 7u
 
 /* RO: identification. */
 #define DLA_REG_ID 0x000u
@@ -29,7 +31,7 @@ enum dla_region {
 
 /* RO: version of the instruction set. */
 #define DLA_REG_ISA_VERSION 0x004u
-#define DLA_RESET_ISA_VERSION 0x00010001u
+#define DLA_RESET_ISA_VERSION 0x00010002u
 #define DLA_ISA_VERSION_MINOR_SHIFT 0
 #define DLA_ISA_VERSION_MINOR_MASK 0xffffu
 #define DLA_ISA_VERSION_MAJOR_SHIFT 16
@@ -161,6 +163,14 @@ enum dla_region {
 #define DLA_REG_REGION4_BASE 0x0a0u
 #define DLA_RESET_REGION4_BASE 0x00000000u
 
+/* RW: system address of region CURSOR0. */
+#define DLA_REG_REGION5_BASE 0x0a8u
+#define DLA_RESET_REGION5_BASE 0x00000000u
+
+/* RW: system address of region CURSOR1. */
+#define DLA_REG_REGION6_BASE 0x0b0u
+#define DLA_RESET_REGION6_BASE 0x00000000u
+
 /* RW: size of region CONSTANTS in bytes. */
 #define DLA_REG_REGION0_SIZE 0x084u
 #define DLA_RESET_REGION0_SIZE 0x00000000u
@@ -180,6 +190,14 @@ enum dla_region {
 /* RW: size of region COMMANDS in bytes. */
 #define DLA_REG_REGION4_SIZE 0x0a4u
 #define DLA_RESET_REGION4_SIZE 0x00000000u
+
+/* RW: size of region CURSOR0 in bytes. */
+#define DLA_REG_REGION5_SIZE 0x0acu
+#define DLA_RESET_REGION5_SIZE 0x00000000u
+
+/* RW: size of region CURSOR1 in bytes. */
+#define DLA_REG_REGION6_SIZE 0x0b4u
+#define DLA_RESET_REGION6_SIZE 0x00000000u
 
 /* RO: cycles from doorbell to HALT, summed over streams, low half. */
 #define DLA_REG_COUNT_CYCLES_LOW 0x100u

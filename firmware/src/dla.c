@@ -44,13 +44,17 @@ int dla_suits(const struct program *program)
     return same_major && mine >= wanted && dla_read(DLA_REG_CAP_CONFIG) == program->config->fingerprint;
 }
 
+void dla_place(uint32_t number, struct range region)
+{
+    uint32_t step = number * (DLA_REG_REGION1_BASE - DLA_REG_REGION0_BASE);
+    dla_write(DLA_REG_REGION0_BASE + step, (uint32_t)region.base);
+    dla_write(DLA_REG_REGION0_SIZE + step, region.size_bytes);
+}
+
 void dla_attach(const struct program *program)
 {
-    for (uint32_t number = 0; number < DLA_REGION_COUNT; number++) {
-        uint32_t step = number * (DLA_REG_REGION1_BASE - DLA_REG_REGION0_BASE);
-        dla_write(DLA_REG_REGION0_BASE + step, (uint32_t)program->regions[number].base);
-        dla_write(DLA_REG_REGION0_SIZE + step, program->regions[number].size_bytes);
-    }
+    for (uint32_t number = 0; number < DLA_REGION_COUNT; number++)
+        dla_place(number, program->regions[number]);
     dla_write(DLA_REG_QUEUE_BASE, 0);
     dla_write(DLA_REG_QUEUE_SIZE, program->command_count);
 }

@@ -34,6 +34,9 @@ void dla_start(enum dla_completion completion);
 /* Whether it is the accelerator, and the version of its instructions, that the program was lowered for. */
 int dla_suits(const struct program *program);
 
+/* Tells it where a region lies; only while no stream runs. */
+void dla_place(uint32_t number, struct range region);
+
 /* Tells it where the regions and the queue lie. */
 void dla_attach(const struct program *program);
 

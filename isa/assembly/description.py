@@ -16,9 +16,9 @@ from dlasim.isa.assembly.source import Refused
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
 from dlasim.isa.file_records import ELEMENT_BYTES, DataType, Role
 from dlasim.isa.limits import MAX_LANES, MAX_RANK, MAX_SRAM_BYTES
-from dlasim.isa.registers import Region
+from dlasim.isa.registers import HOMES, Region
 
-_REGIONS = tuple(region.name for region in Region if region is not Region.COMMANDS)
+_REGIONS = tuple(region.name for region in HOMES if region is not Region.COMMANDS)
 _DATA_TYPES = tuple(member.name for member in DataType)
 _ROLES = tuple(role.name.lower() for role in Role)
 _PARALLEL = ("input", "output")

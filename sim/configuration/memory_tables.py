@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dlasim.errors import InputError, one_of, unknown
-from dlasim.isa.registers import Region
+from dlasim.isa.registers import HOMES
 from dlasim.named_tuple import NamedTuple
 from dlasim.sim.configuration.parameters import Better, Form, MachineParameter
 from dlasim.sim.configuration.sizes import UNLIMITED, parse_size
@@ -210,9 +210,10 @@ def _regions(what: str, value: Any) -> list[str]:
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise InputError(f"{what} must be a list of regions (got {value!r:.80})")
     names = [name.strip().upper() for name in given]
+    known = [region.name for region in HOMES]
     for name in names:
-        if name not in Region.__members__:
-            raise InputError(f"{what}: {unknown('region', name, [region.name for region in Region])}")
+        if name not in known:
+            raise InputError(f"{what}: {unknown('region', name, known)}")
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{what} names {name} twice")

@@ -17,9 +17,10 @@ from dlasim.errors import InputError, printable, suggestion
 from dlasim.isa import codec, registers
 from dlasim.isa.assembly.word_text import word_texts
 from dlasim.isa.file_records import Role
+from dlasim.isa.host_op_rows import PLACE_CURSOR
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, Step, TensorDescriptor
-from dlasim.isa.registers import Region
+from dlasim.isa.registers import CURSORS, HOMES, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.breakpoints import (
     Breakpoint,
@@ -237,6 +238,10 @@ class Debugger:
         results = run_host_op(call.code, call.attributes, inputs, specs)
         for described, array in zip(outputs, results, strict=True):
             self._view(described)[...] = array
+        if call.code == PLACE_CURSOR:
+            cursor, place = CURSORS[call.attributes[0]], int(results[0].item())
+            size = len(self.regions[cursor])
+            self.regions[cursor] = self.regions[cursor.home][place : place + size]
 
     # Helpers
 
@@ -255,8 +260,11 @@ class Debugger:
 
 
 def _regions(program: Program) -> list[Array]:
-    """System memory at the start of the program, an array for each region."""
-    arrays = {region: np.zeros(size, np.uint8) for region, size in program.region_bytes.items()}
+    """System memory at the start of the program, an array for each region; that of a cursor is a part of the
+    arena's."""
+    sizes = program.region_bytes
+    arrays = {region: np.zeros(sizes[region], np.uint8) for region in HOMES}
+    arrays |= {cursor: arrays[cursor.home][: sizes.get(cursor, 0)] for cursor in CURSORS}
     arrays[Region.CONSTANTS][:] = program.constants
     arrays[Region.COMMANDS][:] = program.commands.view(np.uint8)
     for tensor in program.tensors:

@@ -29,6 +29,7 @@ from dlasim.sim.timing.plan import Plan, plans_of
 NO_MEMORY = np.zeros(0, np.uint8)
 _REGION_REGISTERS = [(f"REGION{number}_BASE", f"REGION{number}_SIZE") for number in range(REGION_COUNT)]
 _PLACES_REGIONS = frozenset(name for names in _REGION_REGISTERS for name in names)
+_MOVES_CURSORS = frozenset(f"REGION{cursor}_BASE" for cursor in map(int, registers.CURSORS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ class Dla:
         self.registers = ControlRegisters(config)
         self.file: list[int] = reset_file()
         self.observer: Observer | None = None
-        self.writes = 0  # of registers by the host, and resets: whoever has seen this number has seen them
+        # Of registers by the host, and resets: whoever has seen this number has seen them. Places of cursors
+        # do not count: streams do the same, elsewhere.
+        self.writes = 0
         self._memory = memory
         self._executor = executor
         self._on_complete = on_complete
@@ -94,8 +97,8 @@ class Dla:
 
     def store(self, offset: int, size: int, value: int) -> None:
         """Write a register; a write that is not allowed is refused and leaves STATUS.refused set."""
-        self.writes += 1
         register = find(offset)
+        self.writes += register is None or register.name not in _MOVES_CURSORS
         if register is None or size != REGISTER_BYTES or not may_write(register, value):
             return self.registers.flags("STATUS", refused=True)
         if (self.is_busy or self.has_faulted) and not register.while_busy:
@@ -126,7 +129,8 @@ class Dla:
         """What computes a stream of the queue once more, as long as `writes` stays the same; nothing else
         changes."""
         assert self._executor is not None
-        return self._executor.prepared(run.plan, self.sram, self._windows())
+        executor = self._executor
+        return lambda: executor.prepared(run.plan, self.sram, self._windows())()
 
     def skip(self, cycles: int, streams: int, counters: Sequence[int]) -> None:
         """Let time pass in which so many streams of the queue have completed."""

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, counted, printable
 from dlasim.isa.file_records import Role
+from dlasim.isa.host_op_rows import PLACE_CURSOR
 from dlasim.isa.instructions import BY_MNEMONIC, OPTIONAL
 from dlasim.isa.program import Program, Step, TensorDescriptor
-from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
+from dlasim.isa.registers import BY_NAME, CURSORS, HOMES, REGISTER_BYTES, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.execution.executor import Executor, Observer
@@ -153,6 +154,7 @@ class Simulation:
             check_host_calls(program)
         self._layout, size = self._place_regions()
         self.memory: NDArray[np.uint8] = zeroed_bytes(size) if self._computes else np.empty(size, np.uint8)
+        # Called with what a host call has written, and with the variables at the end of an inference
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
         self._host_operations: dict[int, Callable[[], None]] = {}
         self._runs: list[Run] = []
@@ -163,12 +165,12 @@ class Simulation:
         self._views = [self.tensor(described) for described in program.tensors if self._computes]
         self._inputs = [self.tensor(described) for described in program.inputs if self._computes]
         self._expected = [(view.shape, view.dtype) for view in self._inputs]
-        self._outputs = self._numbers(Role.OUTPUT)
+        self._outputs, self._variables = self._numbers(Role.OUTPUT), self._numbers(Role.VARIABLE)
         self.reset_variables()
 
     def reset_variables(self) -> None:
         """Reset the tensors that persist from inference to inference."""
-        for number in self._numbers(Role.VARIABLE) if self._computes else ():
+        for number in self._variables if self._computes else ():
             self._views[number][...] = self.program.tensors[number].initial_value
 
     def _numbers(self, role: Role) -> list[int]:
@@ -191,6 +193,7 @@ class Simulation:
         result = self._repeat() or self._infer()
         if self._computes:
             result.outputs = [self._views[number].copy() for number in self._outputs]
+            self._show(self._variables)
         result.wall_seconds = time.perf_counter() - began
         return result
 
@@ -255,10 +258,11 @@ class Simulation:
         return self.dla.region(region)
 
     def _place_regions(self) -> tuple[dict[Region, int], int]:
-        layout, position = {}, 0
-        for region, size in self.program.region_bytes.items():
+        layout, position, sizes = {}, 0, self.program.region_bytes
+        for region in HOMES:
             layout[region] = position
-            position += -(-size // REGION_ALIGNMENT) * REGION_ALIGNMENT
+            position += -(-sizes[region] // REGION_ALIGNMENT) * REGION_ALIGNMENT
+        layout |= {cursor: layout[cursor.home] for cursor in CURSORS if cursor in sizes}
         if position > MAX_MEMORY_BYTES:
             raise InputError(
                 f"{self.program.label} needs {position} bytes of system memory, but the limit is "
@@ -319,8 +323,12 @@ class Simulation:
     def _host(self, index: int) -> None:
         compute = self._host_operations.get(index) or self._prepare_host(index)
         compute()
+        self._show(self.program.host_calls[index].outputs)
+
+    def _show(self, numbers: Sequence[int]) -> None:
+        """Let the observer see tensors."""
         if self.host_observer is not None:
-            for number in self.program.host_calls[index].outputs:
+            for number in numbers:
                 self.host_observer(number, self._views[number])
 
     def _prepare_host(self, index: int) -> Callable[[], None]:
@@ -332,8 +340,15 @@ class Simulation:
         )
         described = [[TensorSpec(v.shape, v.dtype.name) for v in views] for views in (inputs, outputs)]
         operation = HostOperation(call.code, call.attributes, *described)
-        self._host_operations[index] = operation.bind(inputs, outputs)
-        return self._host_operations[index]
+        compute = operation.bind(inputs, outputs)
+        if call.code == PLACE_CURSOR:
+            compute = partial(self._place_cursor, CURSORS[call.attributes[0]], compute, outputs[0])
+        self._host_operations[index] = compute
+        return compute
+
+    def _place_cursor(self, cursor: Region, compute: Callable[[], None], place: NDArray[Any]) -> None:
+        compute()
+        self._write(f"REGION{cursor.value}_BASE", self._layout[cursor] + int(place.item()))
 
 
 def first_and_steady(program: Program, config: DlaConfig) -> tuple[Inference, Inference]:

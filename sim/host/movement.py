@@ -92,6 +92,13 @@ def update_slice(call: Call, target: Array) -> Callable[[], None]:
     return compute
 
 
+def place_cursor(call: Call) -> list[Array]:
+    """PLACE_CURSOR."""
+    attributes, starts = call.attributes, call.inputs[0].reshape(-1).tolist()
+    dimensions = zip(starts, attributes.room, attributes.stride, strict=False)
+    return [np.array([sum(min(max(at, 0), room) * stride for at, room, stride in dimensions)], np.int32)]
+
+
 def _alone(bind: Bound) -> Callable[[Call], list[Array]]:
     """A kernel that makes the result of one that writes into an array."""
 
@@ -111,5 +118,6 @@ KERNELS = {
     "strided_copy": strided_copy,
     "gather": _alone(gather),
     "gather_nd": gather_nd,
+    "place_cursor": place_cursor,
     "update_slice": _alone(update_slice),
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, unknown
-from dlasim.isa.registers import Region
+from dlasim.isa.registers import HOMES, Region
 from dlasim.sim.physical.macro_table import MacroTable
 from dlasim.system.fileio import FileStamp, file_stamp, parse_toml, read_toml
 
@@ -94,7 +94,7 @@ class Technology:
 
     def memory_of(self, region: Region) -> MemoryEnergy:
         """The memory in which a region lies."""
-        return self.memories[self.regions[region.name]]
+        return self.memories[self.regions[region.home.name]]
 
 
 def technology_names() -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class _Reader:
         }
         self._check_supplies({name: constant.value for name, constant in numbers.items()})
         memories = self._table(values.get("memories"), "memories")
-        regions = self._table(values.get("regions"), "regions", [region.name for region in Region])
+        regions = self._table(values.get("regions"), "regions", [region.name for region in HOMES])
         for region, memory in regions.items():
             if memory not in memories:
                 self._fail(f"regions.{region}", f"must be {' or '.join(sorted(memories))}", memory)

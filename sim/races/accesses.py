@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instruction_rows import Unit
-from dlasim.isa.registers import Region
+from dlasim.isa.registers import CURSORS, Region
 from dlasim.sim.programs.checks import READ_ONLY_REGIONS
 from dlasim.sim.programs.footprint import Box, Count, all_footprints, dma_prefix, system_box
 from dlasim.sim.programs.operation import Batch
@@ -18,6 +19,8 @@ from dlasim.sim.races.boxes import Boxes, Ints, canonical, stack
 
 SRAM = 0
 SPACE_BYTES = 1 << 58  # apart from each other, memories share one line of addresses
+_LARGEST = 1 << 40  # size of a region, where none is given
+_HOMES = np.array([region.home for region in Region])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,11 @@ class AccessTable:
         return numbers
 
 
-def access_table(stream: DecodedStream, operations: int) -> AccessTable:
-    """The accesses of the first `operations`; constants and commands, which nothing writes, left out."""
+def access_table(
+    stream: DecodedStream, operations: int, region_bytes: Mapping[Region, int] | None = None
+) -> AccessTable:
+    """The accesses of the first `operations`; constants and commands, which nothing writes, left out. One at
+    a cursor is to all bytes that it can reach there: without sizes to all that follow."""
     parts: list[_Part] = []
     for numbers, batch in stream.batches(operations):
         for footprint in all_footprints(batch):
@@ -86,16 +92,26 @@ def access_table(stream: DecodedStream, operations: int) -> AccessTable:
             present = np.broadcast_to(footprint.present, len(numbers))
             parts.append(_part(numbers, present, operand.register, operand.writes, SRAM, footprint.box))
         if batch.instruction.is_transfer:
-            parts.append(_system_part(numbers, batch))
+            parts.append(_system_part(numbers, batch, region_bytes or {}))
     return _table(parts)
 
 
-def _system_part(numbers: Ints, batch: Batch) -> _Part:
+def _system_part(numbers: Ints, batch: Batch, region_bytes: Mapping[Region, int]) -> _Part:
     prefix = dma_prefix(batch.instruction)
     region = batch.value(f"{prefix}_REGION")
     present = ~np.isin(region, READ_ONLY_REGIONS)
     writes = batch.instruction.unit is Unit.DMA_OUT
-    return _part(numbers, present, f"{prefix}_OFFSET", writes, region + 1, system_box(batch))
+    box = _reached(system_box(batch), region, region_bytes)
+    return _part(numbers, present, f"{prefix}_OFFSET", writes, _HOMES[region] + 1, box)
+
+
+def _reached(box: Box, region: Ints, region_bytes: Mapping[Region, int]) -> Box:
+    """A box where its region is; at a cursor one run of all bytes on which it can come to lie."""
+    sizes = [(region_bytes.get(each.home, _LARGEST), region_bytes.get(each, 0)) for each in Region]
+    moves = np.array([home - size for home, size in sizes])[region]
+    run = box.address, 1, 0, 1, 0, box.end - box.address + moves
+    at_cursor = np.isin(region, CURSORS)
+    return Box(*(np.where(at_cursor, *parts) for parts in zip(run, box, strict=True)))
 
 
 def _part(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from dlasim.errors import printable
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE
 from dlasim.isa.program import Program
+from dlasim.isa.registers import Region
 from dlasim.sim.programs.checks import first_fault
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import DecodedStream, decode_stream
@@ -42,6 +43,7 @@ def check_races(
     source_of: TextOf | None = None,
     written: WrittenMap | None = None,
     limit: int = LIMIT,
+    region_bytes: Mapping[Region, int] | None = None,
 ) -> RaceReport:
     """The races and uninitialised reads of one stream, the first `limit` of each.
 
@@ -49,11 +51,13 @@ def check_races(
     made here. `first_word` is added to positions, and `layer_of` and `source_of` tell the layer and the
     source line of a word so numbered.
     `written` carries what earlier streams wrote, and is brought up to date; without it SRAM starts unwritten.
+    `region_bytes` tell how far a cursor may move.
     """
     if operations is None:
         fault = first_fault(stream, sram_bytes, None)
         operations = int(np.searchsorted(stream.positions, fault.position)) if fault else len(stream)
-    check = _StreamCheck(stream, operations, first_word, layer_of or _unknown, source_of or _unknown)
+    table = access_table(stream, operations, region_bytes)
+    check = _StreamCheck(stream, table, operations, first_word, layer_of or _unknown, source_of or _unknown)
     races, all_races = check.races(limit)
     reads = check.uninitialised(WrittenMap(sram_bytes) if written is None else written, limit)
     return RaceReport(races, reads, all_races and len(reads) < limit)
@@ -78,6 +82,7 @@ def check_program(program: Program, limit: int = LIMIT) -> RaceReport:
             source_of=program.lines.place,
             written=written,
             limit=limit,
+            region_bytes=program.region_bytes,
         )
         total = _joined(total, report, limit)
         if not total.is_complete:
@@ -132,13 +137,18 @@ class _StreamCheck:
     """One stream under check."""
 
     def __init__(
-        self, stream: DecodedStream, operations: int, first_word: int, layer_of: TextOf, source_of: TextOf
+        self,
+        stream: DecodedStream,
+        table: AccessTable,
+        operations: int,
+        first_word: int,
+        layer_of: TextOf,
+        source_of: TextOf,
     ) -> None:
-        self._stream = stream
+        self._stream, self._table = stream, table
         self._first_word = first_word
         self._layer_of, self._source_of = layer_of, source_of
         self._order: Order = order_of(stream, operations)
-        self._table: AccessTable = access_table(stream, operations)
         # What the WAITs that were proposed so far would have shown complete.
         self._complete = np.zeros(len(UNITS), np.int64)
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.registers import Region
+from dlasim.isa.registers import HOMES, Region
 from dlasim.sim.configuration.memory_tables import SYSTEM, parse_table, scaled
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def fetch_wait_cycles(config: DlaConfig) -> int:
 @lru_cache(maxsize=64)
 def _numbers(memories: tuple[MemoryTiming, ...]) -> tuple[int, ...]:
     of = {region: number for number, memory in enumerate(memories) for region in memory.regions}
-    return tuple(of[region.name] for region in Region)
+    return tuple(of[region.home.name] for region in Region)
 
 
 @lru_cache(maxsize=64)
@@ -86,7 +86,7 @@ def _memories(
         for name, table in parse_table("memories", text).items()
     ]
     taken = {region for memory in named for region in memory.regions}
-    rest = tuple(region.name for region in Region if region.name not in taken)
+    rest = tuple(region.name for region in HOMES if region.name not in taken)
     system = MemoryTiming(
         SYSTEM, rest, 0, latency, 1, burst_bytes, burst_overhead, SYSTEM, scaled(shared_bandwidth)
     )

@@ -8,6 +8,7 @@ import pytest
 import dlasim
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
+from dlasim.isa.host_op_rows import PLACE_CURSOR
 from dlasim.isa.host_ops import BY_NAME
 from dlasim.loading import load
 from dlasim.on_board import host_options, run_steps
@@ -230,7 +231,7 @@ def test_a_cache_is_appended_to_in_place(tmp_path) -> None:
     session = dlasim.Session(build.save(tmp_path / "appending.dlag", outputs), sram="16KiB")
     np.testing.assert_array_equal(session.run(rows())[0], np.stack(theirs))
     np.testing.assert_array_equal(session.variables["cache"], cache)
-    assert [call.code for call in session.program.host_calls] == [BY_NAME["UPDATE_SLICE"].code]
+    assert [call.code for call in session.program.host_calls] == [PLACE_CURSOR]
 
 
 def test_appending_costs_its_own_bytes(tmp_path) -> None:
@@ -238,8 +239,44 @@ def test_appending_costs_its_own_bytes(tmp_path) -> None:
     for length in (8, 512):
         build, outputs = appending(keeps_cache=True, length=length)
         report = dlasim.run(build.save(tmp_path / "appending.dlag", outputs), timing_only=True).report
-        cycles.append(next(layer["cycles"] for layer in report["layers"] if layer["unit"] == "cpu"))
+        rows = [layer for layer in report["layers"] if layer["operator"] == "DYNAMIC_UPDATE_SLICE"]
+        assert [layer["unit"] for layer in rows] == ["cpu", "dla"]
+        cycles.append([layer["cycles"] for layer in rows])
     assert cycles[0] == cycles[1]
+
+
+def many_caches(count: int, kinds: int, dtype: str = "int8"):
+    """Caches of as many lengths as kinds, all appended to from the same position."""
+    build = dlasim.GraphBuilder("caches", rounding="twice")
+    row = build.input("row", (1, 1, WIDTH), dtype=dtype, scale=SCALE)
+    start = build.input("start", (3,), dtype="int32")
+    results = []
+    for number in range(count):
+        cache = build.variable(f"cache{number}", (1, 4 + number % kinds, WIDTH), dtype=dtype, scale=SCALE)
+        new = build.operator("DYNAMIC_UPDATE_SLICE", [cache, row, start], dtype=dtype, scale=SCALE)
+        build.assign(cache, new)
+        results.append(new)
+    return build, results
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+@pytest.mark.parametrize(("kinds", "cursors", "by_cpu"), [(1, 1, 0), (2, 2, 0), (3, 2, 2)])
+def test_caches_of_one_shape_share_a_cursor(tmp_path, dtype, kinds, cursors, by_cpu) -> None:
+    """There are two; the rest is the CPU's. All have the same rows in the end."""
+    build, results = many_caches(6, kinds, dtype)
+    session = dlasim.Session(build.save(tmp_path / "caches.dlag", results), int16=1)
+    calls = [call.code for call in session.program.host_calls]
+    assert calls.count(PLACE_CURSOR) == cursors
+    assert calls.count(BY_NAME["UPDATE_SLICE"].code) == by_cpu
+    rows = np.random.default_rng(3).integers(-128, 128, (9, 1, 1, WIDTH)).astype(dtype)
+    expected = {name: np.zeros_like(cache) for name, cache in session.variables.items()}
+    for number, row in enumerate(rows):
+        outputs = session.step({"row": row, "start": np.array([0, number, 0], np.int32)}).outputs
+        for cache, output in zip(expected.values(), outputs, strict=True):
+            cache[0, min(number, cache.shape[1] - 1)] = row[0, 0]
+            np.testing.assert_array_equal(output, cache)
+    for name, cache in session.variables.items():
+        np.testing.assert_array_equal(cache, expected[name])
 
 
 def test_an_old_value_that_is_read_later_is_kept(tmp_path) -> None:
@@ -283,7 +320,7 @@ def test_an_old_value_may_be_read_before_it_is_updated(tmp_path) -> None:
     build.assign(cache, new)
     path = build.save(tmp_path / "before.dlag", [before])
     session = dlasim.Session(path, sram="16KiB")
-    assert [call.code for call in session.program.host_calls] == [BY_NAME["UPDATE_SLICE"].code]
+    assert [call.code for call in session.program.host_calls] == [PLACE_CURSOR]
     given = {"row": np.full((1, 1, WIDTH), 8, np.int8), "start": [0, 0, 0]}
     outputs = [session.step(given) for _ in range(2)]
     assert not outputs[0].outputs[0].any()

@@ -612,6 +612,19 @@ def update_slice(rng: Random) -> Iterator[Call]:
         yield call("UPDATE_SLICE", inputs, shape, dtype)
 
 
+def place_cursor(rng: Random) -> Iterator[Call]:
+    for cursor, index in itertools.product((0, 1), ("int32", "int64")):
+        rank = int(rng.integers(1, 7))
+        room, stride = ([*(int(n) for n in rng.integers(0, 1000, rank)), *[0] * (6 - rank)] for _ in range(2))
+        start = np.array([rng.integers(-2, most + 2) for most in room[:rank]]).astype(index)
+        if index == "int64":
+            start[0] = int(rng.choice([-1, 1])) << 32  # whose low half is a valid index
+        reach = int(np.dot(room, stride))
+        yield call(
+            "PLACE_CURSOR", [start], [1], "int32", cursor=cursor, reach=reach, room=room, stride=stride
+        )
+
+
 def resize(rng: Random) -> Iterator[Call]:
     for dtype in TYPES:
         shape = image_shape(rng, int(rng.integers(1, 5)))

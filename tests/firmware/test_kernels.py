@@ -49,6 +49,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.gather, FEW),
     (kernels.gather_nd, FEW),
     (kernels.update_slice, FEW),
+    (kernels.place_cursor, FEW),
     (kernels.resize, FEW),
     (kernels.quantize, SOME),
     (kernels.quantize_by_table, SOME),

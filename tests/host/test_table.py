@@ -79,6 +79,7 @@ CODES = {
     62: "UPDATE_SLICE",
     65: "BATCH_MATMUL_16",
     64: "MUL_LUT",
+    66: "PLACE_CURSOR",
 }
 
 

@@ -48,7 +48,7 @@ def data() -> bytes:
 def test_layout_read_by_hand(data: bytes) -> None:
     """The documented layout, taken apart with nothing of the product's."""
     magic, version, isa, size, checksum, name, sections, features = struct.unpack_from("<8s6IQ", data)
-    assert (magic, version, isa, size, sections) == (b"DLAPROG\0", 1, 0x0001_0001, len(data), 12)
+    assert (magic, version, isa, size, sections) == (b"DLAPROG\0", 1, 0x0001_0002, len(data), 12)
     assert checksum == zlib.crc32(data[:20] + bytes(4) + data[24:])
     assert features == 1 << 0x01 | 1 << 0x05 | 1 << 0x34
     table = {row[0]: row[1:] for row in struct.iter_unpack("<4I", data[40 : 40 + 16 * sections])}
@@ -105,8 +105,8 @@ def _patched(data: bytes, kind: Section | None, row: int, member: str, value: in
     [
         (None, 0, "magic", ord("X"), "it does not start with DLAPROG"),
         (None, 0, "format_version", 2, "it has format version 2, but this dlasim reads version 1"),
-        (None, 0, "isa_version", 0x20000, "it is for ISA 2.0, but this dlasim has ISA 1.1"),
-        (None, 0, "isa_version", 0x10002, "it is for ISA 1.2, but this dlasim has ISA 1.1"),
+        (None, 0, "isa_version", 0x20000, "it is for ISA 2.0, but this dlasim has ISA 1.2"),
+        (None, 0, "isa_version", 0x10003, "it is for ISA 1.3, but this dlasim has ISA 1.2"),
         (None, 0, "file_bytes", 99, "its header says 99 bytes, but the file has"),
         (None, 0, "section_count", 257, "its header says that it has 257 sections"),
         (None, 0, "features", 2, "its header has features 0x2, but its commands have 0x"),
@@ -117,7 +117,8 @@ def _patched(data: bytes, kind: Section | None, row: int, member: str, value: in
         (Section.CONFIG, 0, "fingerprint", 5, "its config fingerprint does not match its config"),
         (Section.TENSORS, 0, "type", 7, "it has tensor x of unknown type 7"),
         (Section.TENSORS, 0, "role", 5, "it has tensor x of unknown role 5"),
-        (Section.TENSORS, 0, "region", 5, "it has tensor x in unknown region 5"),
+        (Section.TENSORS, 0, "region", 7, "it has tensor x in unknown region 7"),
+        (Section.TENSORS, 0, "region", 5, "its tensor x does not lie within region CURSOR0"),
         (Section.TENSORS, 0, "region", 4, "its tensor x does not lie within region COMMANDS"),
         (Section.TENSORS, 0, "offset", 5, "its tensor x does not lie within region INPUTS"),
         (Section.TENSORS, 0, "offset", 0xFFFFFFFF, "its tensor x does not lie within region INPUTS"),

@@ -233,6 +233,30 @@ def test_system_memory_races_too() -> None:
             assert "of region ARENA" in str(race)
 
 
+def test_a_cursor_may_be_anywhere_in_its_reach() -> None:
+    """The arena has 0x100 bytes, the cursor's region 0xc0: 0x40 bytes may lie before what it writes."""
+    sizes = {Region.ARENA: 0x100, Region.CURSOR0: 0xC0, Region.OUTPUTS: 0x100}
+    for region, offset, size, races in (
+        (Region.ARENA, 0x0F, 1, 0),
+        (Region.ARENA, 0x10, 1, 1),
+        (Region.ARENA, 0x6F, 1, 1),  # the last byte of 0x20 behind 0x10, 0x40 further
+        (Region.ARENA, 0x70, 1, 0),
+        (Region.CURSOR0, 0x60, 1, 1),
+        (Region.CURSOR1, 0x60, 1, 1),
+        (Region.OUTPUTS, 0x10, 1, 0),
+    ):
+        writer = Writer()
+        writer.fill(0x0, 64)
+        writer.wait(Unit.VECTOR)
+        writer.write(0x0, 0x20, region=Region.CURSOR0, offset=0x10)
+        writer.read(0x80, size, region=region, offset=offset)
+        found = check_races(writer.stream(), SRAM_BYTES, region_bytes=sizes).races
+        assert len(found) == races, (region, offset)
+        assert all("of region ARENA" in str(race) for race in found)
+        unknown = check(writer).races  # without sizes, anywhere behind
+        assert len(unknown) == (region is not Region.OUTPUTS and offset >= 0x10)
+
+
 def test_an_address_in_sram_is_not_one_in_a_region() -> None:
     writer = Writer()
     writer.fill(0x0, 64)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from dlasim.isa import codec, registers
 from dlasim.isa.instruction_rows import UNITS, Extent, Unit
 from dlasim.isa.instructions import INSTRUCTIONS
-from dlasim.isa.registers import Region
+from dlasim.isa.registers import HOMES, Region
 from dlasim.sim.programs.footprint import footprints
 from dlasim.sim.programs.operation import Operation, reset_file
 from dlasim.sim.programs.stream import decode_stream
@@ -19,7 +19,8 @@ OPERATIONS = tuple(row.mnemonic for row in INSTRUCTIONS if row.is_operation)
 # MAC and transfers more often, so that every unit has work.
 _WEIGHTS = np.array([{Unit.MAC: 2.5}.get(row.unit, 1.0) for row in INSTRUCTIONS if row.is_operation])
 _WEIGHTS[:2] = 5.0
-REGION_BYTES = (4096, 16384, 4096, 8192, 65536)
+REGION_BYTES = (4096, 16384, 4096, 8192, 65536, 9000, 15000)
+CURSOR_PLACES = 5001, 1000  # in the arena
 _SENSIBLE = (Extent.RECORDS, Extent.EXPONENTIALS, Extent.CURVE, Extent.CURVES)
 ROUNDS = 400  # of mending
 
@@ -93,7 +94,7 @@ class StreamMaker:
         """A transfer of a few runs, touching or apart, on either side."""
         rng = self._rng
         prefix = "DMA_OUT" if mnemonic == "OP_DMA_WRITE" else "DMA_IN"
-        region = int(rng.integers(0, 4)) if prefix == "DMA_IN" else int(rng.choice([1, 3]))
+        region = int(rng.integers(0, 4)) if prefix == "DMA_IN" else int(rng.choice([1, 3, 5, 6]))
         run, runs, planes = int(rng.integers(1, 60)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
         fields: dict[str, int] = {}
         if mnemonic == "OP_DMA_UNPACK":
@@ -137,10 +138,11 @@ def _encoded(wait: str) -> int:
 
 
 def places() -> list[tuple[int, int]]:
-    """Where the regions lie, one after the other."""
-    bases = np.cumsum((0, *REGION_BYTES))
-    return [(int(base), size) for base, size in zip(bases, REGION_BYTES, strict=False)]
+    """Where the regions lie, one after the other, and the cursors in the arena."""
+    *bases, _ = np.cumsum((0, *REGION_BYTES[: len(HOMES)])).tolist()
+    bases += [bases[Region.ARENA] + place for place in CURSOR_PLACES]
+    return list(zip(bases, REGION_BYTES, strict=True))
 
 
-MEMORY_BYTES = sum(REGION_BYTES)
-assert len(REGION_BYTES) == Region.COMMANDS + 1
+MEMORY_BYTES = sum(REGION_BYTES[: len(HOMES)])
+assert len(REGION_BYTES) == len(Region)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlasim.isa import codec
-from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
+from dlasim.isa.registers import BY_NAME, HOMES, REGISTER_BYTES, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import ReferenceExecutor
 from dlasim.sim.execution.machine import Dla
@@ -47,7 +47,7 @@ class Bench:
     """Five regions one after the other in memory, and the machine."""
 
     def __init__(self, config: DlaConfig = CONFIG, functional: bool = True) -> None:
-        self.memory = np.zeros(REGION_BYTES * len(Region), np.uint8)
+        self.memory = np.zeros(REGION_BYTES * len(HOMES), np.uint8)
         self.completed = []
         executor = ReferenceExecutor() if functional else None
         self.dla = Dla(config, SystemMemory(self.memory, BASE), executor, self.completed.append)
@@ -55,7 +55,7 @@ class Bench:
 
     def set_up(self) -> None:
         """Tell the machine where the regions are."""
-        for region in Region:
+        for region in HOMES:
             self.write(f"REGION{region.value}_BASE", BASE + REGION_BYTES * region)
             self.write(f"REGION{region.value}_SIZE", REGION_BYTES)
         self.write("QUEUE_SIZE", REGION_BYTES // 8)

@@ -28,7 +28,7 @@ from dlasim.sim.timing.plan import plan_stream
 from tests.compiled import in_python
 
 SRAM_BYTES = 512
-REGIONS = {0: 300, 1: 400, 2: 0, 3: 200, 4: 100}
+REGIONS = {0: 300, 1: 400, 2: 0, 3: 200, 4: 100, 5: 250, 6: 0}
 CONFIG = DlaConfig(sram_bytes=SRAM_BYTES, int16=1, mac_sums=1, dma_unpacking=8, dma_decoding=8)
 OPERATIONS = [row for row in INSTRUCTIONS if row.is_operation]
 

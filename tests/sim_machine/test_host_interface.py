@@ -15,7 +15,7 @@ from tests.sim_timing.jobs import ANSWER
 def test_identity_and_capabilities():
     bench = Bench(CONFIG.replace(parallel="4x16"))
     assert bench.read("ID").to_bytes(4, "little") == b"DLA1"
-    assert bench.read("ISA_VERSION") == 1 << 16 | 1
+    assert bench.read("ISA_VERSION") == 1 << 16 | 2
     assert bench.read("CAP_PES") == 64
     assert bench.read("CAP_GRID") == 4 | 16 << 16
     assert bench.read("CAP_SRAM_BYTES") == CONFIG.sram_bytes

@@ -30,6 +30,7 @@ PARAMETERS, FACTORS, VOCABULARY = 134_515_008, 61 * 576, 49_152
 TOKENS, CONTEXT = 64, 64
 SIZES = 64 << 10, 512 << 10, 4 << 20  # of the SRAM
 LARGE = "gate", "up", "down"
+CPU_CYCLES_OF_APPENDING = 711 + 1464  # keys and values of a layer, by UPDATE_SLICE
 
 
 @pytest.fixture(scope="module")
@@ -162,16 +163,30 @@ def test_several_tokens_at_once_leave_the_caches_of_single_ones(tmp_path) -> Non
 
 @pytest.mark.parametrize("host", ["none", "riscv"])
 def test_appending_to_caches_costs_their_own_bytes(tmp_path, host) -> None:
-    """Of keys, whose rows are contiguous, and of values, whose rows are columns."""
+    """Of keys, whose rows are contiguous, and of values, whose rows are columns. The DLA writes them where
+    the CPU has placed cursors, once for all layers."""
     found = []
     for context in (16, 64):
-        path = dlasim.model("smollm2", tmp_path / "m.tflite", layers=1, context=context, classes=64)
+        path = dlasim.model("smollm2", tmp_path / "m.tflite", layers=2, context=context, classes=64)
         report = dlasim.run(path, timing_only=True, host=host, dma_decoding=8).report
         rows = [layer for layer in report["layers"] if layer["operator"] == "DYNAMIC_UPDATE_SLICE"]
-        assert sum(layer["cycles"] for layer in rows) < 0.01 * report["cycles"]["total"]
-        assert [layer["unit"] for layer in rows] == ["cpu", "cpu"]
+        assert [layer["unit"] for layer in rows] == ["cpu", "dla"] * 2 + ["dla"] * 2
+        written = [layer["dma_bytes"]["write"] for layer in rows if layer["unit"] == "dla"]
+        assert written == [3 * 64] * 4
         found.append([layer["cycles"] for layer in rows])
     assert found[0] == found[1]
+    assert sum(found[0][-2:]) < 0.15 * CPU_CYCLES_OF_APPENDING
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_positions_beyond_a_cache_move_inside(tmp_path, host) -> None:
+    """As TFLite Micro moves them, for several tokens at once, of which the last do not fit."""
+    path = dlasim.model("smollm2", tmp_path / "m.tflite", layers=1, context=16, classes=64, tokens=4)
+    tokens = np.full((1, 4), 7, np.int32)
+    rows = [[tokens, np.arange(first, first + 4, dtype=np.int32)[None]] for first in (10, 13, 40, 0)]
+    found = compare_steps(path, host, SIZES[1], rows)
+    assert found.passed, found.mismatch or found.uncompared
+    assert found.runs == 4
 
 
 def test_a_wrong_token_is_found(small, tmp_path) -> None:
@@ -216,7 +231,7 @@ def test_its_tensors_use_their_bits(small) -> None:
     ("bits", "form", "most"), [(8, {}, 1.04), (4, {"dma_unpacking": 8}, 1.06), (4, {"dma_decoding": 8}, 1.08)]
 )
 def test_a_layer_more_is_bound_by_its_weights(tmp_path, bits, form, most) -> None:
-    """Loads go on while a layer normalizes and attends; they wait where the CPU appends to caches."""
+    """Loads go on while a layer normalizes, attends, and appends to caches."""
     reports = []
     for layers in (1, 2):
         path = tmp_path / f"{layers}.tflite"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.isa import codec, container
+from dlasim.isa.file_records import Role
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, TensorDescriptor
 from dlasim.isa.registers import Region
@@ -210,7 +211,7 @@ class Prototype:
         return raw.view(np.dtype(described.type.name)).reshape(described.shape)
 
     def _marked(self, board: Board, device: DlaDevice, mark: RegionMark) -> None:
-        """Notes the time; after a host call, shows its outputs to the observer."""
+        """Notes the time; shows the observer what a host call has written, and what an inference leaves."""
         if mark.region_id == MARK_INFERENCE:
             self._moments.append(time.perf_counter())
             if mark.is_begin:
@@ -218,10 +219,17 @@ class Prototype:
                 self._forget_inferences(board, device)
             elif self.layout.launch.slots > 1:
                 self._steps.append(self.inference(board, device)[0])
-        if mark.is_begin or mark.region_id < MARK_FIRST_HOST_CALL or self.host_observer is None:
+        if mark.is_begin or self.host_observer is None:
             return
-        for number in self.program.host_calls[mark.region_id - MARK_FIRST_HOST_CALL].outputs:
+        for number in self._written(mark):
             self.host_observer(number, self.tensor(board, self.program.tensors[number]))
+
+    def _written(self, mark: RegionMark) -> Sequence[int]:
+        """The outputs of the host call that has ended, or the variables where an inference has."""
+        if mark.region_id >= MARK_FIRST_HOST_CALL:
+            return self.program.host_calls[mark.region_id - MARK_FIRST_HOST_CALL].outputs
+        tensors = enumerate(self.program.tensors)
+        return [number for number, tensor in tensors if tensor.role is Role.VARIABLE]
 
     def _forget_inferences(self, board: Board, device: DlaDevice) -> None:
         """At the begin of an inference: of those before, however many, only the sum of instructions stays."""

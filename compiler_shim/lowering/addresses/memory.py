@@ -50,9 +50,10 @@ def resolve_alias(network: PlacedNetwork, value: int) -> int:
 
 
 def reads(node: object, network: PlacedNetwork) -> list[int]:
-    """The activations that a node reads, aliases resolved."""
+    """The activations that a node reads, aliases resolved. One that writes at a cursor keeps the rest."""
     if isinstance(node, DlaNode):
         inputs = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
+        inputs = inputs if node.cursor is None else (*inputs, node.output)
     else:
         inputs = node.call.inputs  # type: ignore[attr-defined]
     resolved = [resolve_alias(network, value) for value in inputs if value >= 0]

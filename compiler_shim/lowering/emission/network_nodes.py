@@ -123,11 +123,12 @@ def _constants(node: DlaNode) -> tuple[object, ...]:
 
 def _layouts(network: PlacedNetwork, node: DlaNode) -> tuple[TensorLocation, TensorLocation, TensorLocation]:
     """How the first input, the second or the matrix, and the output lie in the values that have their bytes:
-    the numbers of these are in the place of spaces."""
+    the numbers of these are in the place of spaces. What begins at a cursor has a place of its own."""
 
     def located(value: int, layout: Layout, element_bytes: int) -> TensorLocation:
         first, pixel, line = [count * element_bytes for count in layout]
-        return TensorLocation(resolve_alias(network, value), first, pixel, line, element_bytes)
+        owner = value if node.cursor and value == node.output else resolve_alias(network, value)
+        return TensorLocation(owner, first, pixel, line, element_bytes)
 
     *images, whole = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
     first, *others = [

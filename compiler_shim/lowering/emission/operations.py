@@ -23,10 +23,12 @@ from dlasim.compiler_shim.lowering.emission.records import (
 )
 from dlasim.compiler_shim.lowering.tiles.transfers import transfer_shape
 from dlasim.isa.instruction_rows import COPIED_BYTES, PACKED_BYTES, Unit
+from dlasim.isa.registers import CURSORS, Region
 from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import routine
 
+_ARENA, _FIRST_CURSOR = int(Region.ARENA), int(CURSORS[0])
 _DMA_IN, _DMA_OUT, _VECTOR = int(Unit.DMA_IN), int(Unit.DMA_OUT), int(Unit.VECTOR)
 # The registers of a transfer have the same order in both directions.
 _PARTS = (
@@ -141,7 +143,8 @@ def transfer(
     address: int,
     layer: int,
 ) -> None:
-    """Between a box of a tensor in system memory and a dense copy in SRAM."""
+    """Between a box of a tensor in system memory and a dense copy in SRAM. At a cursor it may be anywhere
+    within reach."""
     offset, pixel, line = corner(location, box)
     part = box.channels * location.element_bytes
     run, runs, stride, planes = transfer_shape(box.rows, box.columns, part, pixel, line)
@@ -149,7 +152,11 @@ def transfer(
     _begin_transfer(operation, is_read, layer, location.space, offset, address)
     _shape(operation, is_read, run, runs, stride, planes, line)
     add_access(operation, SRAM, address, address + total, is_read)
-    add_box_access(operation, location, box, location.space, offset, 1 - is_read)
+    if location.space >= _FIRST_CURSOR:
+        end = offset + (box.rows - 1) * line + (box.columns - 1) * pixel + part + location.reach
+        add_access(operation, _ARENA, offset, end, 1 - is_read)
+    else:
+        add_box_access(operation, location, box, location.space, offset, 1 - is_read)
 
 
 class PieceBytes(NamedTuple):

@@ -82,21 +82,23 @@ class InFlight(Record):
 
 
 class TensorLocation(Record):
-    """Where a tensor is: at an SRAM address, or at an offset in a region; and its strides, in bytes from a
-    pixel to the next and from a row to the next."""
+    """Where a tensor is: at an SRAM address, or at an offset in a region; its strides, in bytes from a pixel
+    to the next and from a row to the next; and by how many bytes the region may move."""
 
     space: int = NONE
     offset: int = NONE
     pixel_bytes: int = NONE
     line_bytes: int = NONE
     element_bytes: int = NONE
+    reach: int = 0
 
 
 class Place(Record):
-    """Where a value is: its space, and its offset there."""
+    """Where a value is: its space, its offset there, and by how many bytes the space may move."""
 
     space: int = NONE
     offset: int = 0
+    reach: int = 0
 
 
 class Buffer(Record):

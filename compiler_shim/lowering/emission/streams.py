@@ -78,6 +78,7 @@ def _locate_tensors(stream: StreamBuilder, node: Node) -> None:
         if layout.space != NONE:
             place = stream.places[layout.space]
             tensor.space, tensor.offset = place.space, place.offset + layout.offset
+            tensor.reach = place.reach
 
 
 @routine

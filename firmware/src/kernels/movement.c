@@ -1,6 +1,7 @@
 /* Operators that only move elements, whatever their type: PAD, CONCATENATION, STRIDED_COPY, GATHER, GATHER_ND,
-   UPDATE_SLICE. */
+   UPDATE_SLICE. And PLACE_CURSOR, after which the accelerator does so. */
 #include "call.h"
+#include "dla.h"
 #include "fixed_point.h"
 #include "string.h"
 
@@ -215,5 +216,20 @@ enum status update_slice(const struct call *call)
             for (uint32_t row = 0; row < rows; row++, target += pitch, source += row_bytes)
                 memcpy(target, source, row_bytes);
     } while (next_index(index, update.shape, outer));
+    return OK;
+}
+
+enum status place_cursor(const struct call *call)
+{
+    const struct dla_host_place_cursor *a = call->attributes;
+    struct tensor start = call_input(call, 0);
+    int32_t place = 0;
+    for (uint32_t dimension = 0; dimension < start.elements; dimension++)
+        place += clamp(read_index(&start, dimension), 0, a->room[dimension]) * a->stride[dimension];
+    *(int32_t *)call_output(call, 0).data = place;
+    struct range region = call->program->regions[DLA_REGION_ARENA];
+    region.base += place;
+    region.size_bytes -= (uint32_t)a->reach < region.size_bytes ? (uint32_t)a->reach : region.size_bytes;
+    dla_place(DLA_REGION_CURSOR0 + (uint32_t)a->cursor, region);
     return OK;
 }
