@@ -12,17 +12,16 @@ SMALL = {
 }
 
 
-def test_small_machines_are_within_a_tenth() -> None:
-    """What both have is mapped once."""
+@pytest.mark.parametrize("name", ["no ports", pytest.param("two ports", marks=pytest.mark.slow)])
+def test_a_small_machine_is_within_a_tenth(name: str) -> None:
     top_synthesis = tool_module("top_synthesis")
     if lacking := top_synthesis.synthesis.missing():
         pytest.skip(f"no synthesis without {lacking}")
-    for name, machine in SMALL.items():
-        config = top_synthesis.config_of(machine)
-        kge, flip_flops = top_synthesis.synthesise_top(config)
-        model = top_synthesis.modelled(config)
-        assert model.kge == pytest.approx(kge, rel=0.1), name
-        assert model.flip_flops == pytest.approx(flip_flops, rel=0.1), name
+    config = top_synthesis.config_of(SMALL[name])
+    kge, flip_flops = top_synthesis.synthesise_top(config)
+    model = top_synthesis.modelled(config)
+    assert model.kge == pytest.approx(kge, rel=0.1)
+    assert model.flip_flops == pytest.approx(flip_flops, rel=0.1)
 
 
 def test_equal_instances_are_one_module() -> None:
