@@ -29,6 +29,9 @@ MAX_STATES = 6  # that are followed from one place
 MAX_PATHS = 2 * MAX_STATES * MAX_CHAIN
 MAX_BITS = 60  # tensors that may be in SRAM at the same time
 CYCLE = 1024  # a byte over the bus counts for 1/1024 of a cycle besides its time, since it costs energy
+# A chain must gain more than such a part: it takes SRAM from prefetches. Without, MobileNetV2 lost 0.5 % from
+# latency 158 to 43; with a 64th, MobileNetV1 took 0.7 % longer on a machine.
+MIN_CHAIN_GAIN_PART = 256
 _MOST_CYCLES = 1 << 40  # of one segment that are told apart: 64 bits hold the sum
 
 
@@ -217,7 +220,8 @@ def segment_cost(
     found = find_segment(search, table, place, count, resident, budget)
     if found == NONE or not (table.chains[found].rows or table.chains[found].group_channels):
         return INFINITE
-    return _cost(table.chains[found].cycles, table.chains[found].moved_bytes)
+    cycles = table.chains[found].cycles
+    return _cost(cycles + cycles // MIN_CHAIN_GAIN_PART, table.chains[found].moved_bytes)
 
 
 @routine

@@ -46,16 +46,26 @@ class PlanCandidate:
         assert isinstance(node, DlaNode)
         return node.layer
 
-    def layout(self) -> object:
-        """All that decides about the commands but prefetches. Plans for different machines often have the
-        same, but other estimates. The first stripe of a chain decides about the others."""
+    def tile_shapes(self) -> object:
+        """How nodes are cut, and which tensors stay in SRAM. The first stripe of a chain decides about the
+        others."""
         plan, chains = self.plan, self.plan.chains.values()
         return (
             self.kind.network,
-            tuple(plan.addresses.items()),
-            tuple([nodes.addresses for _, nodes in plan.parts]),
+            tuple(plan.addresses),
             tuple([(step, tiling.tile_shape) for step, tiling in plan.tilings.items()]),
-            tuple([(each.steps, each.schedule[:1], each.groups, each.inner_addresses) for each in chains]),
+            tuple([(each.steps, each.schedule[:1], each.groups) for each in chains]),
+        )
+
+    def layout(self) -> object:
+        """All that decides about the commands but prefetches. Plans for different machines often have the
+        same, but other estimates."""
+        plan = self.plan
+        return (
+            self.tile_shapes(),
+            tuple(plan.addresses.values()),
+            tuple([nodes.addresses for _, nodes in plan.parts]),
+            tuple([each.inner_addresses for each in plan.chains.values()]),
             tuple(plan.kept.addresses.items()),
         )
 

@@ -10,7 +10,7 @@ from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.planning.candidates import PlanKind
 from dlasim.compiler_shim.planning.passes import MAX_TASKS, Pass, time_placements
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
-from dlasim.compiler_shim.planning.refinement import cut_at_changes_of_unit, use_known_times
+from dlasim.compiler_shim.planning.refinement import cut_at_changes_of_unit, order_loads
 from dlasim.errors import InputError
 
 # What a byte counts, as parts of what it takes in energy: all of it, and less, for plans that are hardly
@@ -20,7 +20,7 @@ PRICE_PARTS = 1, 4
 
 def move_fewer_bytes(search: PlanSearch) -> None:
     """Time plans by estimates in which bytes over the bus count by their energy, then the best of these in
-    smaller tiles and with other prefetches, as the fastest plans are."""
+    smaller tiles and with other orders of loads, as the fastest plans are."""
     priced, maker = search.apart(), search.maker
     weights = maker.objective.weights()
     for price in sorted({price // part for price in maker.objective.byte_prices() for part in PRICE_PARTS}):
@@ -28,7 +28,7 @@ def move_fewer_bytes(search: PlanSearch) -> None:
         time_placements(priced, search.placements.weighed(policy, weights), price)
     if priced.timed:
         cut_at_changes_of_unit(priced)
-        use_known_times(priced)
+        order_loads(priced)
     search.timed += priced.timed
 
 
@@ -60,7 +60,7 @@ LEAST_SRAM_KINDS = 4  # that are tried in the least SRAM, for fewer cycles
 _FEWER_BYTES = Pass(
     move_fewer_bytes,
     "each placement by energy, by estimates in which bytes count by all or a quarter of their energy; the"
-    " best in smaller tiles at changes of unit, and with prefetches by measured times",
+    " best in smaller tiles at changes of unit, and with other orders of loads",
     "a byte that the bus hides takes no time, but energy",
     "4 for each placement, and as the passes above",
 )

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiles.tile_costs import PRICE_UNIT
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
@@ -18,10 +19,11 @@ from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import (
     CUT_LAYERS,
     MAX_APART,
+    MAX_ORDERED,
     MIN_CUT,
     cut_at_changes_of_unit,
+    order_loads,
     place_apart,
-    use_known_times,
 )
 from dlasim.compiler_shim.planning.worse_machines import (
     deep_machine,
@@ -46,6 +48,9 @@ MIN_KINDS, KINDS_LAYERS = 6, 72
 LESS_SRAM_RATIO = 1.02
 # Sizes are tried until so many gain nothing: with one, the autoencoder lost 0.5 % from 68 to 180 KiB.
 PATIENCE = 2
+# A kind is tried for less if its plan is faster than those of other kinds for the same size by such a part:
+# else, a decoder of 30 layers gets 13 plans more, which gain nothing.
+MIN_KIND_GAIN_PART = 256
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
@@ -132,15 +137,15 @@ def use_less_sram(search: PlanSearch) -> None:
     or a larger tile, looked profitable on its own. What a kind's first plan took more than estimated, the
     others are taken to take more, too; kinds come first whose next plans are expected to be the fastest.
 
-    A plan with as many cycles as the one before counts as no try. Where one takes as long as that of another
-    kind for the same size, it is the same, and so are those for less.
+    A plan with as many cycles as the one before counts as no try. Where one is hardly faster than that of
+    another kind for the same size, it is much the same, and so are those for less.
     """
     if not search.keeps_tensors:
         return
     first = [timed for timed in search.timed if _is_first(search, timed)]
     can_shrink = [timed for timed in first if _less_sram(search, timed)]
     promising = sorted(can_shrink, key=lambda timed: _expected(search, timed, _less_sram(search, timed)))
-    found = set[tuple[int, int]]()  # sizes and cycles
+    found = dict[int, int]()  # by size, the least cycles
     for whole in promising[: search.share(MIN_KINDS, KINDS_LAYERS)]:
         timed, least, tries = whole, whole.cycles, PATIENCE
         while tries:
@@ -148,9 +153,11 @@ def use_less_sram(search: PlanSearch) -> None:
             if not size or _expected(search, whole, size) > LESS_SRAM_RATIO * search.least_cycles:
                 break
             smaller = search.try_kind(timed.kind, size)
-            if smaller is None or smaller.plan.tasks > MAX_TASKS or (size, smaller.cycles) in found:
+            if smaller is None or smaller.plan.tasks > MAX_TASKS:
                 break
-            found.add((size, smaller.cycles))
+            if smaller.cycles + smaller.cycles // MIN_KIND_GAIN_PART >= found.get(size, INFINITE):
+                break
+            found[size] = smaller.cycles
             tries = PATIENCE if smaller.cycles < least else tries - (smaller.cycles != timed.cycles)
             timed, least = smaller, min(least, smaller.cycles)
 
@@ -221,8 +228,8 @@ PASSES = (
     ),
     Pass(
         use_less_sram,
-        "smaller sizes of SRAM, the same for all machines, as long as plans are expected to take at most 2 %"
-        " longer than the fastest",
+        "smaller sizes of SRAM, the same for all machines, as long as plans differ from those of other kinds"
+        " and are expected to take at most 2 % longer than the fastest",
         "more SRAM must not cost time",
         f"of each kind until {PATIENCE} gain nothing; {MIN_KINDS} kinds or more, {KINDS_LAYERS} layers",
     ),
@@ -234,16 +241,16 @@ PASSES = (
     ),
     Pass(
         cut_at_changes_of_unit,
-        "promising plans in smaller tiles at changes between MAC and VECTOR: in 4 parts, the best in 2 and 8,"
-        " then in the best number at each change",
+        "promising plans in smaller tiles at changes between MAC and VECTOR: in 4 parts, the best also with"
+        " tensors apart, then in 2 and 8, and in the best number at each change",
         "both units work side by side",
-        f"{MIN_CUT}, or {CUT_LAYERS} layers, each twice; 3 more",
+        f"{MIN_CUT}, or {CUT_LAYERS} layers; 4 more",
     ),
     Pass(
-        use_known_times,
-        "the two fastest plans with prefetches by measured times, for the backlog and for twice as much;"
-        " without prefetches; and with those that the deep machine would get by measured times",
-        "estimates of what is computed while loads run are wrong by some percent",
-        "4 for each",
+        order_loads,
+        "the fastest plans, each in other tiles, with all loads before the computations that they may"
+        " overtake, and with none",
+        "by estimates, loads go first where they take longer, if only by a little",
+        f"{MAX_ORDERED}, each twice",
     ),
 )

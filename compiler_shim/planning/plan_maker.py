@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
@@ -44,7 +43,6 @@ class PlanMemory:
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     # A plan in a number of parts; None where it cannot be cut.
     parted: dict[tuple[SramPlan, int], SramPlan | None] = field(default_factory=dict)
-    known_times: dict[SramPlan, list[SramPlan]] = field(default_factory=dict)  # it with other prefetches
     figures: dict[SramPlan, PlanFigures] = field(default_factory=dict)
     timed: dict[object, PlanFigures] = field(default_factory=dict)  # by what decides about the commands
 
@@ -68,11 +66,6 @@ class PlanMaker:
             return None
         enough = self.memory.sufficient_bytes + self.memory.kept_bytes
         return enough if enough <= self.config.sram_bytes else None
-
-    @property
-    def cost_machine(self) -> MachineModel:
-        """The cost model of the machine at hand."""
-        return self.costs_on(self.machine)
 
     def costs_on(self, machine: DlaConfig) -> MachineModel:
         """The cost model of a machine."""
@@ -115,17 +108,8 @@ class PlanMaker:
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
         """A plan of a kind with prefetches by the estimates of the kind's machine, so that it is the plan of
         that machine; of a slower one with the worst machine's bandwidth, which only its tiles are for."""
-        return self.prefetching(plan, prefetching_machine(self.machine, kind.machine))[0]
-
-    def prefetching(
-        self,
-        plan: SramPlan,
-        machine: DlaConfig,
-        computing: Mapping[int, int] | None = None,
-        reserves: Sequence[int] = (1,),
-    ) -> list[SramPlan]:
-        """A plan with prefetches by the times of a machine, for each of the reserves."""
-        return add_prefetches(plan, self.costs_on(machine), computing, reserves, self.memory.loads)
+        costs = self.costs_on(prefetching_machine(self.machine, kind.machine))
+        return add_prefetches(plan, costs, self.memory.loads)
 
     def planner(self, kind: PlanKind) -> SramPlanner:
         """Plans the SRAM of a kind's network."""

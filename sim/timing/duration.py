@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,41 +49,13 @@ def doorbell_cycles(program: Program, config: DlaConfig) -> int:
 
 def computation_ends(program: Program, config: DlaConfig) -> NDArray[np.int64]:
     """By layer the cycle in which its last computation ends, in its own stream; 0 where there is none."""
-    ends = np.zeros(len(program.layers), np.int64)
-    for layers, _, end, _ in _computations(program, config):
-        np.maximum.at(ends, layers, end)
-    return ends
-
-
-def computation_cycles(program: Program, config: DlaConfig) -> tuple[NDArray[np.int64], int]:
-    """By layer the cycles of its computations, one after the other; and the least that the busiest unit of
-    each stream takes for its operations, in whichever order."""
-    cycles, least = np.zeros(len(program.layers), np.int64), 0
-    for layers, start, end, columns in _computations(program, config):
-        np.add.at(cycles, layers, end - start)
-        least += least_cycles(columns)
-    return cycles, least
-
-
-def least_cycles(columns: StreamColumns) -> int:
-    """What the busiest unit takes for its operations. The latencies of transfers may overlap."""
-    first, cycles = columns.first[Unit.MAC], columns.totals.copy()
-    cycles[:first] = columns.actives[:first]
-    ends = [*columns.first[1:], len(cycles)]
-    return max(int(cycles[start:end].sum()) for start, end in zip(columns.first, ends, strict=True))
-
-
-def _computations(
-    program: Program, config: DlaConfig
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], StreamColumns]]:
-    """By stream the layers, starts and ends of its computations, which come after its transfers; and all its
-    columns."""
-    layer_of_words = program.layer_of_words()
+    ends, layer_of_words = np.zeros(len(program.layers), np.int64), program.layer_of_words()
     for number, place in enumerate(program.streams):
         walked = _walked(program, number, config)
-        columns, (_, start, end) = walked.columns, walked.times()
-        first, layers = columns.first[Unit.MAC], layer_of_words[place.first_word + _operation_words(columns)]
-        yield layers[first:], start[first:], end[first:], columns
+        columns, (_, _, end) = walked.columns, walked.times()
+        layers, first = layer_of_words[place.first_word + _operation_words(columns)], columns.first[Unit.MAC]
+        np.maximum.at(ends, layers[first:], end[first:])  # transfers come before
+    return ends
 
 
 def _operation_words(columns: StreamColumns) -> NDArray[np.int64]:

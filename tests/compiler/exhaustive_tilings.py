@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
 from math import ceil
 
@@ -308,7 +308,7 @@ def candidates(problem: TilingProblem, budget: int) -> list[Tiling]:
     before = 0
     while True:
         found += candidates_of_depth(problem, budget, depth)
-        best = min((tiling.cycles for tiling in found), default=0)
+        best = best_of(found).cycles if found else 0
         if depth == 1 or (found and (best == before or best <= work + work // 64)):
             return found
         before, depth = best, -(-depth // 2)
@@ -321,11 +321,12 @@ def candidates_of_depth(problem: TilingProblem, budget: int, depth: int) -> Iter
         double = largest(problem, TileShape(1, 1, channels, depth, outer, DOUBLE), budget)
         smaller = double
         while smaller is not None:
-            yield smaller
+            if smaller.sram_bytes <= budget:
+                yield smaller
             rows = smaller.tile_shape.rows
-            if rows < 8 or is_all_in_sram:
+            if rows == 1 or is_all_in_sram:
                 break
-            smaller = Walk(problem, smaller.tile_shape._replace(rows=-(-rows // 4))).tiling()
+            smaller = Walk(problem, smaller.tile_shape._replace(rows=-(-rows // 2))).tiling()
         if outer and channels < problem.channels:
             tensors = largest(problem, TileShape(1, 1, channels, depth, outer, DOUBLE_TENSORS), budget)
             yield from [] if tensors is None else [tensors]
@@ -333,6 +334,16 @@ def candidates_of_depth(problem: TilingProblem, budget: int, depth: int) -> Iter
         is_whole = double is not None and double.tile_shape[:2] == problem.node.out_shape[:2]
         if single is not None and not is_whole:
             yield single
+
+
+def best_of(tilings: Iterable[Tiling]) -> Tiling:
+    """The best of some, in this order: more tasks must gain a 128th."""
+    best, *others = tilings
+    for tiling in others:
+        margin = tiling.cycles // 128 if tiling.tasks > best.tasks else 0
+        if tiling.cycles + margin <= best.cycles and rank(tiling) < rank(best):
+            best = tiling
+    return best
 
 
 def rank(tiling: Tiling) -> tuple[int, int, int]:

@@ -172,7 +172,7 @@ def test_weights_are_loaded_ahead(tmp_path):
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     with_loads, without = (
         emit(placed, config, each, None, with_constants=False).program
-        for each in (*add_prefetches(plan, policy.machine), plan)
+        for each in (add_prefetches(plan, policy.machine), plan)
     )
     assert program_cycles(with_loads, config) < 0.99 * program_cycles(without, config)
     assert not check_program(with_loads).races

@@ -14,7 +14,7 @@ from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.addresses.packed_segments import Constants, PackedSegment, SegmentWork
 from dlasim.compiler_shim.lowering.loads.load_records import NONE
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
-from dlasim.compiler_shim.lowering.loads.prefetch import add_prefetches, plan_prefetches
+from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
@@ -162,19 +162,17 @@ def random_parts(rng, limit):
 
 
 def test_places_of_random_segments():
-    seen = defaultdict(int)
+    seen, memory = defaultdict(int), LoadMemory()
     for seed in range(300):
         rng = np.random.default_rng(seed)
         limit = 16 * int(rng.integers(256, 1024))
         parts = random_parts(rng, limit)
-        reserve, ports = int(rng.integers(1, 3)), int(rng.integers(3))
+        ports = int(rng.integers(3))
         config = DlaConfig().replace(queue_depth=int(rng.integers(1, 8)), sram_bandwidth=4 * ports)
         machine = MachineModel(config)
-        found = plan_parts(parts, limit, machine, (reserve, 1, reserve))
+        prefetches = plan_parts(parts, limit, machine, memory)
         with in_python(LOADS):
-            assert found == plan_parts(parts, limit, machine, (reserve, 1, reserve))
-        prefetches = found[0]
-        assert found[2] == prefetches  # nothing stays of what was planned before
+            assert prefetches == plan_parts(parts, limit, machine)  # nothing stays of what was planned before
         seen["pieces"] += check_places(parts, prefetches, limit)
         seen["own"] += sum(load.step == step for step, loads in prefetches.loads.items() for load in loads)
         assert prefetches.peak_bytes == most_in_use(parts, prefetches)
@@ -188,7 +186,7 @@ def test_a_place_that_is_taken_is_noticed():
         Part((0,), PackedSegment(SegmentWork([], 1, 900, 0), [(0, 64, NONE)])),
         Part((1,), PackedSegment(SegmentWork([Constants(0, 1, 32, 10, 1)], 1, 100, 0), [(64, 96, 0)])),
     ]
-    (prefetches,) = plan_parts(parts, 256, MACHINE)
+    prefetches = plan_parts(parts, 256, MACHINE)
     assert check_places(parts, prefetches, 256) == 1
     parts[0].segment.ranges.append((0, 256, NONE))
     with pytest.raises(AssertionError):
@@ -203,7 +201,7 @@ def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
         Part((1,), PackedSegment(SegmentWork([], 1, 50, tensors), [(64, 128, NONE)])),
         Part((2,), PackedSegment(SegmentWork([Constants(0, 1, 32, 1000, 1)], 1, 50, 0), [(128, 160, 0)])),
     ]
-    loads = plan_parts(parts, 256, MACHINE)[0].loads.get(0, [])
+    loads = plan_parts(parts, 256, MACHINE).loads.get(0, [])
     assert sum(load.pieces for load in loads) == pieces
 
 
@@ -220,7 +218,7 @@ def test_places_of_random_networks(first, tmp_path):
         except InputError:
             continue  # the SRAM is too small
         parts = [Part(steps, nodes.on(policy.machine)) for steps, nodes in plan.parts]
-        (prefetches,) = plan_parts(parts, config.sram_bytes, policy.machine)
+        prefetches = plan_parts(parts, config.sram_bytes, policy.machine)
         count += check_places(parts, prefetches, config.sram_bytes)
     assert count > 5
 
@@ -239,12 +237,12 @@ def classifier(folder):
 @pytest.mark.parametrize("bandwidth", [2, 4])
 def test_a_layer_loads_its_own_next_pieces(bandwidth, tmp_path):
     """More than its two buffers hold."""
-    config = DlaConfig().replace(dma_bandwidth=bandwidth, sram_bytes=48 * KIB)
+    config = DlaConfig().replace(dma_bandwidth=bandwidth, sram_bytes=64 * KIB)
     path = classifier(tmp_path)
     network = load_model(path)
     policy = Policy(config, CompileOptions())
     packed = SramPlanner(place(network, policy), policy).plan(config.sram_bytes)
-    (plan,) = add_prefetches(packed, policy.machine)
+    plan = add_prefetches(packed, policy.machine)
     lowered = lower_for(network, config, CompileOptions())
     assert any(load.step == step for step, loads in plan.prefetches.loads.items() for load in loads)
     assert not check_program(lowered.program).races

@@ -57,7 +57,9 @@ class Paths:
             return inf
         if len(segment) > 1:
             chain = self._policy.chain_tiling(problems, self._limit - taken)
-            return inf if chain is None else chain.cycles * CYCLE + chain.moved_bytes
+            if chain is None:
+                return inf
+            return (chain.cycles + chain.cycles // 256) * CYCLE + chain.moved_bytes  # it must gain so much
         tiling = self._policy.tiling(problems[0], self._limit - taken)
         if tiling is None:
             return inf

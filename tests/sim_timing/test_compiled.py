@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
+from dlasim.isa.instruction_rows import Unit
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import decode_stream
 from dlasim.sim.timing import read_columns as read_columns_module
-from dlasim.sim.timing.duration import least_cycles
 from dlasim.sim.timing.issue import WALK
 from dlasim.sim.timing.plan import plan_stream
 from dlasim.sim.timing.read_columns import READ, WordReader, read_columns
@@ -97,6 +97,14 @@ def test_same_columns_with_numbers_of_any_size(seed, monkeypatch, any_size):
             patch.setattr(read_columns_module, "_machine", read_columns_module._Machine)
             assert_same(read_columns(config, words), compiled)
     assert any_size == [False, False, True] * STREAMS
+
+
+def least_cycles(columns):
+    """What the busiest unit takes for its operations. The latencies of transfers may overlap."""
+    first, cycles = columns.first[Unit.MAC], columns.totals.copy()
+    cycles[:first] = columns.actives[:first]
+    ends = [*columns.first[1:], len(cycles)]
+    return max(int(cycles[start:end].sum()) for start, end in zip(columns.first, ends, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,7 +12,7 @@ MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every nu
 
 @routine
 def prepare_segments(schedule: LoadSchedule) -> None:
-    """Find what depends on other segments; once, whatever is planned then."""
+    """Find what depends on other segments."""
     ranges, constants, unit, whole = 0, 0, NONE, 0
     for number in range(schedule.segment_count):
         segment = schedule.segments[number]
@@ -26,7 +26,6 @@ def prepare_segments(schedule: LoadSchedule) -> None:
         segment.is_load_first = 1 if whole > 0 or segment.load_cycles > segment.compute_cycles else 0
     _find_next_tensors(schedule)
     _find_backlogs(schedule)
-    schedule.is_prepared = 1
 
 
 @routine

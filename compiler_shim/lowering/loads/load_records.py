@@ -115,7 +115,7 @@ class RangeList(Record):
 
 
 class LoadSchedule(Record):
-    """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is prefetched.
+    """Segments in order, in an SRAM of `limit` bytes.
 
     Ranges are the bytes that a segment occupies; buffers of constants are free once all of these are
     prefetched. `order` are the pieces in the order of their use, from `waiting` on those without a place.
@@ -137,7 +137,6 @@ class LoadSchedule(Record):
     ends: Numbers = pointer(int)
     busy: RangeList = member(RangeList)
     blocked: RangeList = member(RangeList)
-    is_prepared: int = 0
     last: int = 0
     queue_depth: int = 0
     port_share: int = 0
@@ -147,7 +146,6 @@ class LoadSchedule(Record):
     segment_count: int = 0
     piece_count: int = 0
     limit: int = 0
-    reserve: int = 0
     waiting: int = 0
     live_count: int = 0
     load_count: int = 0

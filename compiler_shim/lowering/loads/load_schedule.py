@@ -15,12 +15,10 @@ from dlasim.native.routine import Routine, routine
 
 
 @routine
-def plan_loads(schedule: LoadSchedule, reserve: int) -> int:
-    """Plan the loads of one slot after the other; up to `reserve` times what is needed is prefetched. Returns
-    how many pieces have places."""
-    if not schedule.is_prepared:
-        prepare_segments(schedule)
-    _start(schedule, reserve)
+def plan_loads(schedule: LoadSchedule) -> int:
+    """Plan the loads of one slot after the other. Returns how many pieces have places."""
+    prepare_segments(schedule)
+    _start(schedule)
     _list_pieces(schedule)
     for number in range(schedule.segment_count):
         segment = schedule.segments[number]
@@ -41,10 +39,10 @@ LOADS = Routine(plan_loads, "loads")
 
 
 @routine
-def _start(schedule: LoadSchedule, reserve: int) -> None:
+def _start(schedule: LoadSchedule) -> None:
     """As if nothing had been planned yet."""
     schedule.is_from_top, schedule.last_constants, schedule.unplaced_piece = 1, NONE, NONE
-    schedule.reserve, schedule.waiting, schedule.prefetched_cycles, schedule.peak = reserve, 0, 0, 0
+    schedule.waiting = schedule.prefetched_cycles = schedule.peak = 0
     schedule.live_count = schedule.freed_count = schedule.bus = schedule.issued = 0
     schedule.beside = schedule.slot_cycles = schedule.slot_ports = 0
     for place in range(schedule.last + 1):
@@ -189,7 +187,7 @@ def _prefetch(schedule: LoadSchedule, segment: TimedSegment, number: int, slot: 
             schedule.waiting += 1
             continue
         is_later = 1 if constants.segment > number else 0
-        if is_later and schedule.prefetched_cycles >= schedule.reserve * segment.backlog + constants.cycles:
+        if is_later and schedule.prefetched_cycles >= segment.backlog + constants.cycles:
             return
         if index == schedule.unplaced_piece:
             return

@@ -7,7 +7,7 @@ longer than they compute; `load_schedule` then when each piece is loaded, and wh
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,9 +36,7 @@ from dlasim.native.record import layout
 from dlasim.native.storage import Store
 
 _START = layout(TimedPiece).fields["start"].slot
-_LOAD_FIRST, _COMPUTE = (
-    layout(TimedSegment).fields[name].slot for name in ("is_load_first", "compute_cycles")
-)
+_LOAD_FIRST = layout(TimedSegment).fields["is_load_first"].slot
 
 
 class LoadMemory:
@@ -52,21 +50,13 @@ class LoadMemory:
         self.order, self.live, self.ends = Store(int), Store(int), Store(int)
         self._lists = [Store(int) for _ in range(4)]
 
-    def describe(
-        self,
-        segments: Sequence[PackedSegment],
-        computing: Sequence[int] | None,
-        limit: int,
-        machine: MachineModel,
-    ) -> None:
+    def describe(self, segments: Sequence[PackedSegment], limit: int, machine: MachineModel) -> None:
         """Begin a schedule of these segments."""
         schedule, pieces = self.schedule, sum([each.work.pieces for each in segments])
         self.segments.fill(b"".join([work.slots(len(ranges)) for work, ranges in segments]))
-        if computing is not None:
-            self.segments.view()[: len(segments), _COMPUTE] = computing
         self.constants.fill(b"".join([each.work.constant_slots for each in segments]))
         self.ranges.write(0, [slot for each in segments for part in each.ranges for slot in part])
-        schedule.segment_count, schedule.piece_count, schedule.is_prepared = len(segments), pieces, 0
+        schedule.segment_count, schedule.piece_count = len(segments), pieces
         schedule.limit, schedule.port_share = limit, machine.port_share
         schedule.queue_depth, schedule.last = machine.queue_depth, max(machine.queue_depth, 2) - 1
         self.ends.reserve(schedule.last + 1, 0)
@@ -112,21 +102,10 @@ class LoadMemory:
         return PrefetchPlan(dict(loads), addresses, self.schedule.peak, load_first)
 
 
-def add_prefetches(
-    plan: SramPlan,
-    machine: MachineModel,
-    computing: Mapping[int, int] | None = None,
-    reserves: Sequence[int] = (1,),
-    memory: LoadMemory | None = None,
-) -> list[SramPlan]:
-    """The plan with prefetches; `computing` are the cycles of the nodes by step, if they have been timed. For
-    each of the reserves: so many times what is needed may be prefetched."""
+def add_prefetches(plan: SramPlan, machine: MachineModel, memory: LoadMemory | None = None) -> SramPlan:
+    """The plan with prefetches by the times of a machine."""
     steps, segments = [each for each, _ in plan.parts], [nodes.on(machine) for _, nodes in plan.parts]
-    cycles = None
-    if computing is not None:
-        cycles = [nodes.cut.busiest([computing[step] for step in each]) for each, nodes in plan.parts]
-    found = plan_prefetches(steps, segments, plan.sram_bytes, machine, reserves, cycles, memory)
-    return [replace(plan, prefetches=prefetches) for prefetches in found]
+    return replace(plan, prefetches=plan_prefetches(steps, segments, plan.sram_bytes, machine, memory))
 
 
 def plan_prefetches(
@@ -134,20 +113,16 @@ def plan_prefetches(
     segments: Sequence[PackedSegment],
     limit: int,
     machine: MachineModel,
-    reserves: Sequence[int] = (1,),
-    computing: Sequence[int] | None = None,
     memory: LoadMemory | None = None,
-) -> list[PrefetchPlan]:
-    """The loads that segments make for later tasks in an SRAM of `limit` bytes, by the times of a machine;
-    for each of the reserves."""
-    cycles = sum([each.work.most_cycles for each in segments]) + sum(computing or ())
-    if not any(each.work.pieces for each in segments) or max(reserves) * cycles >= MAX_CYCLES:
-        return [NO_PREFETCHES for _ in reserves]
-    memory, found = memory or LoadMemory(), list[PrefetchPlan]()
-    memory.describe(segments, computing, limit, machine)
-    for reserve in reserves:
-        placed = LOADS(memory.schedule, reserve)
-        load_first = found[0].load_first if found else memory.load_first(steps)
-        without = replace(NO_PREFETCHES, load_first=load_first)
-        found.append(memory.planned(steps, segments, load_first) if placed else without)
-    return found
+) -> PrefetchPlan:
+    """The loads that segments make for later tasks in an SRAM of `limit` bytes, by the times of a machine."""
+    cycles = sum([each.work.most_cycles for each in segments])
+    if not any(each.work.pieces for each in segments) or cycles >= MAX_CYCLES:
+        return NO_PREFETCHES
+    memory = memory or LoadMemory()
+    memory.describe(segments, limit, machine)
+    placed = LOADS(memory.schedule)
+    load_first = memory.load_first(steps)
+    if not placed:
+        return replace(NO_PREFETCHES, load_first=load_first)
+    return memory.planned(steps, segments, load_first)

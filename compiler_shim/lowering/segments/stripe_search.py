@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.tiles.search import MIN_GAIN_PART
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     DOUBLE,
     SINGLE,
@@ -131,7 +132,7 @@ def cut_stripes(chain: ChainSearch, budget: int) -> int:
             _describe(chain, rows)
             if fits(chain, chain.sram_bytes, budget):  # it may not, since buffers are double now
                 cycles, moved, loads = _estimate(chain)
-                is_better = 1 if cycles < chain.cycles else 0
+                is_better = 1 if cycles + cycles // MIN_GAIN_PART < chain.cycles else 0
     return chain.rows
 
 
