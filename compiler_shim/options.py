@@ -37,6 +37,9 @@ class CompileOptions:
     objective: str = row("cycles",
         "What the program is to have least of: cycles, energy, their product, or SRAM in use.",
         choices=("cycles", "energy", "edp", "sram"))
+    effort: str = row("usual",
+        "How long to look for a good plan: some plans, those of the usual passes, or these and many more.",
+        choices=("quick", "usual", "thorough"))
     weights: str = row("reload", "Load weights in each inference, or keep all in SRAM after the first.",
         choices=("reload", "keep"))
     numerics: str = row("tflm",

@@ -122,6 +122,8 @@ class Choices(TypedDict, total=False):
     """Types of inputs and outputs: the model's, or int8 without QUANTIZE and DEQUANTIZE at the edges."""
     objective: Literal["cycles", "energy", "edp", "sram"]
     """What the program is to have least of: cycles, energy, their product, or SRAM in use."""
+    effort: Literal["quick", "usual", "thorough"]
+    """How long to look for a good plan: some plans, those of the usual passes, or these and many more."""
     weights: Literal["reload", "keep"]
     """Load weights in each inference, or keep all in SRAM after the first."""
     numerics: Literal["tflm", "litert"]
@@ -192,6 +194,7 @@ class Axes(TypedDict, total=False):
     place: str | Sequence[str]
     io: str | Sequence[str]
     objective: str | Sequence[str]
+    effort: str | Sequence[str]
     weights: str | Sequence[str]
     numerics: str | Sequence[str]
     dla_ops: str | Sequence[str | Sequence[str]]

@@ -43,9 +43,9 @@ PLACEMENT_RATIO, MAX_PLACEMENTS = 1.03, 2
 # kinds, KWT-1 lost 1.1 % on one of 12 machines, MobileNetV2 1.4 % from 4 to 15 bytes per cycle for all
 # memories; with 4, vit lost 1.8 % on one of 8; with 5, MobileNetV1 15 % on one of 48.
 MIN_KINDS, KINDS_LAYERS = 6, 72
-# A smaller size of SRAM is tried if it is expected to take at most so many times the least: with 1.01,
+# A smaller size of SRAM is tried if it is expected to take at most so much more than the least: with 0.01,
 # MobileNetV1 lost 3.1 % on one of eight machines.
-LESS_SRAM_RATIO = 1.02
+LESS_SRAM_LOSS = 0.02
 # Sizes are tried until so many gain nothing: with one, the autoencoder lost 0.5 % from 68 to 180 KiB.
 PATIENCE = 2
 # A kind is tried for less if its plan is faster than those of other kinds for the same size by such a part:
@@ -146,11 +146,13 @@ def use_less_sram(search: PlanSearch) -> None:
     can_shrink = [timed for timed in first if _less_sram(search, timed)]
     promising = sorted(can_shrink, key=lambda timed: _expected(search, timed, _less_sram(search, timed)))
     found = dict[int, int]()  # by size, the least cycles
+    patience = PATIENCE * search.zeal
     for whole in promising[: search.share(MIN_KINDS, KINDS_LAYERS)]:
-        timed, least, tries = whole, whole.cycles, PATIENCE
+        timed, least, tries = whole, whole.cycles, patience
         while tries:
             size = _less_sram(search, timed)
-            if not size or _expected(search, whole, size) > LESS_SRAM_RATIO * search.least_cycles:
+            most = (1 + LESS_SRAM_LOSS * search.zeal) * search.least_cycles
+            if not size or _expected(search, whole, size) > most:
                 break
             smaller = search.try_kind(timed.kind, size)
             if smaller is None or smaller.plan.tasks > MAX_TASKS:
@@ -158,7 +160,7 @@ def use_less_sram(search: PlanSearch) -> None:
             if smaller.cycles + smaller.cycles // MIN_KIND_GAIN_PART >= found.get(size, INFINITE):
                 break
             found[size] = smaller.cycles
-            tries = PATIENCE if smaller.cycles < least else tries - (smaller.cycles != timed.cycles)
+            tries = patience if smaller.cycles < least else tries - (smaller.cycles != timed.cycles)
             timed, least = smaller, min(least, smaller.cycles)
 
 
@@ -254,3 +256,5 @@ PASSES = (
         f"{MAX_ORDERED}, each twice",
     ),
 )
+_QUICK = compare_placements, cut_at_changes_of_unit, order_loads
+QUICK_PASSES = tuple(each for each in PASSES if each.run in _QUICK)

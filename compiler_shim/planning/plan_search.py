@@ -16,6 +16,7 @@ class PlanSearch:
 
     def __init__(self, placements: Placements, maker: PlanMaker, size: int) -> None:
         self.placements, self.maker, self.size = placements, maker, size
+        self.zeal = 1  # times so many plans the passes try
         self.timed: list[TimedPlan] = []
         self.refusals: list[InputError] = []
 
@@ -32,7 +33,7 @@ class PlanSearch:
         """How many plans a pass times: at least so many, or more if they have so many layers together. So
         every network gets about the same effort."""
         (best,) = self.best()
-        return max(least, layers // max(len(best.plan.tilings), 1))
+        return self.zeal * max(least, layers // max(len(best.plan.tilings), 1))
 
     @property
     def least_cycles(self) -> int:

@@ -21,11 +21,13 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.objective_passes import PASSES_FOR
-from dlasim.compiler_shim.planning.passes import PASSES
+from dlasim.compiler_shim.planning.passes import PASSES, QUICK_PASSES, Pass
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
+
+THOROUGH_ZEAL = 3  # times as many plans, of a round that starts from all plans before
 
 
 def fastest_plan(
@@ -44,11 +46,27 @@ def fastest_plan(
     search = PlanSearch(placements, maker, min(room, maker.memory.sufficient_bytes))
     if maker.memory.kept_bytes and not _is_enough(search, search.size):
         raise _refusal(search)
-    for each in (*PASSES, *PASSES_FOR[options.objective]):
+    _search(search, options)
+    return ChosenPlan(maker, placements, search.cheapest()[0])
+
+
+def _search(search: PlanSearch, options: CompileOptions) -> None:
+    """Run the passes. A thorough search tries what the others try, so it never loses to them."""
+    objective = PASSES_FOR[options.objective]
+    _run(search, *(QUICK_PASSES if options.effort == "quick" else PASSES), *objective)
+    if options.effort == "thorough":
+        quick = search.apart()
+        _run(quick, *QUICK_PASSES, *objective)
+        search.timed += quick.timed
+        search.zeal = THOROUGH_ZEAL
+        _run(search, *PASSES, *objective)
+
+
+def _run(search: PlanSearch, *passes: Pass) -> None:
+    for each in passes:
         each.run(search)
         if not search.timed:
             raise search.refusals[0]
-    return ChosenPlan(maker, placements, search.cheapest()[0])
 
 
 class ChosenPlan:

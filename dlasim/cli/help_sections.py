@@ -37,8 +37,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Machine": ("--config", *_of_part("Machine"), "--set"),
     **{part: _of_part(part) for part in ("MAC and VECTOR", "SRAM", "DMA", "Issue of instructions")},
     "Compiling": (
-        "--numerics", "--objective", "--weights", "--fusion", "--tiling", "--place", "--io", "--depthwise",
-        "--requant", "--dla-ops", "--assume-int8",
+        "--numerics", "--objective", "--effort", "--weights", "--fusion", "--tiling", "--place", "--io",
+        "--depthwise", "--requant", "--dla-ops", "--assume-int8",
     ),
     "CPU, with --host riscv": (
         "--cpu", "--completion", "--submission", "--max-instructions", "--stuck-after", "--device", "--dla",

@@ -406,6 +406,7 @@ class SweepRow(TypedDict, total=False):
     place: str
     io: str
     objective: str
+    effort: str
     weights: str
     numerics: str
     dla_ops: str

@@ -37,9 +37,9 @@ _SHOWN_ROWS = 50
 _MAX_VALUE_LENGTH = 40
 TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "technology", "fusion",
-    "requant", "depthwise", "tiling", "place", "io", "objective", "weights", "numerics", "dla_ops",
-    "memories", "buses", "status", "reason", "version", "key", "name", "operator", "kind", "unit", "outside",
-    "verified", "rtl",
+    "requant", "depthwise", "tiling", "place", "io", "objective", "effort", "weights", "numerics",
+    "dla_ops", "memories", "buses", "status", "reason", "version", "key", "name", "operator", "kind", "unit",
+    "outside", "verified", "rtl",
 ))  # fmt: skip
 
 

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.options import COMPILER_OPTIONS, CompileOptions
 from dlasim.compiler_shim.planning.passes import PASSES
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import Simulation
 
 PAGE = Path(__file__).parents[2] / "docs" / "planner.md"
+EFFORTS = COMPILER_OPTIONS["effort"].choices
 MOST_PLANS, MOST_LAYERS = 60, 700  # that are timed, of small networks and of others
 
 
@@ -39,3 +41,22 @@ def test_no_network_gets_many_more_plans_than_others(name, tmp_path, monkeypatch
     )
     assert len(steps) <= MOST_PLANS
     assert sum(steps) <= max(MOST_LAYERS, 32 * steps[0])
+
+
+@pytest.mark.parametrize("name", ["autoencoder", "ds_cnn", "vit"])
+def test_more_effort_times_more_plans_and_never_loses(name, tmp_path, monkeypatch):
+    path, counts, time = tmp_path / f"{name}.tflite", dict.fromkeys(EFFORTS, 0), PlanSearch.time
+
+    def count(search, candidate):
+        counts[search.maker.options.effort] += 1
+        return time(search, candidate)
+
+    path.write_bytes(write_tflite(build_topology(name)))
+    monkeypatch.setattr(PlanSearch, "time", count)
+    network, machine = load_model(path), DlaConfig().replace(parallel="8x8", sram_bytes=40 << 10)
+    cycles = {}
+    for effort in EFFORTS:
+        program = lower_for(network, machine, CompileOptions(effort=effort), False).program
+        cycles[effort] = Simulation(program, machine, None).run().total_cycles
+    assert 2 * counts["quick"] < counts["usual"] < counts["thorough"]
+    assert cycles["thorough"] <= min(cycles["quick"], cycles["usual"])

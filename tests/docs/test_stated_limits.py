@@ -80,9 +80,9 @@ STATED = {
     "planner.md": (
         f"at least {worse_machines._DEEP} cycles to fill and to drain, and a DMA latency of at least "
         f"{worse_machines._FAR}",
-        f"a size takes {100 * (passes.LESS_SRAM_RATIO - 1):.0f} % more than the fastest",
+        f"a size takes {100 * passes.LESS_SRAM_LOSS:.0f} % more than the fastest",
         f"Plans of more than {passes.MAX_TASKS:,} tiles are not tried",
-        f"at most {100 * (passes.LESS_SRAM_RATIO - 1):.0f} % longer than the fastest |",
+        f"at most {100 * passes.LESS_SRAM_LOSS:.0f} % longer than the fastest |",
         f"{passes.MIN_KINDS} kinds or more, {passes.KINDS_LAYERS} layers |",
         f"at most {100 * (test_planner.MOST - 1):.0f} % more cycles than with "
         f"{test_planner.ENOUGH // MIB} MiB",
