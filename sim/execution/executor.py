@@ -64,7 +64,7 @@ class FastExecutor:
         from dlasim.sim.fast_engine import Engine
 
         self._engine = Engine()
-        self._prepared: dict[int, tuple[Plan, PreparedStream]] = {}
+        self._prepared: dict[Plan, PreparedStream] = {}
 
     def run(
         self, plan: Plan, sram: Array, regions: Sequence[Array], observer: Observer | None, first_word: int
@@ -83,14 +83,12 @@ class FastExecutor:
         return partial(self._prepare(plan).run, sram, regions)
 
     def _prepare(self, plan: Plan) -> PreparedStream:
-        """Cached by identity; the cache holds the plan, so its identity cannot be reused."""
-        kept = self._prepared.get(id(plan))
+        kept = self._prepared.get(plan)
         if kept is None:
             if len(self._prepared) >= MAX_PREPARED:
                 self._prepared.clear()
-            kept = plan, self._engine.prepare(plan.stream, plan.operations)
-            self._prepared[id(plan)] = kept
-        return kept[1]
+            kept = self._prepared[plan] = self._engine.prepare(plan.stream, plan.operations)
+        return kept
 
 
 def make_executor(engine: str) -> Executor:

@@ -25,9 +25,10 @@ MAX_CACHED_PLANS = 1024  # then all are forgotten: bounds memory, not the result
 MAX_CACHED_WORDS = 1 << 20  # of their streams, since a guest may submit any number of long ones
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What a stream does and when; `operations` of it run before the fault, if there is one."""
+    """What a stream does and when; `operations` of it run before the fault, if there is one. A key of what is
+    kept for it: no plan equals another."""
 
     stream: DecodedStream
     costs: Costs
