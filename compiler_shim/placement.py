@@ -1,49 +1,25 @@
-"""Chooses for one machine who runs what, and spells the choice out as a network ready for lowering."""
+"""Chooses for one machine who runs what; `placed_network` makes the network of each choice."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from math import prod
-from weakref import WeakKeyDictionary
 
-from dlasim.compiler_shim.calls.copy_elimination import eliminate_copies
-from dlasim.compiler_shim.calls.nodes import (
-    Cursor,
-    DlaNode,
-    HostNode,
-    LayerInfo,
-    PlacedNetwork,
-    Value,
-    alias_chain,
-)
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.calls.sums import add_in_output_stage
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
-from dlasim.compiler_shim.forms.requantization import (
-    requantized_on_cpu,
-    requantized_on_dla,
-    requantizes,
-    requantizing_call,
-    storing_sums,
-    sums_of,
-)
+from dlasim.compiler_shim.forms.requantization import requantized_on_cpu, requantizes
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem, TilingProblems
-from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.placed_network import Verdict, place_once
 from dlasim.dataclass import dataclass
-from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
-from dlasim.isa.host_attributes import encode_attributes
-from dlasim.isa.host_op_rows import PLACE_CURSOR
-from dlasim.isa.limits import MAX_RANK
 from dlasim.isa.program import HostCall
-from dlasim.isa.registers import CURSORS
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, operator_cycles
 
-MAX_REMEMBERED = 8  # placements of a network
 MAX_PLACEMENT_COST_RATIO = 4  # placements whose estimates differ by more are not compared by their programs
 LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for it
 
@@ -76,7 +52,7 @@ class Placements:
         self._network, self._policy, self._weights = network, policy, weights or CostWeights()
         self._problems = _problems(network, policy)
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
-        self._verdicts: dict[PlacedNetwork, tuple[Sequence[_Verdict], Sequence[int]]] = {}
+        self._verdicts: dict[PlacedNetwork, tuple[Sequence[Verdict], Sequence[int]]] = {}
         self._summing: dict[PlacedNetwork, PlacedNetwork] = {}
         self._cpu_cycles = [
             sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
@@ -118,9 +94,9 @@ class Placements:
             self._network, self._policy, self._problems, self._cpu_cycles, sram_bytes, self._weights
         )
 
-    def _placed(self, choice: tuple[bool, ...], verdicts: Sequence[_Verdict]) -> PlacedNetwork:
+    def _placed(self, choice: tuple[bool, ...], verdicts: Sequence[Verdict]) -> PlacedNetwork:
         if choice not in self._known:
-            placed, layers = _place_once(self._network, self._policy.options, verdicts)
+            placed, layers = place_once(self._network, self._policy.options, verdicts)
             self._known[choice], self._verdicts[placed] = placed, (verdicts, layers)
         return self._known[choice]
 
@@ -133,12 +109,6 @@ class Placements:
             if not layers[number].reason:
                 layers[number] = replace(layers[number], reason=verdict.reason + merged)
         return replace(placed, layers=tuple(layers))
-
-
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    on_dla: bool
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +146,11 @@ class _Judge:
             )
         ]
 
-    def all_on_dla(self) -> list[_Verdict]:
+    def all_on_dla(self) -> list[Verdict]:
         """Every operator on the DLA that can be there."""
         return self._verdicts([True] * len(self._fixed))
 
-    def alternatives(self) -> Iterator[list[_Verdict]]:
+    def alternatives(self) -> Iterator[list[Verdict]]:
         """Runs of operators judged together; all that can on the DLA; each judged for itself; none on the
         DLA, where that is not out of the question."""
         free = [costs for costs in self._costs if costs is not None]
@@ -194,26 +164,26 @@ class _Judge:
         ):
             yield self._verdicts([False] * len(self._fixed))
 
-    def _forced(self, item: Item, nodes: Sequence[TilingProblems]) -> _Verdict | None:
+    def _forced(self, item: Item, nodes: Sequence[TilingProblems]) -> Verdict | None:
         """What rules, options and the size of the SRAM decide; None where both are possible."""
         options = self._policy.options
         if not item.dla:
-            return _Verdict(False, item.dla_refusal)
+            return Verdict(False, item.dla_refusal)
         if not self._policy.machine.config.int16 and any(node.is_int16 for node in item.dla):
-            return _Verdict(False, "int16: runs on the CPU of a machine without int16 (--int16 1 adds it)")
+            return Verdict(False, "int16: runs on the CPU of a machine without int16 (--int16 1 adds it)")
         if options.dla_ops is not None and item.operator not in options.dla_ops:
-            return _Verdict(False, "not among --dla-ops")
+            return Verdict(False, "not among --dla-ops")
         if item.kind is LayerKind.DEPTH and options.depthwise == "cpu":
-            return _Verdict(False, "--depthwise cpu")
+            return Verdict(False, "--depthwise cpu")
         if options.place == "cpu":
-            return _Verdict(False, "--place cpu")
+            return Verdict(False, "--place cpu")
         if options.place == "dla" or options.tiling != "auto" or not item.host:
-            return _Verdict(True, "supported")
+            return Verdict(True, "supported")
         for problems in nodes:
             problem = problems.anywhere(in_sram=False)
             if self._policy.tiling(problem, self._sram_bytes) is None:
                 needed, there = self._policy.needed(problem), self._sram_bytes
-                return _Verdict(False, f"needs {needed} bytes of SRAM, but the machine has {there}")
+                return Verdict(False, f"needs {needed} bytes of SRAM, but the machine has {there}")
         return None
 
     def _estimate(self, item: Item, nodes: Sequence[TilingProblems], cpu: int) -> _Costs:
@@ -262,7 +232,7 @@ class _Judge:
             best = tuple(found)
         return min(best, key=lambda way: way[0])[1]
 
-    def _verdicts(self, choice: Sequence[bool]) -> list[_Verdict]:
+    def _verdicts(self, choice: Sequence[bool]) -> list[Verdict]:
         return [
             fixed if fixed is not None else _judged(costs or _FREE, on_dla, self._weights)
             for fixed, costs, on_dla in zip(self._fixed, self._costs, choice, strict=True)
@@ -281,150 +251,11 @@ def _host_cycles(network: UnplacedNetwork, call: HostCall, macs: int) -> int:
 _FREE = _Costs(0, 0, 0, 0, 0)  # of an item that has only one place
 
 
-def _judged(costs: _Costs, on_dla: bool, weights: CostWeights) -> _Verdict:
+def _judged(costs: _Costs, on_dla: bool, weights: CostWeights) -> Verdict:
     cpu, isolated = (weights.text(cost) for cost in (costs.cpu, costs.isolated_cycles))
     if on_dla and costs.isolated_cycles > costs.cpu:
         together = f"about {weights.text(costs.in_sequence_cycles)} together with its neighbours"
-        return _Verdict(True, f"{together}, {cpu.split()[0]} on the CPU")
+        return Verdict(True, f"{together}, {cpu.split()[0]} on the CPU")
     if on_dla:
-        return _Verdict(True, f"about {isolated}, {cpu.split()[0]} on the CPU")
-    return _Verdict(False, f"about {cpu}, {isolated.split()[0]} on the DLA")
-
-
-_KnownPlacements = OrderedDict[object, tuple[PlacedNetwork, Sequence[int]]]
-_PLACED: WeakKeyDictionary[UnplacedNetwork, _KnownPlacements] = WeakKeyDictionary()
-
-
-def _place_once(
-    network: UnplacedNetwork, options: CompileOptions, verdicts: Sequence[_Verdict]
-) -> tuple[PlacedNetwork, Sequence[int]]:
-    """The network with each item where it shall be, and by item the number of its layer. Machines with the
-    same choice share it, and so all that is found for it."""
-    known = _PLACED.setdefault(network, OrderedDict())
-    key = tuple([each.on_dla for each in verdicts]), options.depthwise, options.requant, options.fusion
-    found = known.get(key)
-    if found is None:
-        found = known[key] = _Placer(network, options).run(verdicts)
-        if len(known) > MAX_REMEMBERED:
-            known.popitem(last=False)
-    return found
-
-
-class _Placer:
-    def __init__(self, network: UnplacedNetwork, options: CompileOptions) -> None:
-        self._network, self._options = network, options
-        self._of_item: list[int] = []  # the numbers of their layers
-        self._values = list(network.values)
-        self._nodes: list[DlaNode | HostNode] = []
-        self._layers: list[LayerInfo] = []
-        self._cursors: dict[Cursor, HostCall] = {}  # with the calls that place them
-
-    def run(self, verdicts: Sequence[_Verdict]) -> tuple[PlacedNetwork, Sequence[int]]:
-        """Place the network item by item."""
-        for item, verdict in zip(self._network.items, verdicts, strict=True):
-            self._place(item, verdict)
-        for call in reversed(self._cursors.values()):
-            self._nodes.insert(self._first_step(call.inputs[0]), HostNode(call))
-        net = self._network
-        placed = eliminate_copies(
-            PlacedNetwork(
-                net.name,
-                tuple(self._values),
-                tuple(self._nodes),
-                tuple(self._layers),
-                net.inputs,
-                net.outputs,
-                net.tensor_count,
-                net.model_outputs,
-                net.model_inputs,
-                net.left_out,
-                net.codes,
-            )
-        )
-        return placed, self._of_item
-
-    def _place(self, item: Item, verdict: _Verdict) -> None:
-        if not verdict.on_dla:
-            if not item.host:
-                raise InputError(
-                    f"{item.name} ({item.operator}): {verdict.reason}, and the CPU does not support it either"
-                )
-            layer = self._layer(item, LayerKind.HOST, "cpu")
-            self._nodes += [HostNode(replace(call, layer=layer)) for call in item.host]
-            return
-        for node in item.dla:
-            if node.cursor is not None and node.cursor not in self._cursors:
-                self._cursors[node.cursor] = self._cursor_call(item, node.cursor)
-        layer = self._layer(item, item.kind, "dla")
-        left: dict[int, tuple[HostCall, int]] = {}  # by output: what is left to the CPU, and its sums
-        for node in item.dla:
-            self._place_node(item, node if node.layer == layer else replace(node, layer=layer), left)
-        for call, sums in left.values():
-            own = self._requantizing_layer(item, LayerKind.HOST, "cpu", "--requant cpu")
-            self._nodes.append(HostNode(requantized_on_cpu(call, sums, own)))
-
-    def _place_node(self, item: Item, node: DlaNode, left: dict[int, tuple[HostCall, int]]) -> None:
-        if node.mnemonic == "OP_DEPTH_CONV" and self._options.depthwise == "emulated":
-            node = replace(node, mnemonic="OP_CONV", is_channel_by_channel=True)
-        call = None
-        if self._options.requant == "cpu":
-            call = requantizing_call(item.host, node, self._values)
-        if call is not None:
-            self._split_requantization(node, call, left)
-        elif requantizes(node) and self._options.fusion == "none":
-            sums = self._new_sums(node.output)
-            self._nodes.append(storing_sums(node, sums))
-            layer = self._requantizing_layer(item, LayerKind.REQUANT, "dla", "--fusion none")
-            self._nodes.append(requantized_on_dla(node, sums, layer))
-        else:
-            self._nodes.append(node)
-
-    def _split_requantization(
-        self, node: DlaNode, call: HostCall, left: dict[int, tuple[HostCall, int]]
-    ) -> None:
-        """The node with its sums as output; a part of the tensor becomes the same part of all sums."""
-        output = call.outputs[0]
-        if output not in left:
-            left[output] = call, self._new_sums(output)
-        sums = left[output][1]
-        for number in reversed(alias_chain(self._values, node.output)):
-            part = self._values[number]
-            if number != output and output in alias_chain(self._values, number):
-                self._values.append(replace(part, name=f"{part.name}/int32", dtype="int32", alias=sums))
-                sums = len(self._values) - 1
-        self._nodes.append(storing_sums(node, sums))
-
-    def _cursor_call(self, item: Item, cursor: Cursor) -> HostCall:
-        """What places a cursor; a layer of its own."""
-        name, rest = f"{item.name}/cursor", (0,) * (MAX_RANK - len(cursor.room))
-        reason = "says where the DLA writes"
-        self._layers.append(LayerInfo(name, item.operator, LayerKind.HOST, "cpu", reason))
-        self._values.append(Value(name, (1,), "int32"))
-        words = encode_attributes(
-            "PLACE_CURSOR", cursor=CURSORS.index(cursor.region), reach=cursor.reach, room=cursor.room + rest,
-            stride=cursor.stride + rest,
-        )  # fmt: skip
-        place = len(self._values) - 1
-        return HostCall(PLACE_CURSOR, (cursor.start,), (place,), words, len(self._layers) - 1)
-
-    def _first_step(self, value: int) -> int:
-        """Of a node that reads a value: behind those that write it."""
-        root, written = alias_chain(self._values, value)[-1], 0
-        for step, node in enumerate(self._nodes):
-            outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs
-            if root in [alias_chain(self._values, output)[-1] for output in outputs]:
-                written = step + 1
-        return written
-
-    def _new_sums(self, output: int) -> int:
-        self._values.append(sums_of(self._values[output]))
-        return len(self._values) - 1
-
-    def _requantizing_layer(self, item: Item, kind: LayerKind, target: str, reason: str) -> int:
-        self._layers.append(LayerInfo(f"{item.name}/requant", item.operator, kind, target, reason))
-        return len(self._layers) - 1
-
-    def _layer(self, item: Item, kind: LayerKind, target: str) -> int:
-        self._of_item.append(len(self._layers))
-        self._layers.append(LayerInfo(item.name, item.operator, kind, target, macs=item.macs))
-        return len(self._layers) - 1
+        return Verdict(True, f"about {isolated}, {cpu.split()[0]} on the CPU")
+    return Verdict(False, f"about {cpu}, {isolated.split()[0]} on the DLA")
