@@ -18,6 +18,7 @@ import numpy as np
 
 from dlasim import Session
 from dlasim.sim.fast_engine.engine import Engine
+from dlasim.sim.fast_engine.job import Job
 
 NETWORKS = ("smollm2:layers=1,classes=1000", "smollm2", "smollm2:layers=8")
 STEPS, WARM_UP = 60, 5
@@ -29,15 +30,15 @@ class Timed:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        original = Engine.run_rows
+        original = Engine.run
 
-        def run_rows(engine: Engine, *given: int) -> int:
+        def run(engine: Engine, job: Job) -> int:
             began = time.thread_time()
-            done = original(engine, *given)
+            done = original(engine, job)
             self.seconds += time.thread_time() - began
             return done
 
-        Engine.run_rows = run_rows  # type: ignore[method-assign]
+        Engine.run = run  # type: ignore[method-assign]
 
 
 def measure(network: str, kernels: Timed) -> tuple[float, float, float]:
