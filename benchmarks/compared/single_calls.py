@@ -72,6 +72,8 @@ def singles() -> Iterator[Single]:
     ):
         weights, records = ((channels, depth), "int8"), ((channels, 3), "int32")
         yield _int8("FULLY_CONNECTED", (rows, depth), (rows, channels), weights, records)
+    for rank in (1, 2, 4, 6):
+        yield Single("PLACE_CURSOR", (((rank,), "int32"),), ((1,), "int32"), {})
     for shape in ((1, 3, 3, 56), (1, 14, 14, 32), (1, 32, 32, 16)):
         yield from _elements(shape)
     for size, depth, channels, taps, stride in (

@@ -156,7 +156,7 @@ RATES = {
     "GATHER": Rates(more=loops.picked(32, loops.behind_axis)),
     "GATHER_ND": Rates(more=loops.picked(46, loops.behind_indices)),
     "UPDATE_SLICE": Rates(call=300, more=loops.updates),
-    "PLACE_CURSOR": Rates(call=300, read=20),
+    "PLACE_CURSOR": Rates(call=185, read=19),
     "RESIZE_NEAREST": Rates(more=loops.picked(33, lambda work: (1, *work.output)[-1])),
     "RESIZE_BILINEAR": Rates(written=29.7, more=loops.pixels(48)),
     "RESIZE_FLOAT": Rates(more=resizing),
