@@ -33,9 +33,6 @@ class Executor(Protocol):
     ) -> None:
         """Execute the plan's operations up to its fault."""
 
-    def prepared(self, plan: Plan, sram: Array, regions: Sequence[Array]) -> Callable[[], None]:
-        """What does so on this memory, unobserved, as often as it is called."""
-
 
 class ReferenceExecutor:
     """One operation after another on the readable engine."""
@@ -51,10 +48,6 @@ class ReferenceExecutor:
             execute_operation(operation, sram, regions)
             if observer is not None:
                 observer(first_word + operation.position, partial(plan.stream.operation, number), sram)
-
-    def prepared(self, plan: Plan, sram: Array, regions: Sequence[Array]) -> Callable[[], None]:
-        """What does so on this memory, unobserved, as often as it is called."""
-        return partial(self.run, plan, sram, regions, None, 0)
 
 
 class FastExecutor:
@@ -77,10 +70,6 @@ class FastExecutor:
         words = (first_word + plan.stream.positions[: plan.operations]).tolist()
         for number, word in zip(prepared.steps(sram, regions), words, strict=True):
             observer(word, partial(plan.stream.operation, number), sram)
-
-    def prepared(self, plan: Plan, sram: Array, regions: Sequence[Array]) -> Callable[[], None]:
-        """What does so on this memory, unobserved, as often as it is called."""
-        return partial(self._prepare(plan).run, sram, regions)
 
     def _prepare(self, plan: Plan) -> PreparedStream:
         kept = self._prepared.get(plan)

@@ -129,8 +129,8 @@ class Dla:
         """What computes a stream of the queue once more, as long as `writes` stays the same; nothing else
         changes."""
         assert self._executor is not None
-        executor = self._executor
-        return lambda: executor.prepared(run.plan, self.sram, self._windows())()
+        execute = self._executor.run
+        return lambda: execute(run.plan, self.sram, self._windows(), None, 0)
 
     def skip(self, cycles: int, streams: int, counters: Sequence[int]) -> None:
         """Let time pass in which so many streams of the queue have completed."""
