@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from dataclasses import field
 
 import numpy as np
@@ -220,15 +219,17 @@ class Program:
             Region.CONSTANTS: len(self.constants),
             **self.requirement.region_bytes,
             Region.COMMANDS: len(self.commands) * WORD_BYTES,
-            **{cursor: max(arena - reach, 0) for cursor, reach in self._reaches()},
+            **{cursor: max(arena - reach, 0) for cursor, reach in self._reaches().items()},
         }
 
-    def _reaches(self) -> Iterator[tuple[Region, int]]:
+    def _reaches(self) -> dict[Region, int]:
         """The cursors that its calls move, and by how many bytes at most."""
+        found: dict[Region, int] = {}
         for call in self.host_calls:
-            if call.code == PLACE_CURSOR:
-                number, reach, *_ = call.attributes
-                yield from ((cursor, reach) for cursor in CURSORS[number : number + 1])
+            if call.code == PLACE_CURSOR and call.attributes[0] in range(len(CURSORS)):
+                cursor, reach = CURSORS[call.attributes[0]], call.attributes[1]
+                found[cursor] = max(found.get(cursor, reach), reach)
+        return found
 
     def layer_of_words(self) -> NDArray[np.int64]:
         """For each command word the layer it belongs to, -1 for none."""

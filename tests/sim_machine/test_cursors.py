@@ -79,3 +79,7 @@ def test_its_region_is_as_large_as_its_calls_leave_it() -> None:
     arena = program.requirement.arena_bytes
     assert placing.region_bytes[Region.CURSOR1] == arena - REACH
     assert Region.CURSOR0 not in placing.region_bytes
+    less = encode_attributes("PLACE_CURSOR", cursor=1, reach=16, room=[1, *[0] * 5], stride=[16, *[1] * 5])
+    for several in ((words, less), (less, words)):
+        calls = tuple(HostCall(PLACE_CURSOR, (0,), (1,), each, 0) for each in several)
+        assert replace(program, host_calls=calls).region_bytes[Region.CURSOR1] == arena - REACH
