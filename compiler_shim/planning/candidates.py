@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.dataclass import dataclass
 from dlasim.sim.configuration.config import DlaConfig
@@ -78,12 +77,11 @@ class PlanCandidate:
 
 @dataclass(frozen=True, slots=True)
 class TimedPlan:
-    """A plan, its cycles, what it costs by the objective, and the program if it was made for that."""
+    """A plan, its cycles, and what it costs by the objective."""
 
     cycles: int
     cost: float
     candidate: PlanCandidate
-    lowered: Lowered | None
 
     @property
     def plan(self) -> SramPlan:

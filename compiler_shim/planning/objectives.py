@@ -11,7 +11,6 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.energy import EnergyModel
 from dlasim.sim.physical.program_counts import ProgramCounts, count_program
 from dlasim.sim.physical.technology import technology
-from dlasim.sim.timing.duration import program_cycles
 
 _MOST_PRICE = 1 << 20  # of a byte, 1,024 cycles of the MAC unit: beyond that, bytes decide alone
 
@@ -48,10 +47,8 @@ class Objective:
         each = self.model.computing_pj()
         return CostWeights(self.model.cpu_cycle_pj() / each, each / 1000)
 
-    def figures(self, program: Program) -> PlanFigures:
-        """What the cost of a program is worked out from."""
-        if not self.counts_energy:
-            return PlanFigures(program_cycles(program, self._machine))
+    def count(self, program: Program) -> PlanFigures:
+        """What the energy of a program is worked out from."""
         counts = count_program(program, self._machine)
         return PlanFigures(counts.cycles, counts)
 

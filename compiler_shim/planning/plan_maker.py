@@ -7,8 +7,9 @@ from dataclasses import field, replace
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, place_kept
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
-from dlasim.compiler_shim.lowering.lower import Lowered, emit
+from dlasim.compiler_shim.lowering.lower import Lowered, emit, plan_cycles
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption, MachineModel
@@ -45,6 +46,7 @@ class PlanMemory:
     parted: dict[tuple[SramPlan, int], SramPlan | None] = field(default_factory=dict)
     figures: dict[SramPlan, PlanFigures] = field(default_factory=dict)
     timed: dict[object, PlanFigures] = field(default_factory=dict)  # by what decides about the commands
+    emission: EmissionMemory = field(default_factory=EmissionMemory)
 
 
 class PlanMaker:
@@ -131,16 +133,22 @@ class PlanMaker:
 
     def time(self, candidate: PlanCandidate) -> TimedPlan:
         """A candidate with its cycles; an InputError where it has too many tiles or operations."""
-        memory, plan, lowered = self.memory, candidate.plan, None
+        memory, plan = self.memory, candidate.plan
         figures = memory.figures.get(plan)
         if figures is None:
             commands = candidate.commands()
             figures = memory.timed.get(commands)
             if figures is None:
-                lowered = self.emit(candidate, False)
-                figures = memory.timed[commands] = self.objective.figures(lowered.program)
+                figures = memory.timed[commands] = self._figures(candidate)
             memory.figures[plan] = figures
-        return TimedPlan(figures.cycles, self.objective.cost(figures, plan), candidate, lowered)
+        return TimedPlan(figures.cycles, self.objective.cost(figures, plan), candidate)
+
+    def _figures(self, candidate: PlanCandidate) -> PlanFigures:
+        """What a candidate's cost is worked out from; only where energy matters a program is made for it."""
+        if self.objective.counts_energy:
+            return self.objective.count(self.emit(candidate, False).program)
+        network, memory = candidate.kind.network, self.memory.emission
+        return PlanFigures(plan_cycles(network, self.config, candidate.plan, self.timed_machine, memory))
 
     def emit(self, candidate: PlanCandidate, with_constants: bool) -> Lowered:
         """The program of a candidate."""

@@ -87,9 +87,7 @@ class ChosenPlan:
 
     def lower(self, with_constants: bool = True) -> Lowered:
         """The program; without constants it serves for timing only."""
-        lowered = self._timed.lowered
-        if lowered is None or with_constants:
-            lowered = self._maker.emit(self._timed.candidate, with_constants)
+        lowered = self._maker.emit(self._timed.candidate, with_constants)
         return replace(lowered, network=self._placements.explained(lowered.network))
 
 

@@ -16,7 +16,6 @@ from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycl
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, TimedPlan, fastest
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.errors import InputError
-from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import units_overlap
 from dlasim.sim.timing.duration import computation_ends
@@ -127,12 +126,7 @@ def _time_cut(
 
 def _ends(search: PlanSearch, timed: TimedPlan) -> NDArray[np.int64]:
     """When the computations of each layer end."""
-    return computation_ends(_program(search, timed), search.maker.timed_machine)
-
-
-def _program(search: PlanSearch, timed: TimedPlan) -> Program:
-    """A plan's program, if it was made for timing, else made now."""
-    return (timed.lowered or search.maker.emit(timed.candidate, False)).program
+    return computation_ends(search.maker.emit(timed.candidate, False).program, search.maker.timed_machine)
 
 
 def _best_parts(

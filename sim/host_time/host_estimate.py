@@ -201,16 +201,17 @@ assert RATES.keys() <= host_ops.BY_NAME.keys(), "rates of no host operator"
 
 def call_cycles(program: Program, call: HostCall) -> int:
     """Estimated CPU cycles of a host call of a program."""
-    shapes = [
-        [program.tensors[n].shape for n in numbers if n >= 0] for numbers in (call.inputs, call.outputs)
-    ]
+    return estimate_call(program.tensors, program.layers[call.layer].macs, call)
+
+
+def estimate_call(tensors: Sequence[TensorDescriptor], macs: int, call: HostCall) -> int:
+    """The same, given descriptors of tensors and the products of the call's layer."""
+    shapes = [[tensors[n].shape for n in numbers if n >= 0] for numbers in (call.inputs, call.outputs)]
     read, written = (
-        [program.tensors[n].type.name for n in numbers[:1] if n >= 0]
-        for numbers in (call.inputs, call.outputs)
+        [tensors[n].type.name for n in numbers[:1] if n >= 0] for numbers in (call.inputs, call.outputs)
     )
-    macs = program.layers[call.layer].macs
     types = (*read, "int8")[0], (*written, "int8")[0]
-    in_place = _shares_bytes(program.tensors, call)
+    in_place = _shares_bytes(tensors, call)
     return operator_cycles(shapes[0], shapes[1], call.code, macs, call.attributes, types, in_place)
 
 

@@ -42,10 +42,11 @@ def count_program(program: Program, config: DlaConfig) -> ProgramCounts:
         timeline = WalkedStream(config, columns).timeline()
         counts.append(count_operations(config, stream, columns.costs(), timeline, len(stream)))
         stream_cycles.append(timeline.total)
-    calls = sum([call_cycles(program, call) for call in program.host_calls])
+    calls = [call_cycles(program, call) for call in program.host_calls]
+    doorbell = doorbell_cycles(config, bool(calls))
     return ProgramCounts(
         grouped(counts) if counts else None,
-        inference_cycles(program, config, stream_cycles),
+        inference_cycles(program.steps, doorbell, stream_cycles, calls),
         sum(stream_cycles),
-        calls + doorbell_cycles(program, config) * len(counts),
+        sum(calls) + doorbell * len(counts),
     )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dlasim.isa.file_records import StepKind
 from dlasim.isa.instruction_rows import Unit
-from dlasim.isa.program import Program
+from dlasim.isa.program import Program, Step
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.timing.issue import WAIT
@@ -21,30 +21,38 @@ from dlasim.sim.timing.timeline import WalkedStream
 def program_cycles(program: Program, config: DlaConfig) -> int:
     """The total of `dlasim run --timing-only` for a program that the compiler has made: its streams are legal
     and write every register they use. A preload has been done before."""
-    timed = range(program.preloads, len(program.streams))
-    streams = [_walked(program, number, config).total for number in timed]
-    return inference_cycles(program, config, [0] * program.preloads + streams)
+    timed = program.streams[program.preloads :]
+    cycles = [stream_cycles(config, program.commands[each.first_word :][: each.words]) for each in timed]
+    calls = [call_cycles(program, call) for call in program.host_calls]
+    doorbell = doorbell_cycles(config, bool(calls))
+    return inference_cycles(program.steps, doorbell, [0] * program.preloads + cycles, calls)
 
 
-def inference_cycles(program: Program, config: DlaConfig, stream_cycles: Sequence[int]) -> int:
-    """The total of an inference whose streams take so many cycles."""
-    doorbell = doorbell_cycles(program, config)
+def stream_cycles(config: DlaConfig, words: NDArray[np.uint64]) -> int:
+    """The cycles of such a stream."""
+    return WalkedStream(config, read_columns(config, words)).total
+
+
+def inference_cycles(
+    steps: Sequence[Step], doorbell: int, streams: Sequence[int], calls: Sequence[int]
+) -> int:
+    """The total of an inference whose streams, and calls of the CPU, take so many cycles."""
     now = 0
     ends = [0]  # of the streams so far; they run one at a time
-    for step in program.steps:
+    for step in steps:
         if step.kind is StepKind.PRELOAD:
             ends.append(0)
         elif step.kind is StepKind.STREAM:
             now += doorbell
-            ends.append(max(now, ends[-1]) + stream_cycles[step.index])
+            ends.append(max(now, ends[-1]) + streams[step.index])
         else:
-            now = max(now, ends[step.after_streams]) + call_cycles(program, program.host_calls[step.index])
+            now = max(now, ends[step.after_streams]) + calls[step.index]
     return max(now, ends[-1])
 
 
-def doorbell_cycles(program: Program, config: DlaConfig) -> int:
+def doorbell_cycles(config: DlaConfig, has_calls: bool) -> int:
     """What the CPU takes to start a stream, where a program has any work for it."""
-    return DOORBELL_CYCLES if config.timing == "full" and program.host_calls else 0
+    return DOORBELL_CYCLES if config.timing == "full" and has_calls else 0
 
 
 def computation_ends(program: Program, config: DlaConfig) -> NDArray[np.int64]:

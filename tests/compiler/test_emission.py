@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
-from dlasim.compiler_shim.lowering.lower import emit
+from dlasim.compiler_shim.lowering.lower import emit, plan_cycles
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.planning import plan_maker
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.timing.duration import program_cycles
 from tests.compiled import counted, in_python
 from tests.compiler.cases import Case, random_case, striped_case, write_model
 
@@ -26,21 +26,30 @@ Arguments = tuple[Any, ...]
 
 
 class Plans:
-    """What the search gives to `emit` for the cases of tests."""
+    """What the search gives to `plan_cycles` and `emit` for the cases of tests. `cycles`: the arguments of
+    each candidate, the machine that it is timed on, and what it takes."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.cycles: list[tuple[Arguments, DlaConfig, int]] = []
         self._folder, self._patch = folder, patch
 
     def of(self, case: Case) -> list[Arguments]:
         """Some candidates, and last the plan that is chosen; nothing where there is no plan."""
         found: list[Arguments] = []
 
-        def recorded(*arguments: Any) -> Any:
+        def timed(*arguments: Any) -> int:
+            cycles = plan_cycles(*arguments)
+            found.append((*arguments[:3], None))
+            self.cycles.append((found[-1], arguments[3], cycles))
+            return cycles
+
+        def emitted(*arguments: Any) -> Any:
             found.append(arguments[:4])
             return emit(*arguments)
 
         with self._patch.context() as patch:
-            patch.setattr(plan_maker, "emit", recorded)
+            patch.setattr(plan_maker, "plan_cycles", timed)
+            patch.setattr(plan_maker, "emit", emitted)
             _lower(case, self._folder)
         return [*found[:-1:STEP], *found[-1:]]
 
@@ -83,21 +92,27 @@ def test_tiles_at_a_time_are_no_matter(
             assert_same(whole, pieces, case)
 
 
-@pytest.mark.parametrize("make", [random_case, striped_case])
-def test_a_stream_is_one_call_unless_operands_are_constants(make: Any, plans: Plans) -> None:
-    several = 0
+def test_a_program_is_one_call(plans: Plans) -> None:
+    streams = 0
     for seed in range(1000, 1000 + SEEDS):
-        for arguments in plans.of(make(seed))[-1:]:
-            network, plan = arguments[0], arguments[2]
+        for arguments in plans.of(random_case(seed))[-1:]:
             with counted(EMIT) as calls:
                 program = _emitted(arguments)
             if program is not None:
-                nodes = [network.nodes[step] for step in plan.tilings]
-                operands = {resolve_alias(network, each) for node in nodes for each in node.inputs}
-                read = [each for each in operands if network.values[each].data is not None]
-                assert len(program.streams) <= len(calls) <= len(program.streams) + len(read)
-                several += len(plan.tilings) - len(plan.chained) > len(calls) > 0
-    assert several > 3
+                assert len(calls) == 1
+                streams = max(streams, len(program.streams))
+    assert streams > 1
+
+
+@pytest.mark.parametrize("make", [random_case, striped_case])
+def test_candidates_take_as_long_as_their_programs(make: Any, plans: Plans) -> None:
+    for seed in range(1000, 1000 + SEEDS):
+        plans.of(make(seed))
+    for arguments, machine, cycles in plans.cycles[::STEP]:
+        program = _emitted(arguments)
+        assert program is not None
+        assert program_cycles(program, machine) == cycles
+    assert len({cycles for _, _, cycles in plans.cycles}) > SEEDS
 
 
 def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,6 +163,6 @@ def test_indices_that_a_program_would_hold_are_limited(tmp_path: Path) -> None:
 
 def test_a_program_that_no_file_holds_is_refused() -> None:
     pool = ConstantPool()
-    pool.add(0, MAX_FILE_BYTES + 1, bytes)
-    with pytest.raises(InputError, match="constants take 2,147,483,664 bytes"):
+    pool.size_bytes = MAX_FILE_BYTES + 1
+    with pytest.raises(InputError, match="constants take 2,147,483,649 bytes"):
         constants_image(pool)

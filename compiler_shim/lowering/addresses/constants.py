@@ -25,22 +25,10 @@ def pooled(size_bytes: int) -> int:
 
 @dataclass(slots=True)
 class ConstantPool:
-    """Places blobs; their bytes are made only when the image is built, since timing needs none."""
+    """Blobs in their places; their bytes are made only when the image is built, since timing needs none."""
 
     size_bytes: int = 0
-    _offsets: dict[int, int] = field(default_factory=dict)
     _builders: list[tuple[int, Callable[[], bytes]]] = field(default_factory=list)
-
-    def find(self, value: int) -> int | None:
-        """The offset of a value that has been added."""
-        return self._offsets.get(value)
-
-    def add(self, value: int, size_bytes: int, build: Callable[[], bytes]) -> int:
-        """The offset of one more value."""
-        offset = self._offsets[value] = self.size_bytes
-        self.note(offset, build)
-        self.size_bytes += pooled(size_bytes)
-        return offset
 
     def note(self, offset: int, build: Callable[[], bytes]) -> None:
         """What makes a blob that has its place."""

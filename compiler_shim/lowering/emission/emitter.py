@@ -1,12 +1,13 @@
-"""The command words of a program as they grow, stream by stream.
+"""The command words of a program: all its streams by one call of the routine that writes them, or by as many
+as use up its room.
 
-The routine that writes them runs once for each stream, or as often as it has used up its room. Segments, each
-a node or a chain, wait for that as rows of numbers, the slots of the records that describe them.
+Segments, each a node or a chain, are rows of numbers, the slots of the records that describe them. The memory
+of one program serves for the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
-from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedNodes
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch, PrefetchPlan, Segment
-from dlasim.compiler_shim.lowering.emission.network_nodes import facts_memory
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch, SramPlan
+from dlasim.compiler_shim.lowering.emission.network_nodes import (
+    constant_operands,
+    facts_memory,
+    value_bytes,
+)
 from dlasim.compiler_shim.lowering.emission.planned_nodes import PlannedNodes
 from dlasim.compiler_shim.lowering.emission.records import (
     COMPUTATIONS,
@@ -33,182 +37,231 @@ from dlasim.compiler_shim.lowering.emission.records import (
     StripeRows,
 )
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
-from dlasim.compiler_shim.lowering.segments.chains import Rows
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instruction_rows import UNITS
-from dlasim.native.storage import Store
+from dlasim.isa.registers import Region
+from dlasim.native.record import layout
+from dlasim.native.storage import Store, pointer_to
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import packs_weights, queue_depth
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
 
 _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
+_SEGMENT = layout(EmittedSegment).fields
+_STEP, _NODES, _TASKS, _GROUPS, _STRIPE, _LOAD, _LOADS, _LOAD_FIRST, _OPERATIONS, _VALUE, _VALUES = (
+    each.slot for each in _SEGMENT.values()
+)
+
+
+class EmissionMemory:
+    """What emission works on, which grows with the largest program so far."""
+
+    def __init__(self) -> None:
+        self.in_flight, self.words, self.ends = Store(InFlight), Store(int), Store(int)
+        self.spans, self.slices = Store(Span), Store(Slice)
 
 
 class Emitter:
-    """Writes nodes and chains when `halt` ends their stream."""
+    """Writes the streams of a plan. Steps of each stream follow each other in `runs`; the constants that host
+    calls read before each, and after the last, are `pooled`."""
 
     def __init__(
         self,
         network: PlacedNetwork,
         nodes: PlannedNodes,
         places: Store[Place],
-        pool: ConstantPool,
         config: DlaConfig,
         keeps_slices: bool,
+        memory: EmissionMemory,
     ) -> None:
-        """`keeps_slices` for debug slices, and for the bytes of constants."""
-        self._stream = StreamBuilder()
-        self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), config.fingerprint
-        self._unpacks = packs_weights(config)
-        self._stream.unpacks = int(self._unpacks)
-        self._stream.most_ahead = queue_depth(config)  # with more, loads would wait to be issued
-        self._words, self._segments, self._stripes, self._loads = (
-            Store(int),
-            Store(EmittedSegment),
-            Store(StripeRows),
-            Store(Load),
-        )
-        self._in_flight, self._spans, self._slices = Store(InFlight), Store(Span), Store(Slice)
-        self._memories: dict[str, Store[Any]] = {
-            "facts": facts_memory(network),
+        self._network, self._nodes, self._places, self._memory = network, nodes, places, memory
+        self._unpacks, self._keeps_slices = packs_weights(config), keeps_slices
+        stream = self._stream = StreamBuilder()
+        stream.keeps_slices, stream.fingerprint = int(keeps_slices), config.fingerprint
+        stream.unpacks = int(self._unpacks)
+        stream.most_ahead = queue_depth(config)  # with more, loads would wait to be issued
+
+    def write(self, plan: SramPlan, runs: Sequence[Sequence[int]], pooled: Sequence[Sequence[int]]) -> None:
+        """Write all words."""
+        segments = _SegmentRows(self._network, self._nodes, plan, runs, pooled)
+        stream, nodes = self._stream, self._nodes
+        self._memory.ends.reserve(len(runs) + 1, 0)
+        fixed: dict[str, Store[Any]] = {
+            "facts": facts_memory(self._network),
             "nodes": nodes.records,
-            "places": places,
-            "segments": self._segments,
-            "stripes": self._stripes,
-            "loads": self._loads,
-            "in_flight": self._in_flight,
-            "words": self._words,
-            "spans": self._spans,
-            "slices": self._slices,
+            "places": self._places,
+            "ends": self._memory.ends,
+            "value_bytes": value_bytes(self._network),
             "constant_offsets": nodes.constant_offsets,
             "coded_words": nodes.coded_words,
             "coded_steps": nodes.coded_steps,
             "prefetch_addresses": nodes.prefetch_addresses,
         }
-        self._pool, self._nodes, self._keeps_slices = pool, nodes, keeps_slices
-        self._repeats, self._operations_of = nodes.repeats.tolist(), nodes.operations.tolist()
-        self._segment_rows: list[tuple[int, ...]] = []  # this and the following: of what waits
-        self._stripe_rows: list[Rows] = []
-        self._load_rows: list[Prefetch] = []
-        self._steps: list[int] = []
-        self._operations = self._most_operations = 0  # in all, and of one task with its loads
-        self._puts_off = False
-        self.streams: list[tuple[int, int]] = []
+        for name, store in fixed.items():
+            setattr(stream, name, store.pointer)
+        stream.segments, stream.segment_count = pointer_to(segments.rows, EmittedSegment), len(segments.rows)
+        stream.values = pointer_to(np.array(segments.values, np.int64))
+        stream.stripes = pointer_to(np.array(segments.stripes, np.int64), StripeRows)
+        stream.loads = pointer_to(np.array(segments.loads, np.int64), Load)
+        self._run(segments.rows)
 
-    def preload(self) -> None:
-        """Load all constants that stay in SRAM."""
-        loads = [Prefetch(step, 0, 0, int(self._nodes.pieces[step])) for step in self._nodes.kept_steps]
-        self._add_segment(0, 0, 1, 0, 1, loads)
-
-    def add(self, parts: Sequence[tuple[Segment, PackedNodes]], prefetches: PrefetchPlan) -> None:
-        """All tasks of nodes, and all rounds of chains; between them loads for later tasks. Where a segment
-        is to load first, tasks that follow may load before a task computes."""
-        repeats, operations = self._repeats, self._operations_of
-        for steps, nodes in parts:
-            step, loads = steps[0], prefetches.loads.get(steps[0], ())
-            chain, rounds = nodes.cut.chain, nodes.cut.rounds
-            is_first = step in prefetches.load_first and all(repeats[each] == 1 for each in steps)
-            self._puts_off |= is_first
-            if chain is None:
-                self._add_segment(step, 1, rounds, 0, operations[step], loads, is_first)
-            else:
-                layout, most = chain.layout, sum([repeats[each] for each in steps]) + 4 * len(steps) + 1
-                self._add_segment(step, len(steps), rounds, layout.groups, most, loads, is_first)
-                for stripe in layout.schedule:
-                    self._stripe_rows += stripe
-            self._steps += steps
-
-    def halt(self) -> None:
-        """End the stream."""
-        self._add_segment(0, 0, 1, 0, 1, ())
-        self._flush()
-        first = sum(self.streams[-1]) if self.streams else 0
-        self.streams.append((first, self._stream.word_count - first))
-
-    def _flush(self) -> None:
-        """Write what waits. Its constants are in the pool after that, and others can follow."""
-        stream = self._stream
-        self._describe()
-        stream.segment_count, stream.segment, stream.task = len(self._segment_rows), 0, 0
-        stream.pool_bytes = self._pool.size_bytes
-        most = self._most_operations  # also for the last task there must seem to be room
-        room = min(self._operations + most, max(most, _OPERATIONS_AT_A_TIME))
-        is_left = 1
+    def _run(self, rows: NDArray[np.int64]) -> None:
+        """Call the routine until nothing is left."""
+        most = int(rows[:, _OPERATIONS].max())  # also for the last task there must seem to be room
+        operations = int((rows[:, _TASKS] * rows[:, _OPERATIONS]).sum())
+        room, is_left = min(operations + most, max(most, _OPERATIONS_AT_A_TIME)), 1
         while is_left:
             self._reserve(room)
-            is_left = EMIT(stream)
-        self._pool.size_bytes = stream.pool_bytes
+            is_left = EMIT(self._stream)
+
+    def _reserve(self, operations: int) -> None:
+        """Make room for this many more operations."""
+        stream, memory = self._stream, self._memory
+        used = stream.used_slots if stream.is_open else 0
+        words = stream.word_count
+        memory.in_flight.reserve(used + operations, used)
+        memory.words.reserve(words + operations * _WORDS_PER_OPERATION, words)
+        memory.spans.reserve(stream.span_count + operations, stream.span_count)
         if self._keeps_slices:
-            self._note()
-        self._segment_rows, self._stripe_rows, self._load_rows, self._steps = [], [], [], []
-        self._operations = self._most_operations = 0
-        self._puts_off = False
+            memory.slices.reserve(stream.slice_count + operations, stream.slice_count)
+        stream.operation_limit = stream.operation_count + operations
+        stream.in_flight, stream.words = memory.in_flight.pointer, memory.words.pointer
+        stream.spans, stream.slices = memory.spans.pointer, memory.slices.pointer
 
     @property
     def words(self) -> NDArray[np.uint64]:
-        """The command words."""
-        return self._words.array(self._stream.word_count).view(np.uint64)
+        """The command words, until another program is written."""
+        return self._memory.words.view()[: self._stream.word_count].view(np.uint64)
+
+    @property
+    def streams(self) -> list[tuple[int, int]]:
+        """The first word of each stream, and how many there are."""
+        ends = self._memory.ends.take(0, self._stream.stream_count)
+        return [(first, end - first) for first, end in zip([0, *ends], ends, strict=False)]
 
     @property
     def spans(self) -> NDArray[np.void]:
         """Which words belong to which layer."""
-        return self._spans.array(self._stream.span_count).astype("<u4").view(SPAN.dtype).ravel()
+        return self._memory.spans.array(self._stream.span_count).astype("<u4").view(SPAN.dtype).ravel()
 
     @property
     def slices(self) -> NDArray[np.void]:
         """What each compute instruction writes of a tensor."""
-        return self._slices.array(self._stream.slice_count).astype("<u4").view(SLICE.dtype).ravel()
+        return self._memory.slices.array(self._stream.slice_count).astype("<u4").view(SLICE.dtype).ravel()
 
-    def _add_segment(
-        self,
-        step: int,
-        nodes: int,
-        tasks: int,
-        groups: int,
-        operations: int,
-        loads: Sequence[Prefetch],
-        is_load_first: bool = False,
-    ) -> None:
-        """Let a segment wait. A task is no more than so many operations, loads for later tasks apart, and
-        computations and stores that were put off."""
-        operations += 2 * COMPUTATIONS * self._puts_off
-        stripe, load, pieces = len(self._stripe_rows), len(self._load_rows), 0
-        if loads:
-            self._load_rows += loads
-            pieces = sum([each.pieces for each in loads])
-        most = operations + pieces
-        row = step, nodes, tasks, groups, stripe, load, len(loads), is_load_first, most
-        self._segment_rows.append(row)
-        self._operations += tasks * operations + pieces
-        if most > self._most_operations:
-            self._most_operations = most
+    @property
+    def pool_bytes(self) -> int:
+        """The bytes of all constants."""
+        return self._stream.pool_bytes
 
-    def _describe(self) -> None:
-        """Put what waits where the routine finds it, with room for the offsets of its constants."""
-        self._segments.write(0, [number for row in self._segment_rows for number in row])
-        self._stripes.write(0, [number for row in self._stripe_rows for number in row])
-        self._loads.write(0, [number for row in self._load_rows for number in row])
-
-    def _reserve(self, operations: int) -> None:
-        """Make room for this many more operations."""
-        stream = self._stream
-        used = stream.used_slots if stream.is_open else 0
-        words = stream.word_count
-        self._in_flight.reserve(used + operations, used)
-        self._words.reserve(words + operations * _WORDS_PER_OPERATION, words)
-        self._spans.reserve(stream.span_count + operations, stream.span_count)
-        if self._keeps_slices:
-            self._slices.reserve(stream.slice_count + operations, stream.slice_count)
-        stream.operation_limit = stream.operation_count + operations
-        for name, memory in self._memories.items():
-            setattr(stream, name, memory.pointer)
-
-    def _note(self) -> None:
-        """Tell the pool what the pieces of constants are made of."""
-        for step in self._steps:
-            first, nodes = int(self._nodes.first[step]), self._nodes
-            pieces = int(nodes.pieces[step])
+    def pool(self) -> ConstantPool:
+        """All constants in their places."""
+        pool, nodes = ConstantPool(self.pool_bytes), self._nodes
+        for value, (space, offset, _) in enumerate(self._places.view().tolist()):
+            if space == Region.CONSTANTS:
+                data = self._network.values[value].data
+                assert data is not None, "nothing else is among the constants"
+                pool.note(offset, data.tobytes)
+        for step in nodes.steps:
+            first, pieces = int(nodes.first[step]), int(nodes.pieces[step])
             for number, offset in enumerate(nodes.constant_offsets.take(first, first + pieces)):
                 if offset != NONE:
-                    self._pool.note(offset, nodes.pack(step, number, self._unpacks))
+                    pool.note(offset, nodes.pack(step, number, self._unpacks))
+        return pool
+
+
+class _SegmentRows:
+    """The segments of a plan, and the end of each stream. A task is no more than its `operations`, with all
+    loads for later tasks, and computations and stores that were put off."""
+
+    def __init__(
+        self,
+        network: PlacedNetwork,
+        nodes: PlannedNodes,
+        plan: SramPlan,
+        runs: Sequence[Sequence[int]],
+        pooled: Sequence[Sequence[int]],
+    ) -> None:
+        self._network, self._nodes, self._plan = network, nodes, plan
+        self.values, self.stripes, self.loads = list[int](), list[int](), list[int]()
+        firsts = [steps[0] for steps, _ in plan.parts]
+        preload = 2 * bool(
+            plan.kept.addresses
+        )  # rows for constants that stay in SRAM, and their stream's end
+        ends = np.searchsorted(firsts, [steps[-1] for steps in runs], "right")  # parts until each run's end
+        numbers, sizes = np.arange(len(runs)), np.diff(ends, prepend=0)
+        self._begins = (ends - sizes + numbers + preload).tolist()
+        self._row_of_part = np.arange(len(firsts)) + np.repeat(numbers, sizes) + preload
+        self.rows = np.zeros((preload + len(firsts) + len(runs) + 1, len(_SEGMENT)), np.int64)
+        self.rows[:-1, _TASKS] = self.rows[:, _OPERATIONS] = 1  # the last row only gives values their places
+        if firsts:
+            found = self.rows[self._row_of_part]
+            found[:, _STEP], found[:, _NODES], found[:, _TASKS] = firsts, 1, nodes.tasks[firsts]
+            found[:, _OPERATIONS] = nodes.operations[firsts]
+            self.rows[self._row_of_part] = found
+        self._row_of = np.zeros(len(network.nodes), np.int64)
+        self._row_of[firsts] = self._row_of_part
+        self._add_chains()
+        self._put_off()
+        if preload:
+            kept = [Prefetch(step, 0, 0, int(nodes.pieces[step])) for step in nodes.kept_steps]
+            self._add_loads(0, kept)
+        for step, loads in plan.prefetches.loads.items():
+            self._add_loads(int(self._row_of[step]), loads)
+        self._add_values(pooled, bool(preload))
+
+    def _add_chains(self) -> None:
+        repeats = self._nodes.repeats
+        for step, chain in self._plan.chains.items():
+            row, steps = self.rows[self._row_of[step]], list(chain.steps)
+            self._row_of[steps] = self._row_of[step]
+            row[_NODES], row[_GROUPS], row[_STRIPE] = len(steps), chain.groups, len(self.stripes) // 4
+            row[_TASKS] = chain.groups + 1 if chain.groups else len(chain.schedule)
+            row[_OPERATIONS] = repeats[steps].sum() + 4 * len(steps) + 1
+            self.stripes += [number for stripe in chain.schedule for each in stripe for number in each]
+
+    def _put_off(self) -> None:
+        """Where a segment is to load first, tasks that follow may load before a task computes."""
+        plan, repeats = self._plan, self._nodes.repeats
+        for step in plan.prefetches.load_first:
+            steps = plan.chains[step].steps if step in plan.chains else (step,)
+            if (repeats[list(steps)] == 1).all():
+                self.rows[self._row_of[step], _LOAD_FIRST] = 1
+        if self.rows[:, _LOAD_FIRST].any():
+            self.rows[:, _OPERATIONS] += 2 * COMPUTATIONS
+
+    def _add_loads(self, number: int, loads: Sequence[Prefetch]) -> None:
+        row = self.rows[number]
+        row[_LOAD], row[_LOADS] = len(self.loads) // 4, len(loads)
+        row[_OPERATIONS] += sum([each.pieces for each in loads])
+        self.loads += [each for load in loads for each in load]
+
+    def _add_values(self, pooled: Sequence[Sequence[int]], preloads: bool) -> None:
+        """Give constants that are tensors to the first row of the stream before which they get their places:
+        those that host calls before it read, and the operands of its nodes and of what it loads."""
+        operands, (before, *later) = constant_operands(self._network), pooled
+        used = [(int(self._row_of[step]), 0, step) for step in operands]
+        for step, loads in self._plan.prefetches.loads.items() if operands else ():
+            row = int(self._row_of[step])
+            used += [
+                (row, number, load.step) for number, load in enumerate(loads, 1) if load.step in operands
+            ]
+        used.sort(reverse=True)
+        if preloads:
+            self._place_values(0, [*before, *[each for step in operands for each in operands[step]]])
+            before = []
+        for begin, end, constants in zip(
+            self._begins, [*self._begins[1:], len(self.rows)], (before, *later), strict=False
+        ):
+            found = list(constants)
+            while used and used[-1][0] < end:
+                found += operands[used.pop()[2]]
+            self._place_values(begin, found)
+        self._place_values(-1, pooled[-1] if self._begins else before)
+
+    def _place_values(self, number: int, values: Iterable[int]) -> None:
+        first = len(self.values)
+        self.values += values
+        if len(self.values) > first:
+            self.rows[number, _VALUE], self.rows[number, _VALUES] = first, len(self.values) - first

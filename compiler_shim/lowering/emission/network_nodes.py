@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, PlacedNetwork
-from dlasim.compiler_shim.calls.views import Layout, dense_layout
+from dlasim.compiler_shim.calls.views import dense_layout
+from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
@@ -20,7 +21,7 @@ from dlasim.isa import codec
 from dlasim.isa.instruction_rows import Init, Out
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.named_tuple import NamedTuple
-from dlasim.native.storage import Store, filled_memory
+from dlasim.native.storage import Store
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
 _IN, _IN2, _ACC = (register(f"{name}_ADDR") for name in ("IN", "IN2", "ACC"))
@@ -46,26 +47,47 @@ class NetworkNode(NamedTuple):
         """The pieces of its constants: one for each group of output channels in each pass, or a table."""
         return -(-self.constant_channels // shape.channels) * -(-self.constant_depth // shape.depth)
 
+    def without_shared(self) -> NetworkNode:
+        """The same where no other node has such constants."""
+        return NetworkNode(*self[:-1], None)
+
 
 @once
 def network_nodes(network: PlacedNetwork) -> Mapping[int, NetworkNode]:
     """The nodes for the DLA, by step."""
     nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
-    users = Counter([_constants(node) for node in nodes.values()])
-    return {step: _network_node(network, node, users) for step, node in nodes.items()}
+    found = {step: _network_node(network, node) for step, node in nodes.items()}
+    users = Counter([each.shared for each in found.values()])
+    return {step: each if users[each.shared] > 1 else each.without_shared() for step, each in found.items()}
 
 
-def _network_node(network: PlacedNetwork, node: DlaNode, users: Counter[tuple[object, ...]]) -> NetworkNode:
-    constants, layouts = _constants(node), _layouts(network, node)
-    shared = constants if users[constants] > 1 else None
-    facts = _facts(node, layouts)
+_KNOWN = dict[tuple[int, tuple[int, ...]], NetworkNode]()  # by object and values
+_MAX_KNOWN = 1 << 14  # then all are forgotten
+
+
+def _network_node(network: PlacedNetwork, node: DlaNode) -> NetworkNode:
+    """Found once for all placements of a network that have this object, and values with the same bytes."""
+    values = (*node.inputs, node.output) if node.matrix is None else (*node.inputs, node.matrix, node.output)
+    owners = [resolve_alias(network, value) for value in values]
+    if node.cursor:
+        owners[-1] = node.output  # what begins at a cursor has a place of its own
+    key = id(node), tuple(owners)
+    found = _KNOWN.get(key)
+    if found is None:
+        if len(_KNOWN) >= _MAX_KNOWN:
+            _KNOWN.clear()
+        found = _KNOWN[key] = _describe_node(node, owners)
+    return found
+
+
+def _describe_node(node: DlaNode, owners: Sequence[int]) -> NetworkNode:
+    facts = _facts(node, _layouts(node, owners))
     cut, sizes = (0, 0), facts.sizes
     if sizes.table_bytes:
         cut = 1, 1
     elif (sizes.weight_bytes or sizes.record_bytes) and not sizes.has_matrix:
         cut = sizes.channels, sizes.depth
-    values = [each.space for each in layouts if each.space != NONE]
-    return NetworkNode(node, facts, tuple(values), *cut, shared)
+    return NetworkNode(node, facts, tuple(owners), *cut, _constants(node))
 
 
 class NodeColumns(NamedTuple):
@@ -107,12 +129,23 @@ def constant_operands(network: PlacedNetwork) -> Mapping[int, list[int]]:
 
 
 @once
+def value_bytes(network: PlacedNetwork) -> Store[int]:
+    """By value that is a constant the bytes that it takes among the constants."""
+    sizes, store = (
+        [0 if each.data is None else pooled(each.data.nbytes) for each in network.values],
+        Store(int),
+    )
+    store.write(0, sizes)
+    return store
+
+
+@once
 def facts_memory(network: PlacedNetwork) -> Store[NodeFacts]:
     """The facts of each DLA node by step, for routines, which only read them."""
-    nodes = network_nodes(network)
-    return filled_memory(
-        NodeFacts, [nodes[step].facts if step in nodes else _NO_FACTS for step in range(len(network.nodes))]
-    )
+    nodes, store = network_nodes(network), Store(NodeFacts)
+    facts = [nodes[step].facts if step in nodes else _NO_FACTS for step in range(len(network.nodes))]
+    store.fill(b"".join(map(bytes, facts)))
+    return store
 
 
 def _constants(node: DlaNode) -> tuple[object, ...]:
@@ -121,25 +154,18 @@ def _constants(node: DlaNode) -> tuple[object, ...]:
     return node.weights, node.records, node.table, node.mnemonic, node.is_channel_by_channel, size
 
 
-def _layouts(network: PlacedNetwork, node: DlaNode) -> tuple[TensorLocation, TensorLocation, TensorLocation]:
+def _layouts(node: DlaNode, owners: Sequence[int]) -> tuple[TensorLocation, TensorLocation, TensorLocation]:
     """How the first input, the second or the matrix, and the output lie in the values that have their bytes:
-    the numbers of these are in the place of spaces. What begins at a cursor has a place of its own."""
-
-    def located(value: int, layout: Layout, element_bytes: int) -> TensorLocation:
-        first, pixel, line = [count * element_bytes for count in layout]
-        owner = value if node.cursor and value == node.output else resolve_alias(network, value)
-        return TensorLocation(owner, first, pixel, line, element_bytes)
-
-    *images, whole = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
-    first, *others = [
-        located(value, layout, node.in_element_bytes)
-        for value, layout in zip(node.inputs, images, strict=True)
-    ]
+    the numbers of these are in the place of spaces."""
+    layouts = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
     if node.matrix is not None:
-        layout = node.matrix_layout or dense_layout(node.matrix_image)
-        others.append(located(node.matrix, layout, node.in_element_bytes))
-    output = located(node.output, whole, node.out_element_bytes)
-    return first, others[0] if others else TensorLocation(), output
+        layouts.insert(-1, node.matrix_layout or dense_layout(node.matrix_image))
+    sizes = [node.in_element_bytes] * (len(layouts) - 1) + [node.out_element_bytes]
+    first, *second, output = [
+        TensorLocation(owner, layout[0] * size, layout[1] * size, layout[2] * size, size)
+        for owner, layout, size in zip(owners, layouts, sizes, strict=True)
+    ]
+    return first, second[0] if second else TensorLocation(), output
 
 
 def _facts(node: DlaNode, layouts: tuple[TensorLocation, ...]) -> NodeFacts:

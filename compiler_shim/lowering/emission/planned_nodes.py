@@ -32,8 +32,9 @@ class PlannedNodes:
 
     By step: how many `pieces` its constants have, and from `first` on their places in `constant_offsets` and
     `prefetch_addresses`; its `tasks`, the `repeats` of a task's computation, one for each channel or one in
-    all, and the most `operations` of a task. Those of `kept_steps` stay in SRAM. Pieces of compressed weights
-    have `coded_words` and `coded_steps`; `spared` are their bytes that do not cross the bus, by value.
+    all, and the most `operations` of a task. `steps` are in the order of the plan. The constants of
+    `kept_steps` stay in SRAM. Pieces of compressed weights have `coded_words` and `coded_steps`; `spared`
+    are their bytes that do not cross the bus, by value.
     """
 
     def __init__(self, network: PlacedNetwork, plan: SramPlan) -> None:
@@ -42,7 +43,7 @@ class PlannedNodes:
         kept = plan.kept.addresses
         given = kept or plan.prefetches.addresses
         self.records, slots = Store(Node, count), b"".join([nodes.slots for _, nodes in plan.parts])
-        steps = [step for each, _ in plan.parts for step in each]
+        self.steps = steps = [step for each, _ in plan.parts for step in each]
         rows, records, self.tasks = np.frombuffer(slots, np.int64), self.records.view(), np.zeros(count, int)
         if steps:
             rows = rows.reshape(len(steps), -1)

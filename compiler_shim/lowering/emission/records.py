@@ -190,7 +190,8 @@ class EmittedSegment(Record):
 
     A chain is computed in `groups` of channels, or in stripes where that is 0: `first_stripe` is the first of
     their rows. `is_load_first`: its tasks are computed after tasks that follow are loaded. `operations`
-    are the most that a task takes, with all loads for later tasks.
+    are the most that a task takes, with all loads for later tasks. Before it so many `values` that are
+    constants get their places in the pool, those from `first_value` on that have none.
     """
 
     step: int = 0
@@ -202,6 +203,8 @@ class EmittedSegment(Record):
     loads: int = 0
     is_load_first: int = 0
     operations: int = 0
+    first_value: int = 0
+    values: int = 0
 
 
 class Span(Record):
@@ -221,7 +224,7 @@ class Slice(Record):
 
 
 class StreamBuilder(Record):
-    """The command stream so far, the segments to be written, and the operations that are being made.
+    """The command streams so far, the segments to be written, and the operations that are being made.
 
     Of `segment_count` segments `segment` is the next, and `task` its next task; of its loads for later tasks
     `load_number` is the next. There is room until `operation_count` is `operation_limit`. `deferred_store` is
@@ -230,9 +233,11 @@ class StreamBuilder(Record):
     one. `configured_node` is the node whose fixed registers are set, `free_slot` the first free slot of
     `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in flight, and how
     many operations were issued to it. `unpacks`: whether the machine can. Pieces of constants that are
-    compressed have words and steps. Facts and nodes are there by step of the network.
+    compressed have words and steps. Facts and nodes are there by step of the network. Each stream has the
+    word after its last in `ends`.
     """
 
+    stream_count: int = 0
     word_count: int = 0
     span_count: int = 0
     slice_count: int = 0
@@ -271,6 +276,9 @@ class StreamBuilder(Record):
     nodes: Records[Node] = pointer(Node)
     places: Records[Place] = pointer(Place)
     segments: Records[EmittedSegment] = pointer(EmittedSegment)
+    ends: Numbers = pointer(int)
+    values: Numbers = pointer(int)
+    value_bytes: Numbers = pointer(int)
     stripes: Records[StripeRows] = pointer(StripeRows)
     loads: Records[Load] = pointer(Load)
     in_flight: Records[InFlight] = pointer(InFlight)

@@ -27,17 +27,15 @@ from dlasim.compiler_shim.lowering.emission.words import (
 )
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instruction_rows import UNITS
-from dlasim.isa.registers import OPERANDS
+from dlasim.isa.registers import OPERANDS, Region
 from dlasim.native.routine import Routine, routine
 
-_UNITS, _REGISTERS = len(UNITS), len(OPERANDS)
+_UNITS, _REGISTERS, _POOL = len(UNITS), len(OPERANDS), int(Region.CONSTANTS)
 
 
 @routine
 def emit(stream: StreamBuilder) -> int:
     """Write the words of segments, until the next task may find no room. Returns whether any are left."""
-    if not stream.is_open:
-        _begin(stream)
     while stream.segment < stream.segment_count:
         segment = stream.segments[stream.segment]
         if stream.task == 0:
@@ -45,6 +43,8 @@ def emit(stream: StreamBuilder) -> int:
         while stream.task < segment.tasks:
             if stream.operation_count + segment.operations > stream.operation_limit:
                 return 1
+            if not stream.is_open:
+                _begin(stream)
             _segment_task(stream, segment, stream.task)
             _prefetch(stream, segment, stream.task)
             stream.task += 1
@@ -58,7 +58,10 @@ EMIT = Routine(emit, "emission")
 
 @routine
 def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
-    """Find the tensors of its nodes, and give what is loaded for later tasks its place in the pool."""
+    """Find the tensors of its nodes, and give constants that are tensors, and what is loaded for later tasks,
+    their places in the pool."""
+    for number in range(segment.first_value, segment.first_value + segment.values):
+        _reserve_value(stream, stream.values[number])
     for step in range(segment.step, segment.step + segment.nodes):
         _locate_tensors(stream, stream.nodes[step])
     stream.configured_node = NONE
@@ -67,6 +70,14 @@ def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
         load = stream.loads[number]
         for piece in range(load.first, load.first + load.pieces):
             reserve_piece(stream, stream.nodes[load.step], piece)
+
+
+@routine
+def _reserve_value(stream: StreamBuilder, value: int) -> None:
+    place = stream.places[value]
+    if place.space == NONE:
+        place.space, place.offset = _POOL, stream.pool_bytes
+        stream.pool_bytes += stream.value_bytes[value]
 
 
 @routine
@@ -126,6 +137,8 @@ def _end(stream: StreamBuilder) -> None:
     write_deferred_store(stream)
     append_word(stream, HALT_WORD)
     stream.is_open = 0
+    stream.ends[stream.stream_count] = stream.word_count
+    stream.stream_count += 1
 
 
 @routine
