@@ -300,7 +300,8 @@ def largest(problem: TilingProblem, shape: TileShape, budget: int) -> Tiling | N
 
 def candidates(problem: TilingProblem, budget: int) -> list[Tiling]:
     """What is worth trying: single buffers where they make room for a larger tile, all or only those of the
-    constants; smaller tiles; fewer input channels where nothing else fits, or while that helps much."""
+    constants; halves of tiles with four rows or more; fewer input channels where nothing else fits, or while
+    that helps much."""
     node = problem.node
     depth = node.in_shape[2] if node.is_dense else 1
     work = Walk(problem, TileShape(*node.out_shape, depth, True, SINGLE)).work()
@@ -324,7 +325,7 @@ def candidates_of_depth(problem: TilingProblem, budget: int, depth: int) -> Iter
             if smaller.sram_bytes <= budget:
                 yield smaller
             rows = smaller.tile_shape.rows
-            if rows == 1 or is_all_in_sram:
+            if rows < 4 or is_all_in_sram:
                 break
             smaller = Walk(problem, smaller.tile_shape._replace(rows=-(-rows // 2))).tiling()
         if outer and channels < problem.channels:
