@@ -17,6 +17,7 @@ from dlasim.compiler_shim.calls.nodes import (
     Value,
     alias_chain,
 )
+from dlasim.compiler_shim.calls.sums import add_in_output_stage
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 from dlasim.compiler_shim.forms.requantization import (
     requantized_on_cpu,
@@ -36,7 +37,7 @@ from dlasim.isa.limits import MAX_RANK
 from dlasim.isa.program import HostCall
 from dlasim.isa.registers import CURSORS
 
-MAX_REMEMBERED = 8  # placements of a network
+MAX_REMEMBERED = 16  # placements of a network, with sums in MAC operations and without
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +53,21 @@ _PLACED: WeakKeyDictionary[UnplacedNetwork, _KnownPlacements] = WeakKeyDictionar
 
 
 def place_once(
-    network: UnplacedNetwork, options: CompileOptions, verdicts: Sequence[Verdict]
+    network: UnplacedNetwork, options: CompileOptions, verdicts: Sequence[Verdict], in_mac: bool = False
 ) -> tuple[PlacedNetwork, Sequence[int]]:
-    """The network with each item where it shall be, and by item the number of its layer. Machines with the
-    same choice share it, and so all that is found for it."""
+    """The network with each item where it shall be, and by item the number of its layer; with sums `in_mac`
+    operations where they can be. Machines with the same choice share it, and so all that is found for it."""
     known = _PLACED.setdefault(network, OrderedDict())
-    key = tuple([each.on_dla for each in verdicts]), options.depthwise, options.requant, options.fusion
+    choice = tuple([each.on_dla for each in verdicts])
+    key = choice, in_mac, options.depthwise, options.requant, options.fusion
     found = known.get(key)
     if found is None:
-        found = known[key] = _Placer(network, options).run(verdicts)
+        if in_mac:
+            placed, layers = place_once(network, options, verdicts)
+            found = add_in_output_stage(placed), layers
+        else:
+            found = _Placer(network, options).run(verdicts)
+        known[key] = found
         if len(known) > MAX_REMEMBERED:
             known.popitem(last=False)
     return found

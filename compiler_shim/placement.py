@@ -8,7 +8,6 @@ from dataclasses import replace
 from math import prod
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.calls.sums import add_in_output_stage
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 from dlasim.compiler_shim.forms.requantization import requantized_on_cpu, requantizes
 from dlasim.compiler_shim.lowering.policy import Policy
@@ -51,9 +50,8 @@ class Placements:
     def __init__(self, network: UnplacedNetwork, policy: Policy, weights: CostWeights | None = None) -> None:
         self._network, self._policy, self._weights = network, policy, weights or CostWeights()
         self._problems = _problems(network, policy)
-        self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
+        self._known: dict[tuple[bool, ...], PlacedNetwork] = {}  # by choice, and whether sums are in MAC
         self._verdicts: dict[PlacedNetwork, tuple[Sequence[Verdict], Sequence[int]]] = {}
-        self._summing: dict[PlacedNetwork, PlacedNetwork] = {}
         self._cpu_cycles = [
             sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
             for item in network.items
@@ -73,16 +71,8 @@ class Placements:
             choice = tuple(verdict.on_dla for verdict in verdicts)
             if choice not in seen:
                 seen.add(choice)
-                yield from self._with_sums(self._placed(choice, verdicts))
-
-    def _with_sums(self, placed: PlacedNetwork) -> list[PlacedNetwork]:
-        """A placement, and the same with sums in MAC operations if the machine has these."""
-        if not self._policy.machine.config.mac_sums:
-            return [placed]
-        if placed not in self._summing:
-            summing = self._summing[placed] = add_in_output_stage(placed)
-            self._verdicts[summing] = self._verdicts[placed]
-        return list(dict.fromkeys((placed, self._summing[placed])))
+                ways = (False, True) if self._policy.machine.config.mac_sums else (False,)
+                yield from dict.fromkeys([self._placed(choice, verdicts, in_mac) for in_mac in ways])
 
     def most_on_dla(self) -> PlacedNetwork:
         """What can run on the DLA with any amount of SRAM is there."""
@@ -94,11 +84,16 @@ class Placements:
             self._network, self._policy, self._problems, self._cpu_cycles, sram_bytes, self._weights
         )
 
-    def _placed(self, choice: tuple[bool, ...], verdicts: Sequence[Verdict]) -> PlacedNetwork:
-        if choice not in self._known:
-            placed, layers = place_once(self._network, self._policy.options, verdicts)
-            self._known[choice], self._verdicts[placed] = placed, (verdicts, layers)
-        return self._known[choice]
+    def _placed(
+        self, choice: tuple[bool, ...], verdicts: Sequence[Verdict], in_mac: bool = False
+    ) -> PlacedNetwork:
+        """The network with this choice, and sums in MAC operations or not."""
+        key = *choice, in_mac
+        if key not in self._known:
+            placed, layers = place_once(self._network, self._policy.options, verdicts, in_mac)
+            self._known[key] = placed
+            self._verdicts.setdefault(placed, (verdicts, layers))
+        return self._known[key]
 
     def explained(self, placed: PlacedNetwork) -> PlacedNetwork:
         """A placement with the reasons why layers run where they do, which differ from machine to machine."""

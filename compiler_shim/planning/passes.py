@@ -166,7 +166,10 @@ def use_less_sram(search: PlanSearch) -> None:
 
 def _less_sram(search: PlanSearch, timed: TimedPlan) -> int:
     """The next smaller size for a kind; 0 for none."""
-    size = min(timed.candidate.size, _changing_bytes(timed.plan))
+    known = search.maker.memory.changing_bytes
+    if timed.plan not in known:
+        known[timed.plan] = _changing_bytes(timed.plan)
+    size = min(timed.candidate.size, known[timed.plan])
     return _smaller_size(size, search.size // MIN_SRAM_PART)
 
 

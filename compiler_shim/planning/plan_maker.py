@@ -44,6 +44,7 @@ class PlanMemory:
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     # A plan in a number of parts; None where it cannot be cut.
     parted: dict[tuple[SramPlan, int], SramPlan | None] = field(default_factory=dict)
+    changing_bytes: dict[SramPlan, int] = field(default_factory=dict)  # below which a plan is another
     figures: dict[SramPlan, PlanFigures] = field(default_factory=dict)
     timed: dict[object, PlanFigures] = field(default_factory=dict)  # by what decides about the commands
     emission: EmissionMemory = field(default_factory=EmissionMemory)
