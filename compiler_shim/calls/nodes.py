@@ -61,9 +61,10 @@ class Value:
         return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DlaNode:
-    """One operation of the instruction set on whole tensors; lowering cuts it into tiles."""
+    """One operation of the instruction set on whole tensors; lowering cuts it into tiles. Each is equal to
+    itself alone; placements of a network share them."""
 
     mnemonic: str
     layer: int

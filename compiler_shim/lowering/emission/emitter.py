@@ -186,9 +186,7 @@ class _SegmentRows:
         self._network, self._nodes, self._plan = network, nodes, plan
         self.values, self.stripes, self.loads = list[int](), list[int](), list[int]()
         firsts = [steps[0] for steps, _ in plan.parts]
-        preload = 2 * bool(
-            plan.kept.addresses
-        )  # rows for constants that stay in SRAM, and their stream's end
+        preload = 2 if plan.kept.addresses else 0  # rows for constants that stay in SRAM, and their end
         ends = np.searchsorted(firsts, [steps[-1] for steps in runs], "right")  # parts until each run's end
         numbers, sizes = np.arange(len(runs)), np.diff(ends, prepend=0)
         self._begins = (ends - sizes + numbers + preload).tolist()

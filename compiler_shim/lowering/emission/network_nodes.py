@@ -61,33 +61,25 @@ def network_nodes(network: PlacedNetwork) -> Mapping[int, NetworkNode]:
     return {step: each if users[each.shared] > 1 else each.without_shared() for step, each in found.items()}
 
 
-_KNOWN = dict[tuple[int, tuple[int, ...]], NetworkNode]()  # by object and values
-_MAX_KNOWN = 1 << 14  # then all are forgotten
-
-
 def _network_node(network: PlacedNetwork, node: DlaNode) -> NetworkNode:
-    """Found once for all placements of a network that have this object, and values with the same bytes."""
+    """A node of a network."""
     values = (*node.inputs, node.output) if node.matrix is None else (*node.inputs, node.matrix, node.output)
     owners = [resolve_alias(network, value) for value in values]
     if node.cursor:
         owners[-1] = node.output  # what begins at a cursor has a place of its own
-    key = id(node), tuple(owners)
-    found = _KNOWN.get(key)
-    if found is None:
-        if len(_KNOWN) >= _MAX_KNOWN:
-            _KNOWN.clear()
-        found = _KNOWN[key] = _describe_node(node, owners)
-    return found
+    return _describe_node(node, tuple(owners))
 
 
-def _describe_node(node: DlaNode, owners: Sequence[int]) -> NetworkNode:
+@lru_cache(maxsize=1 << 14)
+def _describe_node(node: DlaNode, owners: tuple[int, ...]) -> NetworkNode:
+    """Found once for all placements of a network that have this object, and values with the same bytes."""
     facts = _facts(node, _layouts(node, owners))
     cut, sizes = (0, 0), facts.sizes
     if sizes.table_bytes:
         cut = 1, 1
     elif (sizes.weight_bytes or sizes.record_bytes) and not sizes.has_matrix:
         cut = sizes.channels, sizes.depth
-    return NetworkNode(node, facts, tuple(owners), *cut, _constants(node))
+    return NetworkNode(node, facts, owners, *cut, _constants(node))
 
 
 class NodeColumns(NamedTuple):
