@@ -40,7 +40,8 @@ from dlasim.named_tuple import NamedTuple
 from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import packs_weights
-from dlasim.sim.timing.duration import doorbell_cycles, inference_cycles, stream_cycles
+from dlasim.sim.timing.duration import doorbell_cycles, inference_cycles
+from dlasim.sim.timing.stream_timer import StreamTimer
 from dlasim.system.fileio import MAX_FILE_BYTES
 
 MAX_TILES = 1 << 20
@@ -89,10 +90,10 @@ def emit(
 
 
 def plan_cycles(
-    network: PlacedNetwork, config: DlaConfig, plan: SramPlan, machine: DlaConfig, memory: EmissionMemory
+    network: PlacedNetwork, config: DlaConfig, plan: SramPlan, timer: StreamTimer, memory: EmissionMemory
 ) -> int:
-    """The cycles of an inference on a machine by the program of a plan, of which only the words are made."""
-    return _Lowering(network, config, plan, False, memory).cycles(machine)
+    """The cycles of an inference on the timer's machine by the program of a plan; only its words are made."""
+    return _Lowering(network, config, plan, False, memory).cycles(timer)
 
 
 class _Placement(NamedTuple):
@@ -185,12 +186,11 @@ class _Lowering:
                 f"{p.MAX_OPERATIONS:,}; use more SRAM (--sram)"
             )
 
-    def cycles(self, machine: DlaConfig) -> int:
-        """Of an inference on a machine, after a preload."""
+    def cycles(self, timer: StreamTimer) -> int:
+        """Of an inference on the timer's machine, after a preload."""
         emitter, frame, preloads = self._emitter, self._frame, bool(self._sram.kept.addresses)
-        words, places = emitter.words, emitter.streams[preloads:]
-        streams = [stream_cycles(machine, words[first : first + count]) for first, count in places]
-        doorbell = doorbell_cycles(machine, bool(frame.calls))
+        streams = timer.cycles(emitter.words, emitter.streams[preloads:])
+        doorbell = doorbell_cycles(timer.config, bool(frame.calls))
         return inference_cycles(self._steps(), doorbell, [0] * preloads + streams, frame.call_cycles)
 
     def _steps(self) -> list[p.Step]:

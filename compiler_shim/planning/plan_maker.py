@@ -22,6 +22,7 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import fully_timed
+from dlasim.sim.timing.stream_timer import StreamTimer
 
 MAX_SRAM = 1 << 30  # bytes, of the machine that stands for all sizes
 
@@ -48,6 +49,7 @@ class PlanMemory:
     figures: dict[SramPlan, PlanFigures] = field(default_factory=dict)
     timed: dict[object, PlanFigures] = field(default_factory=dict)  # by what decides about the commands
     emission: EmissionMemory = field(default_factory=EmissionMemory)
+    timer: StreamTimer | None = None
 
 
 class PlanMaker:
@@ -59,6 +61,7 @@ class PlanMaker:
         self.objective = Objective(options.objective, self.timed_machine)
         if memory.machine is None:
             memory.machine = config.replace(sram_bytes=MAX_SRAM)
+        self.timer = memory.timer = memory.timer or StreamTimer(self.timed_machine)
         self.machine = memory.machine  # one object for all sizes: comparing others takes longer
 
     @property
@@ -149,7 +152,7 @@ class PlanMaker:
         if self.objective.counts_energy:
             return self.objective.count(self.emit(candidate, False).program)
         network, memory = candidate.kind.network, self.memory.emission
-        return PlanFigures(plan_cycles(network, self.config, candidate.plan, self.timed_machine, memory))
+        return PlanFigures(plan_cycles(network, self.config, candidate.plan, self.timer, memory))
 
     def emit(self, candidate: PlanCandidate, with_constants: bool) -> Lowered:
         """The program of a candidate."""

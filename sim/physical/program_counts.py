@@ -11,8 +11,7 @@ from dlasim.sim.physical.energy import EnergyModel
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import decode_stream
 from dlasim.sim.timing.duration import doorbell_cycles, inference_cycles
-from dlasim.sim.timing.read_columns import read_columns
-from dlasim.sim.timing.timeline import WalkedStream
+from dlasim.sim.timing.stream_timer import StreamTimer
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +33,13 @@ class ProgramCounts:
 def count_program(program: Program, config: DlaConfig) -> ProgramCounts:
     """The counts of a program that the compiler has made: its streams are legal and write every register they
     use. The estimated CPU executes an instruction a cycle. A preload has been done before."""
-    counts, stream_cycles = list[EnergyCounts](), [0] * program.preloads
+    counts, stream_cycles, timer = list[EnergyCounts](), [0] * program.preloads, StreamTimer(config)
     for place in program.streams[program.preloads :]:
         words = program.commands[place.first_word : place.first_word + place.words]
         stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
-        columns = read_columns(config, words)
-        timeline = WalkedStream(config, columns).timeline()
-        counts.append(count_operations(config, stream, columns.costs(), timeline, len(stream)))
+        walked = timer.walk(words)
+        timeline = walked.timeline()
+        counts.append(count_operations(config, stream, walked.columns.costs(), timeline, len(stream)))
         stream_cycles.append(timeline.total)
     calls = [call_cycles(program, call) for call in program.host_calls]
     doorbell = doorbell_cycles(config, bool(calls))

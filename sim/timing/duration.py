@@ -13,24 +13,18 @@ from dlasim.isa.program import Program, Step
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.timing.issue import WAIT
-from dlasim.sim.timing.read_columns import read_columns
 from dlasim.sim.timing.stream_columns import StreamColumns
-from dlasim.sim.timing.timeline import WalkedStream
+from dlasim.sim.timing.stream_timer import StreamTimer
 
 
 def program_cycles(program: Program, config: DlaConfig) -> int:
     """The total of `dlasim run --timing-only` for a program that the compiler has made: its streams are legal
     and write every register they use. A preload has been done before."""
-    timed = program.streams[program.preloads :]
-    cycles = [stream_cycles(config, program.commands[each.first_word :][: each.words]) for each in timed]
+    places = [(each.first_word, each.words) for each in program.streams[program.preloads :]]
+    cycles = StreamTimer(config).cycles(program.commands, places)
     calls = [call_cycles(program, call) for call in program.host_calls]
     doorbell = doorbell_cycles(config, bool(calls))
     return inference_cycles(program.steps, doorbell, [0] * program.preloads + cycles, calls)
-
-
-def stream_cycles(config: DlaConfig, words: NDArray[np.uint64]) -> int:
-    """The cycles of such a stream."""
-    return WalkedStream(config, read_columns(config, words)).total
 
 
 def inference_cycles(
@@ -58,11 +52,12 @@ def doorbell_cycles(config: DlaConfig, has_calls: bool) -> int:
 def computation_ends(program: Program, config: DlaConfig) -> NDArray[np.int64]:
     """By layer the cycle in which its last computation ends, in its own stream; 0 where there is none."""
     ends, layer_of_words = np.zeros(len(program.layers), np.int64), program.layer_of_words()
-    for number, place in enumerate(program.streams):
-        walked = _walked(program, number, config)
-        columns, (_, _, end) = walked.columns, walked.times()
-        layers, first = layer_of_words[place.first_word + _operation_words(columns)], columns.first[Unit.MAC]
-        np.maximum.at(ends, layers[first:], end[first:])  # transfers come before
+    timer = StreamTimer(config)
+    for place in program.streams:
+        walked = timer.walk(program.commands[place.first_word :][: place.words])
+        words, first = _operation_words(walked.columns), walked.columns.first[Unit.MAC]
+        layers = layer_of_words[place.first_word + words[first:]]  # transfers come before
+        np.maximum.at(ends, layers, walked.ends[first:])
     return ends
 
 
@@ -72,9 +67,3 @@ def _operation_words(columns: StreamColumns) -> NDArray[np.int64]:
     is_operation = columns.kinds < WAIT
     found[columns.arguments[is_operation]] = columns.reached[is_operation] - 1
     return found
-
-
-def _walked(program: Program, number: int, config: DlaConfig) -> WalkedStream:
-    place = program.streams[number]
-    words = program.commands[place.first_word : place.first_word + place.words]
-    return WalkedStream(config, read_columns(config, words))

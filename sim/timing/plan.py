@@ -17,9 +17,9 @@ from dlasim.sim.programs.checks import first_fault
 from dlasim.sim.programs.stream import DecodedStream, FaultAt, decode_stream
 from dlasim.sim.timing.accounting import Account, account
 from dlasim.sim.timing.cost import check_cycles, word_cycles
-from dlasim.sim.timing.read_columns import read_columns
 from dlasim.sim.timing.stream_columns import Costs
-from dlasim.sim.timing.timeline import Timeline, WalkedStream
+from dlasim.sim.timing.stream_timer import StreamTimer
+from dlasim.sim.timing.timeline import Timeline
 
 MAX_CACHED_PLANS = 1024  # then all are forgotten: bounds memory, not the result
 MAX_CACHED_WORDS = 1 << 20  # of their streams, since a guest may submit any number of long ones
@@ -62,8 +62,9 @@ def plan_stream(
     fault = first_fault(stream, config.sram_bytes, region_bytes, config.int16 == 1, config.mac_sums == 1)
     stop = fault.position if fault else len(stream.words)
     operations = int(np.searchsorted(stream.positions, stop))
-    columns = read_columns(config, stream.words[:stop], stream.files.start)
-    costs, timeline = columns.costs(), WalkedStream(config, columns, fault is not stream.fault).timeline()
+    timer = StreamTimer(config)
+    walked = timer.walk(stream.words[:stop], stream.files.start, fault is not stream.fault)
+    costs, timeline = walked.columns.costs(), walked.timeline()
     accounted = account(timeline, costs)
     counters = counter_values(config, costs, accounted)
     final = stream.file_at(operations) if operations < len(stream) else stream.final_file

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import Numbers, Routine, routine
-from dlasim.native.storage import Store, filled_memory, plain, pointer_to
+from dlasim.native.storage import Store, filled_memory, pointer_to
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import STEP_LIMIT
 from dlasim.sim.programs.operand_writes import IS_SIGNED, OPCODE_MASK, write_register
@@ -22,7 +22,6 @@ from dlasim.sim.timing.cost import dma_shares_ports, memory_costs, port_capacity
 from dlasim.sim.timing.formulas import BusCosts
 from dlasim.sim.timing.issue import HALT, IRQ, WAIT
 from dlasim.sim.timing.memory_timing import memories_of, memory_numbers
-from dlasim.sim.timing.stream_columns import EVENT_COLUMNS, TERM_COLUMNS, WALK_COLUMNS, StreamColumns
 from dlasim.sim.timing.word_costs import OperationTerms, WordCosts, cost_operation, is_moderate_machine
 
 _UNIT, _OUTSTANDING = (BY_MNEMONIC["WAIT"].field(name) for name in ("unit", "max_outstanding"))
@@ -40,7 +39,7 @@ _NONE = -1
 _MAX_WORDS = 1 << 10  # different words of operations that are kept, for one machine
 _MAX_TOTAL = 1 << 61  # cycles of all operations that 64 bits are sure to suffice for
 _PATTERNS = np.array(reset_file())
-_START = _PATTERNS - (IS_SIGNED & (_PATTERNS >> 31)) * (1 << 32)
+START = _PATTERNS - (IS_SIGNED & (_PATTERNS >> 31)) * (1 << 32)
 
 
 class ReadUnit(Record):
@@ -209,42 +208,7 @@ def _store_terms(reader: WordReader, terms: OperationTerms, place: int) -> None:
     reader.dma_bytes[place], reader.sram_bytes[place] = terms.dma_bytes, terms.moved_bytes
 
 
-def read_columns(
-    config: DlaConfig, words: NDArray[np.uint64], start: NDArray[np.int64] = _START
-) -> StreamColumns:
-    """The columns of a legal stream, or of its words before a fault, that finds these values in the operand
-    registers."""
-    machine, found = _machine(config), None
-    if machine.is_moderate:
-        found = _columns(machine, READ, machine.reader(WordReader(), words, start))
-    if found is None:
-        reader = machine.reader(plain(WordReader), words, start)
-        reader.terms.is_any_size = 1
-        found = _columns(machine, READ.function, reader)
-    assert found is not None, "numbers of any size suffice"
-    return found
-
-
-def _columns(machine: _Machine, read: Any, reader: WordReader) -> StreamColumns | None:
-    """None if 64 bits may not hold the numbers."""
-    events = read(reader, 1)
-    operations, reader.total = reader.total, 0
-    columns = dict(zip(EVENT_COLUMNS, np.zeros((len(EVENT_COLUMNS), events), np.int64), strict=True))
-    names = WALK_COLUMNS + TERM_COLUMNS
-    columns |= zip(names, np.zeros((len(names), operations), np.int64), strict=True)
-    for name, column in columns.items():
-        setattr(reader, name, pointer_to(column))
-    position = read(reader, 0)
-    while position < reader.count:
-        if position == _NONE or not machine.add(reader, reader.words[position]):
-            return None
-        position = read(reader, 0)
-    units = [reader.units[number] for number in range(UNIT_COUNT)]
-    most_demand = sum([unit.most_demand for unit in units])
-    return StreamColumns([unit.first for unit in units], float(reader.total), most_demand, **columns)
-
-
-class _Machine:
+class ReadingMachine:
     """What is the same for all streams on a machine. Words of operations are added as they are met; nothing
     moves, since several streams may be read at the same time."""
 
@@ -267,20 +231,30 @@ class _Machine:
         self._buses = filled_memory(BusCosts, buses).pointer
         self._memory_of = pointer_to(np.array(memory_numbers(config)))
 
-    def reader(self, reader: WordReader, words: NDArray[np.uint64], start: NDArray[np.int64]) -> WordReader:
-        """The same reader, which has read nothing yet."""
-        config, terms = self._config, reader.terms
-        reader.count, reader.capacity = len(words), port_capacity(config)
-        reader.is_dma_apart = int(not dma_shares_ports(config))
+    def reader(self, file: NDArray[np.int64]) -> WordReader:
+        """One that follows the operand registers in `file`, and lacks columns."""
+        config, reader = self._config, WordReader()
+        reader.capacity, reader.is_dma_apart = port_capacity(config), int(not dma_shares_ports(config))
         reader.is_untimed = int(config.timing != "full")
         reader.pes = config.pes if config.timing == "macs" else 0
         for name, found in self._of_reader.items():
             setattr(reader, name, found)
-        reader.words, reader.known_costs = pointer_to(words.view(np.int64)), self._words.pointer
-        terms.file, terms.memory_of, terms.buses = pointer_to(start.copy()), self._memory_of, self._buses
+        reader.known_costs, terms = self._words.pointer, reader.terms
+        terms.file, terms.memory_of, terms.buses = pointer_to(file), self._memory_of, self._buses
         return reader
 
-    def add(self, reader: WordReader, word: int) -> bool:
+    def fill(self, read: Any, reader: WordReader) -> bool:
+        """Whether 64 bits hold the numbers of a stream, or `reader` takes any; if so, fill its columns. Its
+        events have been counted."""
+        reader.total = 0
+        position = read(reader, 0)
+        while position < reader.count:
+            if position == _NONE or not self._add(reader, reader.words[position]):
+                return False
+            position = read(reader, 0)
+        return True
+
+    def _add(self, reader: WordReader, word: int) -> bool:
         """Whether an operation has costs for which 64 bits may suffice, or `reader` takes any; if so, the
         reader knows its word from now on, and others do as long as there is room."""
         costs, opcode = word_costs(self._config, word & (1 << 64) - 1), word & OPCODE_MASK
@@ -301,5 +275,6 @@ class _Machine:
 
 
 @lru_cache(maxsize=8)
-def _machine(config: DlaConfig) -> _Machine:
-    return _Machine(config)
+def reading_machine(config: DlaConfig) -> ReadingMachine:
+    """The same for all readers of a machine."""
+    return ReadingMachine(config)

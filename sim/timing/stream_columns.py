@@ -53,14 +53,10 @@ class StreamColumns:
     For each event: the words issued until then (`reached`), its kind and its argument; the last event is the
     end of the stream. For each operation: its cycles alone (`totals`); its cycles before (`heads`), while
     (`actives`) and after (`tails`) it is active; its demand on the ports meanwhile, and its memory; and the
-    terms of `Costs`. Operations are sorted by unit; those of a unit begin at its entry of `first`. `cycles`:
-    the sum of all operations, one after the other. `most_demand`: the most that operations of different units
-    demand of the ports together.
+    terms of `Costs`. Operations are sorted by unit; those of a unit begin at its entry of `first`.
     """
 
     first: Sequence[int]
-    cycles: float
-    most_demand: int
     reached: NDArray[np.int64]
     kinds: NDArray[np.int64]
     arguments: NDArray[np.int64]

@@ -40,7 +40,7 @@ class Plans:
         def timed(*arguments: Any) -> int:
             cycles = plan_cycles(*arguments)
             found.append((*arguments[:3], None))
-            self.cycles.append((found[-1], arguments[3], cycles))
+            self.cycles.append((found[-1], arguments[3].config, cycles))
             return cycles
 
         def emitted(*arguments: Any) -> Any:

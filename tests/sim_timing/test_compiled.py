@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import Unit
+from dlasim.native.storage import plain
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.programs.stream import decode_stream
-from dlasim.sim.timing import read_columns as read_columns_module
+from dlasim.sim.timing import read_columns, stream_timer
+from dlasim.sim.timing.contention import SPEED_STEPS, Walk
 from dlasim.sim.timing.issue import WALK
 from dlasim.sim.timing.plan import plan_stream
-from dlasim.sim.timing.read_columns import READ, WordReader, read_columns
-from dlasim.sim.timing.stream_columns import Costs
-from dlasim.sim.timing.timeline import WalkedStream
+from dlasim.sim.timing.read_columns import READ, WordReader
+from dlasim.sim.timing.stream_columns import Costs, StreamColumns
+from dlasim.sim.timing.stream_timer import StreamTimer
 from tests.compiled import counted, in_python
 from tests.sim_timing.stepped import SteppedMachine
 from tests.sim_timing.streams import (
@@ -68,17 +71,21 @@ def test_same_timeline_and_costs_as_in_python(seed):
 
 
 @pytest.fixture
-def any_size(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each reader that is made whether its numbers may need more than 64 bits."""
-    made: list[bool] = []
+def any_size(monkeypatch: pytest.MonkeyPatch) -> list[type]:
+    """The class of each record that a plain object has taken the place of, since its numbers may need more
+    than 64 bits."""
+    made: list[type] = []
 
-    def recorded(machine: Any, reader: WordReader, *others: Any) -> WordReader:
-        made.append(not isinstance(reader, WordReader))
-        return START(machine, reader, *others)
+    def recorded(kind: type) -> Any:
+        made.append(kind)
+        return plain(kind)
 
-    START = read_columns_module._Machine.reader  # noqa: N806
-    monkeypatch.setattr(read_columns_module._Machine, "reader", recorded)
+    monkeypatch.setattr(stream_timer, "plain", recorded)
     return made
+
+
+def columns_of(config: DlaConfig, words: NDArray[np.uint64]) -> StreamColumns:
+    return StreamTimer(config).walk(words).columns
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -87,16 +94,54 @@ def test_same_columns_with_numbers_of_any_size(seed, monkeypatch, any_size):
     for config, words in random_cases(seed):
         stream = decode_stream(words, reset_file(), config.fingerprint)
         words = words[: len(stream.words)]
-        compiled = read_columns(config, words)
+        compiled = columns_of(config, words)
         with monkeypatch.context() as patch:
-            patch.setattr(read_columns_module, "_MAX_WORDS", 0)
-            patch.setattr(read_columns_module, "_machine", read_columns_module._Machine)
-            assert_same(read_columns(config, words), compiled)
+            patch.setattr(read_columns, "_MAX_WORDS", 0)
+            patch.setattr(stream_timer, "reading_machine", read_columns.ReadingMachine)
+            assert_same(columns_of(config, words), compiled)
+        assert not any_size
         with monkeypatch.context() as patch:
-            patch.setattr(read_columns_module, "is_moderate_machine", lambda words, buses: False)
-            patch.setattr(read_columns_module, "_machine", read_columns_module._Machine)
-            assert_same(read_columns(config, words), compiled)
-    assert any_size == [False, False, True] * STREAMS
+            patch.setattr(read_columns, "is_moderate_machine", lambda words, buses: False)
+            patch.setattr(stream_timer, "reading_machine", read_columns.ReadingMachine)
+            assert_same(columns_of(config, words), compiled)
+        assert any_size == [WordReader]
+        any_size.clear()
+
+
+@pytest.mark.parametrize(("shared", "steps"), [(0, 1), (1, SPEED_STEPS)])
+def test_walks_that_64_bits_may_not_hold_are_for_python(shared, steps, monkeypatch, any_size):
+    """They find the same. Where transfers share a bus, numbers are fractions of cycles."""
+    rng = random.Random(shared)
+    for _ in range(STREAMS):
+        config = random_config(rng, dma_bandwidth=8, dma_shared_bandwidth=shared)
+        words = random_stream(rng, rng.randint(1, 30), kinds=WITH_UNPACKING)
+        compiled = plan_stream(config, words, reset_file())
+        most = int(compiled.costs.total.sum()) + compiled.timeline.issue_busy
+        for last in [most * steps] + [most + 1] * (not shared):
+            with monkeypatch.context() as patch:
+                patch.setattr(stream_timer, "LAST_CYCLE", last)
+                assert_same(plan_stream(config, words, reset_file()).timeline, compiled.timeline)
+            assert (Walk in any_size) == (last == most * steps)
+            any_size.clear()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_same_cycles_in_columns_of_other_streams(seed):
+    """Columns and records are those of the streams before, longer ones and shorter ones."""
+    rng = random.Random(seed)
+    for _ in range(STREAMS // 10):
+        config = random_config(rng, **random_memories(rng))
+        streams = [random_stream(rng, rng.choice([0, 3, 30, 300])) for _ in range(10)]
+        streams += rng.sample(streams, 5)
+        ends = np.cumsum([len(words) for words in streams]).tolist()
+        places = [(end - len(words), len(words)) for end, words in zip(ends, streams, strict=True)]
+        fresh = [StreamTimer(config).walk(words) for words in streams]
+        timer = StreamTimer(config)
+        assert timer.cycles(np.concatenate(streams), places) == [each.total for each in fresh]
+        for words, other in zip(streams, fresh, strict=True):
+            walked = timer.walk(words)
+            assert_same(walked.columns, other.columns)
+            assert_same(walked.timeline(), other.timeline())
 
 
 def least_cycles(columns):
@@ -113,8 +158,8 @@ def test_no_walk_is_shorter_than_the_busiest_unit(seed):
     rng, closest = random.Random(seed), 0.0
     for _ in range(STREAMS):
         config, words = random_config(rng, **random_memories(rng)), random_stream(rng, rng.randint(1, 30))
-        columns = read_columns(config, words)
-        total, least = WalkedStream(config, columns).total, least_cycles(columns)
+        walked = StreamTimer(config).walk(words)
+        total, least = walked.total, least_cycles(walked.columns)
         assert least <= total
         closest = max(closest, least / total)
     assert closest > 0.9
@@ -127,20 +172,20 @@ FEW = {"OUT_SIZE": 0x00FF_00FF, "IN_CHANNELS": 1 << 14, "OUT_CHANNELS": 1 << 14}
 
 def test_streams_that_64_bits_cannot_hold_are_for_python(monkeypatch, any_size):
     config, words = DlaConfig(), random_stream(random.Random(1), 20)
-    columns = read_columns(config, words)
-    any_size.clear()
-    for most in (int(columns.cycles), int(columns.cycles) - 1):
-        monkeypatch.setattr(read_columns_module, "_MAX_TOTAL", most)
+    columns = columns_of(config, words)
+    cycles = int(columns.totals.sum())
+    for most, made in ((cycles, []), (cycles - 1, [WordReader])):
+        monkeypatch.setattr(read_columns, "_MAX_TOTAL", most)
         with in_python(READ):
-            assert_same(read_columns(config, words), columns)
-    assert any_size == [False, False, True]
+            assert_same(columns_of(config, words), columns)
+        assert any_size == made
 
 
 def costs_of(instruction: str, registers: dict[str, int], config: DlaConfig) -> Costs:
     """The costs of one operation with these values in its registers, legal or not."""
     words = [codec.encode_cfg(name, value) for name, value in registers.items()]
     words += [codec.encode(instruction), codec.encode("HALT")]
-    return read_columns(config, np.array(words, np.uint64)).costs()
+    return columns_of(config, np.array(words, np.uint64)).costs()
 
 
 @pytest.mark.parametrize("size", ["KERNEL", "IN_CHANNELS", "OUT_CHANNELS"])
@@ -153,7 +198,7 @@ def test_costs_of_mac_that_64_bits_cannot_hold_are_for_python(size, any_size):
     macs = WHOLE * height * width * sizes["IN_CHANNELS"] * sizes["OUT_CHANNELS"]
     assert costs.macs.tolist() == [min(macs, MAX_NUMBER)]
     assert macs >= 1 << 44
-    assert any_size == [False, True]
+    assert any_size[0] is WordReader
 
 
 @pytest.mark.parametrize(
@@ -166,7 +211,7 @@ def test_costs_of_vector_that_64_bits_cannot_hold_are_for_python(kernel, channel
     work = WHOLE * (kernel & 0xFFFF) * (kernel >> 16) * -(-channels // 4)
     assert costs.work.tolist() == [min(work, MAX_NUMBER)]
     assert work >= 1 << 44
-    assert any_size == [False, True]
+    assert any_size[0] is WordReader
 
 
 @pytest.mark.parametrize(("instruction", "prefix"), [("OP_DMA_READ", "DMA_IN"), ("OP_DMA_WRITE", "DMA_OUT")])
@@ -188,7 +233,7 @@ def test_costs_of_dma_that_64_bits_cannot_hold_are_for_python(
     costs = costs_of(instruction, sizes, DlaConfig(dma_bandwidth=8))
     assert costs.dma_bytes.tolist() == [min(run_bytes * runs * planes, MAX_NUMBER)]
     assert costs.work.tolist() == [min(-(-run_bytes // 8) * runs * planes, MAX_NUMBER)]
-    assert any_size == [False, True]
+    assert any_size[0] is WordReader
 
 
 @pytest.mark.parametrize("shared", [0, 5])

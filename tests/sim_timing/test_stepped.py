@@ -10,6 +10,7 @@ from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
+from dlasim.isa import codec
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing.accounting import compute_owner
@@ -411,3 +412,19 @@ def test_equal_up_to_a_fault(shared):
         assert ours.fault is not None
         assert ours.fault.position == at
         assert_equal(ours, SteppedMachine(config, words).run())
+
+
+def test_checks_that_find_a_fault_take_their_cycles():
+    """Beyond what the words before the fault take; units drain meanwhile."""
+    rng, later = random.Random(9), 0
+    bad = [codec.encode_cfg("OUT_ADDR", 1 << 30), codec.encode("OP_CONV"), codec.encode("HALT")]
+    for _ in range(STREAMS):
+        config = random_config(rng)
+        words = np.concatenate([random_stream(rng, rng.randint(0, 3))[:-1], np.array(bad, np.uint64)])
+        ours, before = plan(config, words), plan(config, words[:-2])
+        assert ours.fault.position == len(words) - 2
+        checked = before.reached(config, len(words) - 2) + config.check_cycles
+        assert ours.timeline.total == max(checked, before.timeline.total)
+        assert ours.timeline.issue_busy == before.timeline.issue_busy + config.check_cycles
+        later += ours.timeline.total > before.timeline.total
+    assert later > 10
