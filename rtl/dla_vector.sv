@@ -61,8 +61,10 @@ module dla_vector
   if (FILL < LEAST_FILL || DRAIN < LEAST_DRAIN)
     $error("this pipeline needs vector_fill of at least 2 and vector_drain of at least 8");
 
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
   typedef struct packed {
     logic valid;
+    logic [LANE_BITS-1:0] lanes;  // with a channel
     logic first;  // tap of a window
     logic last;  // tap of it
     logic ends;  // the operation
@@ -120,6 +122,7 @@ module dla_vector
 
   logic steps, is_last, ends_all, meets;
   logic [31:0] in_place, in2_place, out_place, out_address;
+  logic [LANE_BITS-1:0] results;
   assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
   assign is_last = ends_tap_column && ends_tap_row && ends_pass;
   assign ends_all = is_last && ends_channel && ends_column && ends_row;
@@ -127,6 +130,7 @@ module dla_vector
 
   always_comb begin
     address_s.valid = steps;
+    address_s.lanes = results;
     address_s.first = tap_row == 0 && tap_column == 0;
     address_s.last = is_last;
     address_s.ends = ends_all;
@@ -258,8 +262,14 @@ module dla_vector
       .reciprocal,
       .right(reciprocal_right)
   );
+  choices_t choices;
+  dla_vector_choices #(
+      .ELEMENT_BITS(ELEMENT_BITS)
+  ) choose (
+      .clock, .opcode, .mode, .by_channel, .int16, .operands, .choices
+  );
   for (genvar l = 0; l < LANES; l++) begin : lane
-    assign used[l] = compute_s.channel + l < operands.out_channels;
+    assign used[l] = l < 32'(compute_s.lanes);
     logic [8:0] entry;
     logic reads_own;
     assign reads_own = l == 0 && reads_reciprocal;  // of the second half of the table
@@ -267,17 +277,14 @@ module dla_vector
     assign summand[l] = softmax16 ? between[l] : table_data[l];
     assign table_address[l] = PLACE & (operands.lut_addr + (reads_own ? 32'({1'b1, reciprocal_entry}) << 2
         : looks_up16 ? 32'(entry) << 2 : softmax ? (greatest - 32'($signed(element[l]))) << 2
-        : 32'($signed(element[l])) + 128));
+        : 32'({!element[l][7], element[l][6:0]})));
     dla_vector_lane #(
         .COUNT_BITS(COUNT_BITS),
         .ELEMENT_BITS(ELEMENT_BITS)
     ) arithmetic (
-        .int16,
         .clock,
         .compute(compute_s.valid),
-        .opcode,
-        .mode,
-        .by_channel,
+        .choices,
         .operands,
         .in($signed(in_data[l])),
         .in2($signed(in2_data[l])),
@@ -295,7 +302,7 @@ module dla_vector
         .record_shift($signed(shift_data[l])),
         .result(result[l])
     );
-    assign write[l] = write_s.valid && write_s.channel + l < operands.out_channels;
+    assign write[l] = write_s.valid && l < 32'(write_s.lanes);
   end
   assign result_address = write_s.result;
 
@@ -303,10 +310,8 @@ module dla_vector
   // Every lane can rescale; a counter keeps to the rate. `behind` is the time that the stage still needs for the
   // results of the steps before, in parts of a cycle; a step with results waits while that is a cycle or more.
   localparam logic [47:0] CYCLE = 48'd65536;
-  localparam int unsigned LANE_BITS = $clog2(LANES + 1);
   logic output_ready, late_over, result_ends, is_over, written;
-  logic [31:0] results;
-  assign results = 32'(LANE_BITS'(operands.out_channels - channel < LANES ? operands.out_channels - channel : LANES));
+  assign results = LANE_BITS'(operands.out_channels - channel < LANES ? operands.out_channels - channel : LANES);
   assign result_ends = write_s.valid && write_s.ends;
   if (REQUANTIZATION_CYCLES == 0 && DIVISION_CYCLES == 0) begin : unlimited_results
     assign output_ready = 1'b1;
@@ -355,7 +360,7 @@ module dla_vector
       assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
-    assign unused = &{1'b0, in_row, in_column, results, takes};
+    assign unused = &{1'b0, in_row, in_column, takes};
   end else begin : shared
     dla_vector_traffic #(
         .BANK_BYTES(BANK_BYTES),
@@ -376,13 +381,13 @@ module dla_vector
         .step_tap_row(tap_row),
         .step_in_row(in_row),
         .step_in_column(in_column),
-        .step_bytes((channel + results) << read_size),
+        .step_bytes((channel + 32'(results)) << read_size),
         .step_meets(!pool || meets),
         .put('{
             valid: steps && is_last,
             ends: ends_all,
             address: out_address,
-            bytes: results << write_size
+            bytes: 32'(results) << write_size
         }),
         .ready(ports_ready),
         .room,

@@ -49,6 +49,42 @@ package dla_words;
     logic burst_planes_touch;
   } merged_t;
 
+  // What an operation of VECTOR is, as its lanes need it
+  typedef struct packed {
+    logic adds;  // what enters: the sum of both inputs, one without its zero point, a product, …
+    logic centres;
+    logic multiplies;
+    logic multiplies_centred;
+    logic takes_less;
+    logic takes_more;
+    logic fills;
+    logic shifts_left;
+    logic [4:0] turn;  // to the right, in a circle
+    logic [31:0] stays;  // bits of what is turned that the shift keeps
+    logic rounds;
+    logic takes_magnitude;
+    logic is_sum16;  // OP_E16_ADD
+    logic is_sigmoid;  // OP_E16_SIGMOID, of which one function is tanh
+    logic is_tanh;
+    logic is_square;  // OP_E_SQDIFF
+    logic subtracts;
+    logic sums;  // at a scale of their own
+    logic is_softmax16;  // OP_E16_SOFTMAX
+    logic is_curve;  // a table of int16
+    logic is_share;  // OP_SOFTMAX
+    logic is_leaky;  // OP_ACT_LRELU
+    logic looks_up;  // in a table of bytes
+    logic from_record;  // scales
+    logic pools;
+    logic is_greatest;  // of a window
+    logic divides;
+    logic halves_up;
+    logic is_free;  // results do not pass the output stage
+    logic signed [8:0] zero_point;
+    logic signed [15:0] lowest;  // of results
+    logic signed [15:0] highest;
+  } choices_t;
+
   // The way of a window over a picture
   typedef struct packed {
     extent_t in_size;

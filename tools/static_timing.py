@@ -47,14 +47,15 @@ _MAC_PARTS = (
     "dla_mac_lane", "dla_mac_result", "dla_mac_sum", "dla_mac_pe", "dla_accumulators", "dla_mac_traffic",
     "dla_mac_results",
 )  # fmt: skip
-_VECTOR_PARTS = ("dla_vector_lane", "dla_softmax", "dla_vector_traffic")
+_VECTOR_PARTS = ("dla_vector_lane", "dla_vector_choices", "dla_softmax", "dla_vector_traffic")
 _ALIKE = (
-    "pe", "mac_lane", "mac_result", "mac_sum", "vector_lane", "requantizer", "square", "divider", "host",
+    "pe", "mac_lane", "mac_result", "mac_sum", "vector_choices", "requantizer", "square", "divider", "host",
     "issue", "checks", "mac_results", "dma_bus",
 )  # fmt: skip
 _INT16: dict[str, list[Parameters]] = {  # of a machine with elements of int16
     "mac_lane": [{"BITS": 48}],
     "mac_result": [{"BITS": 48}],
+    "vector_choices": [{"ELEMENT_BITS": 16}],
     "vector_lane": [{"ELEMENT_BITS": 16}],
     "divider": [{"QUOTIENT_BITS": 16}],
     **{name: [{"INT16": 1}] for name in ("mac", "mac_words", "vector")},
@@ -75,6 +76,7 @@ _ALL = {
     "crossbar": RtlBlock("crossbar", [_PORTS]),
     "mac": RtlBlock("dla_mac", [_UNIT | _ARRAY], _MAC_PARTS, ("crossed_bytes",)),
     "mac_words": RtlBlock("dla_mac_traffic", [_UNIT], watched=("crossed_bytes",)),
+    "vector_lane": RtlBlock("dla_vector_lane"),  # with what it leads through: some of its paths cross that
     "vector": RtlBlock("dla_vector", [_UNIT | _STAGE | {"LANES": 16}], _VECTOR_PARTS, ("crossed_bytes",)),
     "vector_words": RtlBlock("dla_vector_traffic", [_UNIT], watched=("crossed_bytes",)),
     "top": RtlBlock("dla", [_SMALL_TOP], synthesis.UNITS),

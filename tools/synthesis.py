@@ -111,7 +111,13 @@ BLOCKS = {
         [{"PLACES": 8, "PLACE_BITS": 3}, {"PLACES": 64, "PLACE_BITS": 6}],
         fixed={"LANES": 1},
     ),
-    "vector_lane": RtlBlock("dla_vector_lane", [{}, {"ELEMENT_BITS": 16}]),
+    "vector_choices": RtlBlock("dla_vector_choices", [{}, {"ELEMENT_BITS": 16}]),
+    "vector_lane": RtlBlock(
+        "dla_vector_lane", [{}, {"ELEMENT_BITS": 16}],
+        ("dla_vector_sum", "dla_vector_result", "dla_divider"),
+    ),
+    "vector_sum": RtlBlock("dla_vector_sum", [{}, {"ELEMENT_BITS": 16}]),
+    "vector_result": RtlBlock("dla_vector_result", [{}, {"ELEMENT_BITS": 16}]),
     "requantizer": RtlBlock("requantizer"),
     "square": RtlBlock("dla_square"),
     "divider": RtlBlock("dla_divider", [{}, {"QUOTIENT_BITS": 16}]),
@@ -132,7 +138,7 @@ BLOCKS = {
     "issue": RtlBlock("dla_issue", apart=("dla_checks",)),
     "vector": RtlBlock(
         "dla_vector", [*_several("LANES", 1, 4), {"LANES": 4, "INT16": 1}],
-        ("dla_vector_lane", "dla_softmax", "dla_vector_traffic"),
+        ("dla_vector_lane", "dla_vector_choices", "dla_softmax", "dla_vector_traffic"),
         fixed=_PORTS | {"REQUANTIZATION_CYCLES": 16384, "DIVISION_CYCLES": 65536},
     ),
     "softmax": RtlBlock(

@@ -32,6 +32,7 @@ from tests.rtl.test_host import Pair, scenario
 from tests.rtl.test_streams import (
     compare_averages,
     compare_edges,
+    compare_ends_of_tables,
     compare_random,
     compare_softmax,
     compare_softmax16,
@@ -53,6 +54,7 @@ def check(binary: Path) -> None:
     with RtlMachine(binary, CONFIG.sram_bytes, MEMORY_BYTES) as rtl:
         compare_edges(rtl, CONFIG)
         compare_averages(rtl, CONFIG)
+        compare_ends_of_tables(rtl, CONFIG)
         compare_sums_at_limits(rtl, CONFIG)
         for number in range(SOFTMAX):
             compare_softmax(rtl, CONFIG, number)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
-from dlasim.isa.instruction_rows import UNITS, PoolMode, Unit
+from dlasim.isa.instruction_rows import UNITS, PoolMode, SigmoidMode, Unit
 from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import DlaConfig
@@ -122,6 +122,27 @@ def compare_sums_at_limits(rtl: RtlMachine, config: DlaConfig) -> None:
     assert np.array_equal(sums, np.clip(sum(halves), -32768, 32767))
 
 
+def compare_ends_of_tables(rtl: RtlMachine, config: DlaConfig) -> None:
+    """OP_E16_SIGMOID around the last entries of its table, from which on a result no longer depends on it."""
+    ends = np.array([entries * 256 + more for entries in (255, 510) for more in range(-300, 600, 7)])
+    elements = np.concatenate((ends, -ends)).astype("<i4") // 8
+    sram = np.random.default_rng(0).integers(0, 256, config.sram_bytes, np.uint8)
+    sram[1024 : 1024 + elements.nbytes] = elements.view(np.uint8)
+    registers = {"IN_ADDR": 1024, "OUT_CHANNELS": len(elements), "IN_MULT": 16, "SHIFT_AMOUNT": 1}
+    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
+    for place, mode in ((5120, SigmoidMode.LOGISTIC), (9216, SigmoidMode.TANH)):
+        words += [codec.encode_cfg("OUT_ADDR", place), codec.encode("OP_E16_SIGMOID", mode=mode)]
+    words += [codec.encode("HALT")]
+    rtl.memory[:] = 0
+    found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
+    assert not found.differences
+    assert found.plan.fault is None
+    for place, end in ((5120, 255 * 512), (9216, 255 * 256)):
+        results = rtl.sram[place : place + elements.nbytes].view("<i4")
+        assert np.all(results[8 * elements >= end] == 32767)
+        assert np.any(results[8 * elements < end] != 32767)
+
+
 def compare_averages(rtl: RtlMachine, config: DlaConfig) -> None:
     """Averages of two bytes whose sum is odd: the halves that the modes of OP_POOL round differently."""
     pairs = [(low, low + 2 * step + 1) for low in (-128, -127, -3, -2, -1, 0, 1, 2, 120) for step in range(4)]
@@ -226,6 +247,7 @@ def test_halves_of_averages(rtl: RtlMachine, name: str) -> None:
 def test_edges_of_rescaling(rtl: RtlMachine, name: str) -> None:
     compare_edges(rtl, machine(name))
     compare_sums_at_limits(rtl, machine(name))
+    compare_ends_of_tables(rtl, machine(name))
 
 
 def _overlaps(found: Comparison) -> bool:

@@ -22,6 +22,7 @@ TITLES = {
     "mac": "MAC unit without those, 64 lanes: loops, addresses",
     "mac_words": "requests for words, MAC",
     "mac_results": "when sums leave",
+    "vector_choices": "an operation of VECTOR, decoded",
     "vector_lane": "VECTOR lane",
     "vector": "VECTOR unit without lanes, 16 of them: loops, addresses",
     "vector_words": "requests for words, VECTOR",
