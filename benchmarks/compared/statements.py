@@ -93,7 +93,7 @@ STATEMENTS = (
         "which takes {int16_lane} kGE and {int16_bits} flip-flops more, and half as much more memory",
     ),
     ("docs/area.md", "48 by 16 bits beside the requantizer, {int16_result} kGE"),
-    ("docs/area.md", "a VECTOR lane takes {int16_vector} kGE more, {int16_average} of them for an average"),
+    ("docs/area.md", "a VECTOR lane takes {int16_vector} kGE more, a divider of averages {int16_average}"),
     ("docs/area.md", "MAC's queue keeps {sums_bits} bits more"),
     ("docs/area.md", "16 VECTOR lanes are {stage_area} kGE of the {unlimited_area} of an unlimited stage"),
     ("docs/area.md", "takes {array_mm2} mm² more, as much as {array_kib} KiB of SRAM"),

@@ -36,7 +36,7 @@ COMPONENTS = {
 DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
 LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
 LANE_DIVISIONS = 1  # likewise
-SQUARE_REQUANTIZATIONS = 3  # that go with a square of OP_E_SQDIFF
+SUM_REQUANTIZATIONS = 2  # those of them that bring two inputs to the scale of a sum
 DMA_UNITS = 2  # in and out
 FLIP_FLOP_KGE = 0.005667  # as in tools/synthesis.py
 _HALVES = 2  # of the accumulators: one adds up while the other's results leave
@@ -155,6 +155,9 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "mac_sum": _constant,
     "accumulators": lambda sizes: [1.0, sizes["PLACES"] * sizes.get("BITS", _SUM_BITS) / _SUM_BITS],
     "vector_lane": _wider("ELEMENT_BITS", _BYTE_BITS),
+    "vector_choices": _wider("ELEMENT_BITS", _BYTE_BITS),
+    "vector_sum": _wider("ELEMENT_BITS", _BYTE_BITS),
+    "vector_result": _wider("ELEMENT_BITS", _BYTE_BITS),
     "requantizer": _constant,
     "square": _constant,
     "divider": _wider("QUOTIENT_BITS", _BYTE_BITS),
@@ -316,22 +319,19 @@ def _mac_area(config: DlaConfig) -> Area:
 
 def _vector_area(config: DlaConfig) -> Area:
     bits = _INT16_BITS if config.int16 else _BYTE_BITS
-    lanes, requantizer = config.elements, block_area("requantizer")
-    divider = block_area("divider", QUOTIENT_BITS=bits)
-    square, rate = block_area("square"), config.vector_requantizations
-    lane = (
-        block_area("vector_lane", ELEMENT_BITS=bits)
-        - LANE_REQUANTIZATIONS * requantizer
-        - LANE_DIVISIONS * divider
-        - square
-    )
+    lanes, rate = config.elements, config.vector_requantizations
+    requantizer, square = block_area("requantizer"), block_area("square")
+    ways = block_area("vector_result", ELEMENT_BITS=bits) - requantizer - square
+    sums = block_area("vector_sum", ELEMENT_BITS=bits) - SUM_REQUANTIZATIONS * requantizer + square
     return (
         block_area("vector", LANES=lanes, INT16=config.int16)
+        + block_area("vector_choices", ELEMENT_BITS=bits)
         + block_area("softmax", LANES=lanes, ELEMENT_BITS=bits)
-        + lanes * lane
+        + lanes * block_area("vector_lane", ELEMENT_BITS=bits)
         + _shared(rate, LANE_REQUANTIZATIONS * lanes) * requantizer
-        + _shared(rate / SQUARE_REQUANTIZATIONS, lanes) * square
-        + _shared(config.vector_divisions, LANE_DIVISIONS * lanes) * divider
+        + _shared(rate, lanes) * ways
+        + _shared(rate / LANE_REQUANTIZATIONS, lanes) * sums
+        + _shared(config.vector_divisions, LANE_DIVISIONS * lanes) * block_area("divider", QUOTIENT_BITS=bits)
         + _words_area(config, "vector_words", LINE_BUFFER_BYTES=config.line_buffer_bytes)
         + _stages(config, "vector_fill", 2 * _BYTE_BITS * lanes)
         + _stages(config, "vector_drain", _SUM_BITS * lanes)

@@ -179,8 +179,8 @@ def test_the_clock_of_a_unit_runs_while_it_works() -> None:
     assert found[0] == pytest.approx(
         0.0083 * ((16 * 17 + 4 * 64 + addresses) * cycles[0] + (458 - 64) * RESULTS)
     )
-    lanes = CONFIG.vector_lanes * (1043 - 3 * 163 - 215 - 32)
-    lanes += 4 * 163 + 215 + 2 * 32  # four requantizers, a divider, two squares
+    lanes = CONFIG.vector_lanes * 270 + 102  # what they are to do, decoded
+    lanes += 4 * (259 - 32) + 215 + 2 * 32  # four ways to a result with requantizers, a divider, two squares
     lanes += area.block_area("vector", LANES=CONFIG.vector_lanes).flip_flops
     lanes += 450  # of OP_SOFTMAX for 16 lanes, with four sums of four lanes each
     lanes += area.block_area("vector_words", BANK_BYTES=16, **buffers).flip_flops
