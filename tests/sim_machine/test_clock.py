@@ -66,3 +66,14 @@ def test_a_digest_of_sources_takes_no_notice_of_comments(monkeypatch: pytest.Mon
         digests.append(timing.sources("a"))
     timing.sources.cache_clear()
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_outputs_that_are_inputs_are_dropped() -> None:
+    ports = {
+        "clock": {"direction": "input", "bits": [2]},
+        "word": {"direction": "input", "bits": [3, 4]},
+        "pin": {"direction": "output", "bits": [4, "0", 3]},
+        "sum": {"direction": "output", "bits": [3, 5]},
+    }
+    tool_module("static_timing").drop_ways_through({"ports": ports})
+    assert list(ports) == ["clock", "word", "sum"]
