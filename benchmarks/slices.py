@@ -11,7 +11,7 @@ SRAM and bandwidth are unlimited, so no SRAM of any size makes these losses less
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -25,12 +25,17 @@ from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.residency import Segment, SramPlanner
-from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
-from dlasim.compiler_shim.lowering.segments.stripes import stripe_layouts
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, total_bytes
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import SINGLE
-from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.residency import PathChoice, SramPlanner
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
+from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
+    SINGLE,
+    describe_group,
+    list_buffers,
+    spatial_tiles,
+)
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, ChannelGroup, Tile
+from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
@@ -93,62 +98,58 @@ def sum_slice(size: int, channels: int, count: int) -> NetworkSlice:
     return NetworkSlice(f"sum {size}x{size}x{channels}", count, (size, size, channels), layers, tile_shapes)
 
 
-class Forced(Policy):
-    """Cuts the layers as it is told, and others by estimates."""
+class Forced(SramPlanner):
+    """Keeps every tensor between two layers in SRAM but those inside a chain, and cuts the layers as it is
+    told, others by estimates."""
 
-    __slots__ = ("names", "tile_shapes")
-    tile_shapes: TileShapes
-    names: Sequence[str]
+    def __init__(self, placed: PlacedNetwork, policy: Policy, tile_shapes: TileShapes) -> None:
+        """The depthwise convolution, where it has a tile shape, is in a chain with the projection."""
+        super().__init__(placed, policy)
+        self._tables = self._search.kinds.tables
+        steps = {placed.layers[node.layer].name: step for step, node in self._nodes.items()}
+        self._chain = (steps["depthwise"], steps["project"]) if "depthwise" in tile_shapes else ()
+        kept, inner = self._choose().resident, {self._nodes[step].output for step in self._chain[:-1]}
+        for name, tile_shape in tile_shapes.items():
+            if steps[name] not in self._chain:
+                self._force_tiling(self._problem(steps[name], kept), tile_shape)
+        if self._chain:
+            self.plan(policy.config.sram_bytes)  # so that something is known of the chain
+            problems = [self._problem(step, kept, inner) for step in self._chain]
+            self._force_chain(problems, tile_shapes["depthwise"].rows)
 
-    def tiling(self, problem: TilingProblem, budget: int) -> Tiling | None:
-        """The tile shape that is to be tried, None where it does not fit."""
-        tile_shape = self.tile_shapes.get(self.names[problem.node.layer])
-        if tile_shape is None:
-            return Policy.tiling(self, problem, budget)
-        buffers = problem.geometry.buffers(tile_shape)
-        size = total_bytes(buffers)
-        if size > budget:
-            return None
-        passes = -(-problem.depth // tile_shape.depth)
-        spatial = -(-problem.height // tile_shape.rows) * -(-problem.width // tile_shape.columns)
-        tasks = spatial * -(-problem.channels // tile_shape.channels) * passes
-        return Tiling(tile_shape, buffers, size, problem.work_cycles, tasks, problem.constant_bytes)
+    def _force_tiling(self, problem: TilingProblem, tile_shape: TileShape) -> None:
+        """Write a tiling into the place of the one that is best without limit."""
+        self._tables.sufficient_bytes(problem)
+        number = self._tables.kind(problem.kind) * WHERES + problem.in_sram.number
+        known = self._tables.table.tilings.problems[number]
+        tiling = self._tables.table.tilings.tilings[known.most]
+        known.sufficient_bytes, tiling.cycles = 0, problem.work_cycles
+        tiling.tile.assign(Tile(*tile_shape))
+        group, sizes = ChannelGroup(), problem.geometry.sizes
+        describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
+        list_buffers(sizes, group, tiling.tile, tiling.buffers)
+        tiling.tasks = spatial_tiles(sizes, tile_shape.rows, tile_shape.columns) * group.groups * group.passes
 
-    def chain_tiling(
-        self, problems: Sequence[TilingProblem], budget: int, by_groups: bool = True
-    ) -> ChainTiling | None:
-        """The depthwise convolution and the projection in stripes of so many rows; no other chain."""
-        tile_shape = self.tile_shapes.get("depthwise")
-        if tile_shape is None or self.names[problems[0].node.layer] != "depthwise" or len(problems) != 2:
-            return None
-        layouts = stripe_layouts(tuple([problem.geometry for problem in problems]))
-        work = sum(problem.work_cycles for problem in problems)
-        striped = ChainTiling(layouts, tile_shape.rows, work, 0, 0)
-        return striped if striped.sram_bytes <= budget else None
+    def _force_chain(self, problems: Sequence[TilingProblem], rows: int) -> None:
+        """Write stripes of so many rows into the place of what is best."""
+        (number,) = self._tables.chains([tuple([self._tables.kind(each.kind) for each in problems])])
+        known = self._tables.table.chains[self._tables.table.newest[number]]
+        known.first, known.end, known.rows, known.group_channels = 0, INFINITE, rows, 0
+        self._tables._chain_tilings.clear()  # what was best
 
-
-class Resident(SramPlanner):
-    """Keeps every tensor between two layers in SRAM but those inside a chain."""
-
-    chain: tuple[int, ...] = ()
-
-    def _choose(self, leaving: Container[int] = ()) -> tuple[list[int], list[Segment], int]:
-        inner = {self._nodes[step].output for step in self.chain[:-1]}
-        single = [(step,) for step in self._nodes if step not in self.chain]
-        segments = sorted([*single, *([self.chain] if self.chain else [])])
+    def _choose(self, leaving: Collection[int] = ()) -> PathChoice:
+        inner = {self._nodes[step].output for step in self._chain[:-1]}
+        single = [(step,) for step in self._nodes if step not in self._chain]
+        segments = sorted([*single, *([self._chain] if self._chain else [])])
         kept = self._live_ranges.keys() - inner
-        return sorted(value for value in kept if value not in leaving), segments, 0
+        return PathChoice(sorted(value for value in kept if value not in leaving), segments, 0)
 
 
 def losses(part: NetworkSlice, placed: PlacedNetwork, config: DlaConfig) -> Iterator[int]:
     """What every plan loses."""
-    policy = Forced(config, CompileOptions())
-    policy.names = [layer.name for layer in placed.layers]
-    first = policy.names.index("depthwise")
+    first = [layer.name for layer in placed.layers].index("depthwise")
     for tile_shapes in part.tile_shapes:
-        policy.tile_shapes = tile_shapes
-        planner = Resident(placed, policy)
-        planner.chain = (first, first + 1) if "depthwise" in tile_shapes else ()
+        planner = Forced(placed, Policy(config, CompileOptions()), tile_shapes)
         with suppress(InputError):
             plan = planner.plan(config.sram_bytes)
             program = emit(placed, config, plan, None, with_constants=False).program

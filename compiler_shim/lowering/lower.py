@@ -19,8 +19,8 @@ from dlasim.compiler_shim.lowering.addresses.memory import (
     resolve_alias,
 )
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory, Emitter
-from dlasim.compiler_shim.lowering.emission.planned_nodes import PlannedNodes
+from dlasim.compiler_shim.lowering.emission.emitter import Emitter
+from dlasim.compiler_shim.lowering.emission.planned_nodes import EmissionMemory, PlannedNodes
 from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM, Place
 from dlasim.compiler_shim.lowering.program_frame import program_frame
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
@@ -118,7 +118,7 @@ class _Lowering:
     ) -> None:
         self._network, self._config, self._sram = network, config, plan
         self._frame, self._with_constants = program_frame(network), with_constants
-        self._nodes = PlannedNodes(network, plan)
+        self._nodes = PlannedNodes(network, plan, memory)
         self._check_tile_limit()
         inner = dict.fromkeys(plan.inner, 0)  # stripes of them, wherever their chain has them
         self._in_sram = {**inner, **plan.addresses}

@@ -9,8 +9,10 @@ from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
 from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias, sram_candidates
 from dlasim.compiler_shim.lowering.states import MAX_BITS, PathStep
 from dlasim.compiler_shim.lowering.tiles.geometry import geometries_of
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.native.storage import Store, filled_memory
 
 
@@ -20,6 +22,7 @@ class PathSteps:
     def __init__(self, network: PlacedNetwork) -> None:
         self.nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
         self.geometries = {step: geometries_of(node) for step, node in self.nodes.items()}
+        self.heights = [node.out_shape[0] for node in self.nodes.values()]
         self.live_ranges = sram_candidates(network)
         self.inputs = {
             step: tuple([resolve_alias(network, value) for value in node.inputs])
@@ -36,6 +39,8 @@ class PathSteps:
             step: (first, others[0] if others else self.matrices.get(step), self.outputs[step])
             for step, (first, *others) in self.inputs.items()
         }
+        self.order, self.value_count = list(self.nodes), len(network.values)
+        self.places = {step: place for place, step in enumerate(self.order)}
         self.links = frozenset([step for step in self.nodes if self._is_link(step)])
         self._bits = _assign_bits(self.live_ranges)
         self.alive_bytes = self._count_alive_bytes()
@@ -48,6 +53,11 @@ class PathSteps:
             bits += [self._bit(value) for value in ending[step]]
             sizes += [self._size(value) for value in ending[step]]
         self.steps, self.count = filled_memory(PathStep, records), len(records)
+        self.numbers, self.units, self.values = Store(int), Store(int), Store(int)
+        self.numbers.write(0, self.order)
+        self.units.write(0, [BY_MNEMONIC[node.mnemonic].unit for node in self.nodes.values()])
+        operands = [each for own in self.operands.values() for each in own]
+        self.values.write(0, [NONE if each is None else each for each in operands])
         self.endings, self.ending_bytes = Store(int), Store(int)
         self.endings.write(0, bits)
         self.ending_bytes.write(0, sizes)

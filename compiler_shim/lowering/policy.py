@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
-from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, total_bytes
 from dlasim.compiler_shim.lowering.tiles.search import half
@@ -15,6 +14,7 @@ from dlasim.compiler_shim.lowering.tiles.tiling import (
     MachineModel,
     Tiling,
     TilingProblem,
+    TilingProblems,
 )
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
@@ -31,7 +31,7 @@ class Policy:
     byte_price: int = 0
     machine: MachineModel = field(init=False)
     first_machine: MachineModel = field(init=False)
-    tables: KnownTables = field(init=False)
+    _tables: dict[bool, KnownTables] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.machine = MachineModel(self.config, self.assumption, self.byte_price)
@@ -39,7 +39,14 @@ class Policy:
         self.first_machine = self.machine
         if self.assumption is CostAssumption.PREFETCHED:
             self.first_machine = MachineModel(self.config, CostAssumption.OVERLAP, self.byte_price)
-        self.tables = KnownTables(self.machine, by_channels=self.options.tiling != "auto")
+
+    def tables(self, kinds: Sequence[TilingProblems]) -> KnownTables:
+        """What is known of such nodes: those for which 64 bits do not suffice have tables of their own, with
+        the nodes beside them."""
+        is_plain = not all(each.is_moderate for each in kinds)
+        if is_plain not in self._tables:
+            self._tables[is_plain] = KnownTables(self.machine, self.options.tiling != "auto", is_plain)
+        return self._tables[is_plain]
 
     @property
     def keeps_constants(self) -> bool:
@@ -53,13 +60,7 @@ class Policy:
 
     def tiling(self, problem: TilingProblem, budget: int) -> Tiling | None:
         """The tiling of a node within a budget, None where none fits."""
-        return self.tables.tiling(problem, budget)
-
-    def chain_tiling(
-        self, problems: Sequence[TilingProblem], budget: int, by_groups: bool = True
-    ) -> ChainTiling | None:
-        """The cheapest pieces of a chain of these nodes within a budget: stripes, or groups of channels."""
-        return self.tables.chain_tiling(problems, budget, by_groups)
+        return self.tables([problem.kind]).tiling(problem, budget)
 
     def needed(self, problem: TilingProblem) -> int:
         """Bytes of SRAM that the smallest tiling takes; an accumulator may take more than cut input channels

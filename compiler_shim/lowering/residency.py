@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Sequence
+from functools import cached_property
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
-from dlasim.compiler_shim.lowering.addresses.buffer_packing import BufferPacker, KnownSegments, Problems
 from dlasim.compiler_shim.lowering.addresses.memory import extend_live_ranges
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Residents, Segment, SramPlan
+from dlasim.compiler_shim.lowering.addresses.plan_packer import NodeKinds, PlanPacker, Residents
+from dlasim.compiler_shim.lowering.addresses.sram_plan import Segment, SramPlan
 from dlasim.compiler_shim.lowering.path_steps import PathSteps, path_steps
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.segments.chains import Chain
 from dlasim.compiler_shim.lowering.states import CHOOSE, CYCLE, FITS, MAX_PATHS, Path, StateSearch
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
@@ -21,10 +21,10 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem, TilingProblems
 from dlasim.errors import InputError
 from dlasim.named_tuple import NamedTuple
-from dlasim.native.storage import plain
+from dlasim.native.storage import Store, plain
 
 
-class _Choice(NamedTuple):
+class PathChoice(NamedTuple):
     """The values that stay in SRAM, the segments, and their cycles by estimates."""
 
     resident: list[int]
@@ -36,12 +36,18 @@ class SramPlanner:
     """Plans the SRAM of a network, for one size after the other: chooses, packs, and where that does not fit
     chooses less. It is what a `StateSearch` asks for costs."""
 
-    def __init__(self, network: PlacedNetwork, policy: Policy, by_groups: bool = True) -> None:
+    def __init__(
+        self,
+        network: PlacedNetwork,
+        policy: Policy,
+        by_groups: bool = True,
+        packer: PlanPacker | None = None,
+    ) -> None:
         """`by_groups`: whether chains may be computed in groups of channels."""
         self._network, self._policy, self._by_groups = network, policy, by_groups
         self._steps = path_steps(network)
         self._nodes, self._live_ranges = self._steps.nodes, self._steps.live_ranges
-        self._limit, self._apart = 0, False
+        self._limit = 0
         self._problems = {
             step: (policy.first_machine if number == 0 else policy.machine).problems(
                 node, self._steps.geometries[step]
@@ -49,19 +55,21 @@ class SramPlanner:
             for number, (step, node) in enumerate(self._nodes.items())
         }
         self._search = _PathSearch(self._steps, policy, list(self._problems.values()))
-        self._choices: dict[int, _Choice] = {}  # by size of the SRAM
-        self._packed = KnownSegments()
-        self._found_problems: dict[tuple[int, tuple[bool, ...]], TilingProblem] = {}
+        self._choices: dict[int, PathChoice] = {}  # by size of the SRAM
+        self._packer = packer or PlanPacker()
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
         """Plan the SRAM for a size. With `apart`, tensors are written, as far as there is room, to bytes that
         the previous step does not use, so that both steps can run in parallel."""
         resident, segments, _ = self._choice(sram_bytes)
-        self._apart = apart
         leaving = set[int]()
         while True:
-            residents = self._assign_addresses(resident, segments)
-            stuck = None if residents is None else self._pack_nodes(residents, segments)
+            residents = self._assign_addresses(resident, segments, apart)
+            stuck = None
+            if residents is not None:
+                stuck = self._packer.pack(
+                    self._search.kinds, segments, residents, sram_bytes, self._by_groups, apart
+                )
             if isinstance(stuck, SramPlan):
                 return stuck
             live = resident if stuck is None else [v for v in resident if self._alive(v, stuck)]
@@ -75,7 +83,7 @@ class SramPlanner:
         """The cycles that the search estimates for a size of SRAM; 0 where it has nothing to search."""
         return self._choice(sram_bytes).cycles
 
-    def _choice(self, sram_bytes: int) -> _Choice:
+    def _choice(self, sram_bytes: int) -> PathChoice:
         """What is chosen for a size."""
         self._limit = sram_bytes
         if sram_bytes not in self._choices:
@@ -97,26 +105,21 @@ class SramPlanner:
 
     def _problem(self, step: int, in_sram: Container[int], inner: Container[int] = ()) -> TilingProblem:
         """A node with these values in SRAM, and those within its chain."""
-        operands = self._steps.operands[step]
-        are_there = tuple([value in in_sram or value in inner for value in operands])
-        found = self._found_problems.get((step, are_there))
-        if found is None:
-            first, second, output = are_there
-            has_matrix, inputs = step in self._steps.matrices, len(self._steps.inputs[step])
-            keeps = self._policy.keeps_constants and not has_matrix
-            where = InSram((first, second)[:inputs], output, has_matrix and second, keeps)
-            found = self._found_problems[step, are_there] = self._problems[step][where]
-        return found
+        first, second, output = [value in in_sram or value in inner for value in self._steps.operands[step]]
+        has_matrix, inputs = step in self._steps.matrices, len(self._steps.inputs[step])
+        keeps = self._policy.keeps_constants and not has_matrix
+        where = InSram((first, second)[:inputs], output, has_matrix and second, keeps)
+        return self._problems[step][where]
 
-    def _choose(self, leaving: Collection[int] = ()) -> _Choice:
+    def _choose(self, leaving: Collection[int] = ()) -> PathChoice:
         """What stays in SRAM, none of those that leave it, and the segments, by the cheapest path over
         states."""
         steps, limit = list(self._nodes), self._limit
         alone: list[Segment] = [(step,) for step in steps]
         if not self._policy.keeps_tensors:
-            return _Choice([], alone, 0)
+            return PathChoice([], alone, 0)
         if not leaving and self._search.fits_whole(limit, self._by_groups):
-            return _Choice(sorted(self._live_ranges), alone, 0)
+            return PathChoice(sorted(self._live_ranges), alone, 0)
         residents, segments = set[int](), list[Segment]()
         first_steps = {self._live_ranges[value].first for value in leaving}
         found, cycles = self._search.choose(limit, self._by_groups, first_steps)
@@ -124,7 +127,7 @@ class SramPlanner:
             segments.append(tuple(steps[place : place + count]))
             if is_kept:
                 residents.add(self._steps.outputs[segments[-1][-1]])
-        return _Choice(sorted(residents), segments or alone, cycles)
+        return PathChoice(sorted(residents), segments or alone, cycles)
 
     def sufficient_bytes(self) -> int:
         """The SRAM size above which the plan no longer changes.
@@ -135,7 +138,7 @@ class SramPlanner:
         budgets, constants = [], []
         for step in self._nodes:
             problem = self._problem(step, self._live_ranges if self._policy.keeps_tensors else ())
-            budgets.append(self._policy.tables.sufficient_bytes(problem))
+            budgets.append(self._search.kinds.tables.sufficient_bytes(problem))
             constants.append(problem.constant_bytes)
         if not self._policy.keeps_tensors:
             return 2 * max(budgets, default=0)
@@ -143,12 +146,16 @@ class SramPlanner:
         ahead = [sum(constants[place + 1 :]) for place in range(len(constants))]
         return max(map(sum, zip(budgets, taken, ahead, strict=True)), default=0)
 
-    def _assign_addresses(self, resident: list[int], segments: Sequence[Segment]) -> Residents | None:
+    def _assign_addresses(
+        self, resident: list[int], segments: Sequence[Segment], apart: bool
+    ) -> Residents | None:
+        """Addresses of values that stay; with `apart`, as far as there is room, in bytes that the step before
+        does not use."""
         chosen = {value: self._live_ranges[value] for value in resident}
         live_ranges = extend_live_ranges(
             self._network, chosen, [steps for steps in segments if len(steps) > 1]
         )
-        if self._apart:
+        if apart:
             earlier = {
                 value: LiveRange(value, each.size_bytes, each.first - 1, each.last)
                 for value, each in live_ranges.items()
@@ -159,91 +166,55 @@ class SramPlanner:
         addresses = allocation.assign_addresses(live_ranges.values(), ALIGNMENT, self._limit)
         return None if addresses is None else Residents(addresses, live_ranges)
 
-    def _pack_nodes(self, residents: Residents, segments: Sequence[Segment]) -> SramPlan | int:
-        """The plan, or the step whose buffers do not fit next to the resident values."""
-        packer = BufferPacker(self._limit, self._policy, self._by_groups, self._packed, self._apart)
-        chains: dict[int, Chain] = {}
-        inner: set[int] = set()
-        for steps in segments:
-            if len(steps) > 1:
-                found = packer.pack(steps, self._chain(steps, residents), residents.during(steps))
-                if found is not None and found.cut.chain is not None:
-                    chains[steps[0]] = found.cut.chain.chain(steps, found.inner)
-                    inner |= {self._nodes[step].output for step in steps[:-1]}
-                    continue
-            for step in steps:
-                problem = self._problem(step, residents.addresses)
-                if packer.pack((step,), (problem,), residents.during((step,))) is None:
-                    return step
-        return SramPlan(
-            self._limit,
-            residents,
-            packer.parts,
-            packer.problems,
-            packer.tilings,
-            packer.peak_bytes,
-            chains,
-            frozenset(inner),
-        )
-
-    def _chain(self, steps: Segment, residents: Residents) -> Problems:
-        """The nodes of a chain: the input of each comes from the node before, its output goes to the next."""
-        inner = [self._steps.outputs[step] for step in steps[:-1]]
-        return tuple([self._problem(step, residents.addresses, inner) for step in steps])
-
 
 class _PathSearch:
     """The search over states of one network with what one policy knows."""
 
     def __init__(self, steps: PathSteps, policy: Policy, kinds: Sequence[TilingProblems]) -> None:
-        self._steps, self._tables = steps, policy.tables
-        self._keeps_constants, tables = policy.keeps_constants, policy.tables
-        self._numbers = tables.kinds(kinds)
-        self._chains = [NONE] * (len(kinds) * MAX_CHAIN)
+        self._steps, tables = steps, policy.tables(kinds)
+        numbers, chains = tables.kinds(kinds), [NONE] * (len(kinds) * MAX_CHAIN)
         linked = [step in steps.links for step in steps.nodes]
         found: dict[int, tuple[int, ...]] = {}
         for place in range(len(kinds)):
             end = place + 1
             while end < min(place + MAX_CHAIN, len(kinds)) and linked[end - 1]:
                 end += 1
-                found[place * MAX_CHAIN + end - place - 1] = tuple(self._numbers[place:end])
+                found[place * MAX_CHAIN + end - place - 1] = tuple(numbers[place:end])
         for place, number in zip(found, tables.chains(found.values()), strict=True):
-            self._chains[place] = number
-        self._is_plain: bool | None = None
+            chains[place] = number
+        self.kinds = NodeKinds(steps, tables, Store(int), Store(int), policy.keeps_constants)
+        self.kinds.kinds.write(0, numbers)
+        self.kinds.chains.write(0, chains)
+        self._leaves = tables.memory(int, steps.count)
 
-    def _bind(self) -> StateSearch:
-        """The record that the routines read."""
-        tables, steps = self._tables, self._steps
-        if self._is_plain != tables.is_plain:
-            self._is_plain, make = tables.is_plain, tables.memory
-            search = self._search = plain(StateSearch) if tables.is_plain else StateSearch()
-            numbers, chains = make(int), make(int)
-            numbers.write(0, self._numbers)
-            chains.write(0, self._chains)
-            search.steps, search.endings = steps.steps.pointer, steps.endings.pointer
-            search.ending_bytes, search.step_count = steps.ending_bytes.pointer, steps.count
-            search.kinds, search.chain_numbers = numbers.pointer, chains.pointer
-            search.keeps_constants = int(self._keeps_constants)
-            search.paths = make(Path, (steps.count + 1) * MAX_PATHS).pointer
-            search.counts = make(int, steps.count + 1).pointer
-            self._leaves = make(int, steps.count)
-            search.leaves = self._leaves.pointer
-        return self._search
+    @cached_property
+    def record(self) -> StateSearch:
+        """What the routines read."""
+        steps, (_, tables, kinds, chains, keeps_constants) = self._steps, self.kinds
+        search = plain(StateSearch) if tables.is_plain else StateSearch()
+        search.steps, search.endings = steps.steps.pointer, steps.endings.pointer
+        search.ending_bytes, search.step_count = steps.ending_bytes.pointer, steps.count
+        search.kinds, search.chain_numbers = kinds.pointer, chains.pointer
+        search.keeps_constants, search.leaves = int(keeps_constants), self._leaves.pointer
+        search.paths = tables.memory(Path, (steps.count + 1) * MAX_PATHS).pointer
+        search.counts = tables.memory(int, steps.count + 1).pointer
+        return search
 
     def fits_whole(self, limit: int, by_groups: bool) -> bool:
         """Whether all tensors together leave every node as much SRAM as it can use, and no chain can help."""
-        self._tables.table.by_groups = int(by_groups)
-        return self._tables.run(FITS, self._bind(), self._tables.table, limit) == 1
+        tables = self.kinds.tables
+        tables.table.by_groups = int(by_groups)
+        return tables.run(FITS, self.record, tables.table, limit) == 1
 
     def choose(
         self, limit: int, by_groups: bool, leaving: Container[int]
     ) -> tuple[list[tuple[int, int, int]], int]:
         """The segments of the cheapest path: first node, nodes, and whether the output stays in SRAM; not
         that of some steps. And the cycles of all."""
-        self._tables.table.by_groups = int(by_groups)
-        search, found = self._bind(), list[tuple[int, int, int]]()
+        tables, search, found = self.kinds.tables, self.record, list[tuple[int, int, int]]()
+        tables.table.by_groups = int(by_groups)
         self._leaves.write(0, [int(step in leaving) for step in self._steps.nodes])
-        number = self._tables.run(CHOOSE, search, self._tables.table, limit)
+        number = tables.run(CHOOSE, search, tables.table, limit)
         cycles = 0 if number == NONE else search.paths[number].cost // CYCLE
         while number >= MAX_PATHS:  # the first place has the empty path
             path = search.paths[number]

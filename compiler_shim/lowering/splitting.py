@@ -11,66 +11,68 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 from dlasim.isa.instruction_rows import Unit
 
+_TASKS, _ROWS, _OUTER, _TILING, _CYCLES = (
+    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "tiling", "cycles")
+)
+_PLACE, _ROUNDS = SEGMENT_SLOTS["place"], SEGMENT_SLOTS["rounds"]
 MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut
 
 
 def hidden_cycles(plan: SramPlan) -> int:
     """The most cycles that the VECTOR unit could work in parallel with the MAC unit; 0 if they are
     negligible."""
-    steps = _at_changes(plan)
-    hidden = sum(plan.tilings[step].cycles for step in steps if not _is_mac(plan, step))
+    places, cycles = _at_changes(plan), plan.nodes[:, _CYCLES].tolist()
+    units = plan.path.units.take(0, len(cycles))
+    hidden = sum([cycles[place] for place in places if units[place] != Unit.MAC])
     return hidden if MIN_HIDDEN_PART * hidden >= plan.estimated_cycles else 0
 
 
 def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
     """The plan with some nodes cut into the given numbers of parts, without prefetches; None where it has no
     node that can be cut."""
-    found = {step: _split(plan.problems[step], plan.tilings[step], count) for step, count in parts.items()}
-    smaller = {step: tiling for step, tiling in found.items() if tiling is not None}
-    if not smaller:
+    nodes, segments, is_cut = plan.nodes.copy(), plan.segments.copy(), False
+    for step, count in parts.items():
+        place, found = plan.path.places[step], _split(plan.problems[step], plan.tilings[step], count)
+        if found is not None:
+            nodes[place, _TASKS], nodes[place, _ROWS], nodes[place, _OUTER] = *found, 1
+            segments[segments[:, _PLACE] == place, _ROUNDS], is_cut = found[0], True
+    if not is_cut:
         return None
-    cut = [
-        (steps, nodes.with_tiling(smaller[steps[0]]) if steps[0] in smaller else nodes)
-        for steps, nodes in plan.parts
-    ]
-    return replace(plan, parts=cut, tilings={**plan.tilings, **smaller}, prefetches=NO_PREFETCHES)
+    return replace(plan, nodes=nodes, segments=segments, prefetches=NO_PREFETCHES)
 
 
 def changes_of_unit(plan: SramPlan) -> list[list[int]]:
     """The steps at changes of unit, those that follow each other together."""
-    order = {step: number for number, step in enumerate(sorted(plan.tilings))}
-    found: list[list[int]] = []
-    for step in _at_changes(plan):
-        if not found or order[step] > order[found[-1][-1]] + 1:
+    found, last = list[list[int]](), NONE
+    for place in _at_changes(plan):
+        if not found or place > last + 1:
             found.append([])
-        found[-1].append(step)
+        found[-1].append(plan.steps[place])
+        last = place
     return found
 
 
 def _at_changes(plan: SramPlan) -> Sequence[int]:
-    """The steps outside chains where the unit changes between MAC and VECTOR: those that compute rows in the
-    VECTOR unit, and their neighbours in the MAC unit."""
-    chained = plan.chained
-    steps = [step for step in sorted(plan.tilings) if step not in chained]
-    found = set[int]()
-    for step, other in pairwise(steps):
-        if _is_mac(plan, step) != _is_mac(plan, other):
-            vector = other if _is_mac(plan, step) else step
-            if plan.problems[vector].height > 1:
-                found |= {step, other}
+    """The places of nodes outside chains where the unit changes between MAC and VECTOR: those that compute
+    rows in the VECTOR unit, and their neighbours in the MAC unit."""
+    tilings, units = plan.nodes[:, _TILING].tolist(), plan.path.units
+    found, heights = set[int](), plan.path.heights
+    is_mac = [unit == Unit.MAC for unit in units.take(0, len(tilings))]
+    for place, other in pairwise([place for place, tiling in enumerate(tilings) if tiling != NONE]):
+        if is_mac[place] != is_mac[other] and heights[other if is_mac[place] else place] > 1:
+            found |= {place, other}
     return sorted(found)
 
 
-def _is_mac(plan: SramPlan, step: int) -> bool:
-    return plan.problems[step].unit is Unit.MAC
-
-
-def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> Tiling | None:
-    """A tiling in rows of a part of the height, if that loads nothing again but rows that windows share."""
+def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> tuple[int, int] | None:
+    """Tasks and rows of a tiling in rows of a part of the height, if that loads nothing again but rows that
+    windows share."""
     tile_shape = tiling.tile_shape
     rows = -(-problem.height // parts)
     is_whole = (
@@ -79,6 +81,4 @@ def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> Tiling | None:
     groups = -(-problem.channels // tile_shape.channels)
     if not is_whole or (groups > 1 and not (tile_shape.is_channels_outer and all(problem.in_sram.inputs))):
         return None
-    smaller = tile_shape._replace(rows=rows, is_channels_outer=True)
-    tasks = -(-problem.height // rows) * groups
-    return replace(tiling, tile_shape=smaller, tasks=tasks)
+    return -(-problem.height // rows) * groups, rows

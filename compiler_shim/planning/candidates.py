@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.dataclass import dataclass
 from dlasim.sim.configuration.config import DlaConfig
+
+_SHAPE = [SLOTS[name] for name in ("rows", "columns", "channels", "depth", "is_channels_outer", "buffering")]
+_PLACED = [*range(SLOTS["buffers"], SLOTS["buffering"]), SLOTS["between_address"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class PlanCandidate:
         return (
             self.kind.network,
             tuple(plan.addresses),
-            tuple([(step, tiling.tile_shape) for step, tiling in plan.tilings.items()]),
+            plan.nodes[:, _SHAPE].tobytes(),
             tuple([(each.steps, each.schedule[:1], each.groups) for each in chains]),
         )
 
@@ -63,8 +67,7 @@ class PlanCandidate:
         return (
             self.tile_shapes(),
             tuple(plan.addresses.values()),
-            tuple([nodes.addresses for _, nodes in plan.parts]),
-            tuple([each.inner_addresses for each in plan.chains.values()]),
+            plan.nodes[:, _PLACED].tobytes(),
             tuple(plan.kept.addresses.items()),
         )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiles.tile_costs import PRICE_UNIT
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
@@ -166,10 +165,8 @@ def use_less_sram(search: PlanSearch) -> None:
 
 def _less_sram(search: PlanSearch, timed: TimedPlan) -> int:
     """The next smaller size for a kind; 0 for none."""
-    known = search.maker.memory.changing_bytes
-    if timed.plan not in known:
-        known[timed.plan] = _changing_bytes(timed.plan)
-    size = min(timed.candidate.size, known[timed.plan])
+    plan = timed.plan
+    size = min(timed.candidate.size, max(plan.working_bytes, plan.changing_bytes))
     return _smaller_size(size, search.size // MIN_SRAM_PART)
 
 
@@ -182,16 +179,6 @@ def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
 
 def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:
     return timed.candidate.size == search.size and timed.kind.tiling == "auto"
-
-
-def _changing_bytes(plan: SramPlan) -> int:
-    """The SRAM below which a plan changes: what it uses, and what its estimates count on for prefetches."""
-    most = plan.working_bytes
-    for steps, packed in plan.parts:
-        if len(steps) == 1:
-            problem, tiling, taken = plan.problems[steps[0]], plan.tilings[steps[0]], packed.taken_bytes
-            most = max(most, taken + problem.prefetching_bytes(tiling, plan.sram_bytes - taken))
-    return most
 
 
 def _smaller_size(used: int, least: int) -> int:

@@ -6,8 +6,10 @@ from dataclasses import field, replace
 
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, place_kept
+from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
+from dlasim.compiler_shim.lowering.addresses.plan_packer import PlanPacker
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory
+from dlasim.compiler_shim.lowering.emission.planned_nodes import EmissionMemory
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
 from dlasim.compiler_shim.lowering.lower import Lowered, emit, plan_cycles
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
@@ -24,6 +26,7 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import fully_timed
 from dlasim.sim.timing.stream_timer import StreamTimer
 
+_CUT = [SLOTS["channels"], SLOTS["depth"]]
 MAX_SRAM = 1 << 30  # bytes, of the machine that stands for all sizes
 
 
@@ -38,6 +41,7 @@ class PlanMemory:
     placements: Placements | None = None
     sufficient_bytes: int = 0
     kept_bytes: int = 0  # of constants that stay in SRAM
+    packer: PlanPacker = field(default_factory=PlanPacker)
     loads: LoadMemory = field(default_factory=LoadMemory)
     policies: dict[tuple[DlaConfig, str, CostAssumption, int], Policy] = field(default_factory=dict)
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
@@ -45,7 +49,6 @@ class PlanMemory:
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     # A plan in a number of parts; None where it cannot be cut.
     parted: dict[tuple[SramPlan, int], SramPlan | None] = field(default_factory=dict)
-    changing_bytes: dict[SramPlan, int] = field(default_factory=dict)  # below which a plan is another
     figures: dict[SramPlan, PlanFigures] = field(default_factory=dict)
     timed: dict[object, PlanFigures] = field(default_factory=dict)  # by what decides about the commands
     emission: EmissionMemory = field(default_factory=EmissionMemory)
@@ -104,7 +107,7 @@ class PlanMaker:
         most = size + kept_bytes(kind.network)
         while True:
             plan = self.planner(kind).plan(size, apart)
-            cuts = {step: each.tile_shape[2:4] for step, each in plan.tilings.items()}
+            cuts = dict(zip(plan.steps, map(tuple, plan.nodes[:, _CUT].tolist()), strict=True))
             kept = place_kept(kind.network, size, cuts)
             excess = size + kept.size_bytes + MEMORY_ALIGNMENT - most
             if excess <= 0:
@@ -122,7 +125,7 @@ class PlanMaker:
         known = self.memory.planners
         if kind not in known:
             policy = self.policy(kind.machine, kind.tiling, kind.assumption, kind.byte_price)
-            known[kind] = SramPlanner(kind.network, policy, kind.by_groups)
+            known[kind] = SramPlanner(kind.network, policy, kind.by_groups, self.memory.packer)
         return known[kind]
 
     def policy(

@@ -157,7 +157,7 @@ def order_loads(search: PlanSearch) -> None:
 
 def _order_loads(search: PlanSearch, timed: TimedPlan) -> None:
     prefetches = timed.plan.prefetches
-    steps = frozenset([nodes[0] for nodes, _ in timed.plan.parts])
+    steps = frozenset([nodes[0] for nodes in timed.plan.parts])
     for load_first in (frozenset[int](), steps):
         if load_first != prefetches.load_first:
             plan = replace(timed.plan, prefetches=replace(prefetches, load_first=load_first))

@@ -31,29 +31,49 @@ class Store(Generic[_Kind]):
     `pointer` is what a field of a record takes; it must be set again when the memory has grown.
     """
 
-    __slots__ = ("_array", "_kind", "_slots", "pointer")
+    __slots__ = ("_array", "_kind", "_pointer", "_slots")
 
     def __init__(self, kind: type[_Kind], count: int = 0) -> None:
-        self._kind, self._slots = kind, slots_of(kind)
-        self._use(np.zeros(max(count, 1) * self._slots, np.int64))
+        self._kind, self._slots, self._pointer = kind, slots_of(kind), None
+        self._array = np.zeros(max(count, 1) * self._slots, np.int64)
 
-    def _use(self, array: NDArray[np.int64]) -> None:
-        self._array, self.pointer = array, pointer_to(array, self._kind)
+    @property
+    def pointer(self) -> Any:
+        """Leads to the first."""
+        if self._pointer is None:
+            self._pointer = pointer_to(self._array, self._kind)
+        return self._pointer
 
-    def reserve(self, count: int, used: int) -> None:
-        """Make room for so many; the first `used` stay, the others may hold anything."""
+    def reserve(self, count: int, used: int) -> bool:
+        """Make room for so many; the first `used` stay, the others may hold anything. Whether the memory has
+        moved."""
         size = count * self._slots
-        if len(self._array) < size:
-            kept = used * self._slots
-            larger = np.empty(size + len(self._array), np.int64)
-            larger[:kept] = self._array[:kept]
-            self._use(larger)
+        if len(self._array) >= size:
+            return False
+        kept = used * self._slots
+        larger = np.empty(size + len(self._array), np.int64)
+        larger[:kept] = self._array[:kept]
+        self._array, self._pointer = larger, None
+        return True
 
     def write(self, first: int, numbers: Sequence[int]) -> None:
         """Write slots from an element on, as many as there are numbers; the others stay."""
         count = len(numbers)
         self.reserve(first - -count // self._slots, len(self))
         _packing(count).pack_into(self._array.data, SLOT_BYTES * first * self._slots, *numbers)
+
+    def write_array(self, first: int, slots: NDArray[np.int64]) -> None:
+        """The same with an array."""
+        begin = first * self._slots
+        self.reserve(first - -len(slots) // self._slots, len(self))
+        self._array[begin : begin + len(slots)] = slots
+
+    def clear(self, count: int) -> NDArray[np.int64]:
+        """Make room for so many, all numbers 0; a view of them."""
+        self.reserve(count, 0)
+        view = self.view()[:count]
+        view[:] = 0
+        return view
 
     def fill(self, slots: bytes) -> None:
         """Begin with these slots; the others may hold anything."""
@@ -120,6 +140,10 @@ class PlainStore(Generic[_Kind]):
         slots = slots_of(self._kind)
         self.reserve(first + len(numbers) // slots, first)
         _write(self.pointer, range(first, first + len(numbers) // slots), iter(numbers))
+
+    def write_array(self, first: int, slots: NDArray[np.int64]) -> None:
+        """The same with an array."""
+        self.write(first, slots.tolist())
 
 
 class _Plain:

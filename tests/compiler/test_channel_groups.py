@@ -11,11 +11,11 @@ import pytest
 from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering import states
+from dlasim.compiler_shim.lowering.addresses.packing import PACK
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.segments import group_search, known_chains
-from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
 from dlasim.compiler_shim.lowering.states import CHOOSE, FITS
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
@@ -91,7 +91,7 @@ def prefer_groups(monkeypatch):
     monkeypatch.setattr(group_search, "may_gain", lambda chain: True)
     monkeypatch.setattr(known_chains, "cut_groups", cheapest)
     monkeypatch.setattr(states, "_is_done", lambda *_: False)
-    with in_python(CHAINS, CHOOSE), patch.object(FITS, "_run", lambda *_: 0):
+    with in_python(PACK, CHOOSE), patch.object(FITS, "_run", lambda *_: 0):
         yield chosen
 
 
@@ -101,7 +101,7 @@ def without_groups(monkeypatch):
 
     def begin():
         monkeypatch.setattr(group_search, "may_gain", lambda chain: False)
-        for routine in (CHAINS, CHOOSE):
+        for routine in (PACK, CHOOSE):
             monkeypatch.setattr(routine, "_run", routine.function)
 
     return begin

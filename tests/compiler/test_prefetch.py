@@ -11,8 +11,13 @@ import pytest
 
 from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.lowering.addresses.packed_segments import Constants, PackedSegment, SegmentWork
-from dlasim.compiler_shim.lowering.loads.load_records import NONE
+from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES
+from dlasim.compiler_shim.lowering.loads.load_records import (
+    NONE,
+    OccupiedRange,
+    TimedConstants,
+    TimedSegment,
+)
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.policy import Policy
@@ -37,15 +42,90 @@ MACHINE = MachineModel(DlaConfig())
 SLOW_BUS = DlaConfig().replace(dma_bandwidth=2, parallel="4x64")
 
 
+class Constants(NamedTuple):
+    """Those of a node of a segment: its number there, its pieces, bytes and cycles of one, and buffers."""
+
+    node: int
+    pieces: int
+    piece_bytes: int
+    piece_cycles: int
+    buffers: int
+    is_loaded_again: bool = False
+
+
+class Work(NamedTuple):
+    """What a segment loads and computes."""
+
+    constants: list[Constants]
+    tasks: int
+    compute: int
+    tensors: int
+    ports: int = 0
+    is_chain: bool = False
+    unit: int = 0
+
+
 class Part(NamedTuple):
-    """The steps of a node or a chain, and what the planner reads of it."""
+    """The steps of a node or a chain, and what the planner reads of it; ranges are start, end and the number
+    of the constants whose buffer it is."""
 
     steps: tuple[int, ...]
-    segment: PackedSegment
+    work: Work
+    ranges: list[tuple[int, int, int]]
 
 
-def plan_parts(parts, *options):
-    return plan_prefetches([part.steps for part in parts], [part.segment for part in parts], *options)
+def plan_parts(parts, limit, machine, memory=None):
+    memory = memory or LoadMemory()
+    describe(memory, parts)
+    if not memory.schedule.piece_count:
+        return NO_PREFETCHES
+    return plan_prefetches([part.steps for part in parts], limit, machine, memory)
+
+
+def describe(memory, parts):
+    """As `LoadMemory.describe` does with a plan."""
+    segments, constants, ranges = [], [], []
+    for part in parts:
+        work = part.work
+        segments += TimedSegment(
+            tasks=work.tasks, is_chain=work.is_chain, first_unit=work.unit, last_unit=work.unit,
+            compute_cycles=work.compute, tensor_cycles=work.tensors, port_cycles=work.ports,
+            ranges=len(part.ranges), constants=len(work.constants),
+        ).flatten()  # fmt: skip
+        for each in work.constants:
+            tasks = 1 if work.is_chain or each.is_loaded_again else work.tasks // each.pieces
+            sizes = each.pieces, tasks, each.piece_bytes, each.piece_cycles
+            constants += TimedConstants(each.node, *sizes, each.is_loaded_again, each.buffers).flatten()
+        ranges += [slot for occupied in part.ranges for slot in occupied]
+    memory.segments.write(0, segments)
+    memory.constants.write(0, constants)
+    memory.ranges.write(0, ranges)
+    memory.schedule.segment_count = len(parts)
+    memory.schedule.piece_count = sum(each.pieces for part in parts for each in part.work.constants)
+
+
+def described(memory, plan):
+    """The parts of a plan that has been described."""
+    parts, constants, ranges = (
+        [],
+        iter(records(memory.constants, TimedConstants)),
+        iter(records(memory.ranges, OccupiedRange)),
+    )
+    for steps, segment in zip(plan.parts, records(memory.segments, TimedSegment), strict=False):
+        own = [next(constants) for _ in range(segment.constants)]
+        work = Work(
+            [Constants(each.node, each.pieces, each.size, each.cycles, each.buffers, each.is_loaded_again)
+             for each in own],
+            segment.tasks, segment.compute_cycles, segment.tensor_cycles, segment.port_cycles,
+            bool(segment.is_chain), segment.first_unit,
+        )  # fmt: skip
+        occupied = [next(ranges) for _ in range(segment.ranges)]
+        parts.append(Part(steps, work, [(each.start, each.end, each.owner) for each in occupied]))
+    return parts
+
+
+def records(memory, kind):
+    return [kind(*row) for row in memory.view().tolist()]
 
 
 def overlap(one, other):
@@ -55,15 +135,15 @@ def overlap(one, other):
 def check_places(parts, prefetches, limit):
     """That a piece is loaded once, before it is used, to bytes that nothing else has until then. Times are
     (segment, task). Returns how many pieces there are."""
-    number_of = {steps[0]: number for number, (steps, _) in enumerate(parts)}
+    number_of = {part.steps[0]: number for number, part in enumerate(parts)}
     loaded = defaultdict(list)  # by step
     for step, loads in prefetches.loads.items():
         for load in loads:
-            assert 0 <= load.task < parts[number_of[step]].segment.work.tasks
+            assert 0 <= load.task < parts[number_of[step]].work.tasks
             loaded[load.step] += [((number_of[step], load.task), number) for number in load_range(load)]
     lives = []
-    for number, (steps, segment) in enumerate(parts):
-        for index, constants in enumerate(segment.work.constants):
+    for number, (steps, work, _) in enumerate(parts):
+        for index, constants in enumerate(work.constants):
             pieces = loaded.pop(steps[constants.node], [])
             addresses = prefetches.addresses.get(steps[constants.node], ())
             assert [piece for _, piece in pieces] == list(range(len(addresses)))
@@ -71,7 +151,7 @@ def check_places(parts, prefetches, limit):
                 gap = (address, address + constants.piece_bytes)
                 assert address >= 0
                 assert gap[1] <= limit
-                first, end = tasks_of(segment.work, constants, piece)
+                first, end = tasks_of(work, constants, piece)
                 assert begin < (number, first), "it is there before the task that reads it"
                 lives.append((begin, (number, end), gap))
                 for between in range(begin[0], number + 1):
@@ -88,17 +168,17 @@ def check_places(parts, prefetches, limit):
 def occupied(part, prefetches, own):
     """What a segment occupies, without the buffers of constants that are all prefetched, and of its own."""
     free = set()
-    for number, each in enumerate(part.segment.work.constants):
+    for number, each in enumerate(part.work.constants):
         is_whole = len(prefetches.addresses.get(part.steps[each.node], ())) == each.pieces
         if not each.is_loaded_again and (is_whole or number == own):
             free.add(number)
-    return [(start, end) for start, end, owner in part.segment.ranges if owner not in free]
+    return [(start, end) for start, end, owner in part.ranges if owner not in free]
 
 
 def most_in_use(parts, prefetches):
     """The most bytes that a segment's ranges and pieces cover; 0 where nothing is prefetched."""
     host = {}
-    number_of = {steps[0]: number for number, (steps, _) in enumerate(parts)}
+    number_of = {part.steps[0]: number for number, part in enumerate(parts)}
     for step, loads in prefetches.loads.items():
         host |= {(load.step, piece): number_of[step] for load in loads for piece in load_range(load)}
     most = 0
@@ -106,8 +186,8 @@ def most_in_use(parts, prefetches):
         used = set()
         for start, end in occupied(part, prefetches, NONE):
             used |= set(range(start, end, 16))
-        for later, (steps, other) in enumerate(parts):
-            for each in other.work.constants:
+        for later, (steps, work, _) in enumerate(parts):
+            for each in work.constants:
                 step = steps[each.node]
                 for piece, address in enumerate(prefetches.addresses.get(step, ())):
                     if host[step, piece] <= number <= later:
@@ -155,8 +235,8 @@ def random_parts(rng, limit):
         compute, tensors = int(rng.integers(1, 9000)), int(rng.choice([0, 0, rng.integers(1, 9000)]))
         unit ^= int(bool(parts) and bool(rng.random() < 0.4))
         ports = int(rng.integers(2 * compute))
-        work = SegmentWork(constants, tasks, compute, tensors, ports, is_chain, (unit, unit))
-        parts.append(Part((step, step + 1), PackedSegment(work, occupied)))
+        work = Work(constants, tasks, compute, tensors, ports, is_chain, unit)
+        parts.append(Part((step, step + 1), work, occupied))
         step += 2
     return parts
 
@@ -183,12 +263,12 @@ def test_places_of_random_segments():
 def test_a_place_that_is_taken_is_noticed():
     """The check above can fail."""
     parts = [
-        Part((0,), PackedSegment(SegmentWork([], 1, 900, 0), [(0, 64, NONE)])),
-        Part((1,), PackedSegment(SegmentWork([Constants(0, 1, 32, 10, 1)], 1, 100, 0), [(64, 96, 0)])),
+        Part((0,), Work([], 1, 900, 0), [(0, 64, NONE)]),
+        Part((1,), Work([Constants(0, 1, 32, 10, 1)], 1, 100, 0), [(64, 96, 0)]),
     ]
     prefetches = plan_parts(parts, 256, MACHINE)
     assert check_places(parts, prefetches, 256) == 1
-    parts[0].segment.ranges.append((0, 256, NONE))
+    parts[0].ranges.append((0, 256, NONE))
     with pytest.raises(AssertionError):
         check_places(parts, prefetches, 256)
 
@@ -197,9 +277,9 @@ def test_a_place_that_is_taken_is_noticed():
 def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
     """Unless a load of tensors would have to wait for it."""
     parts = [
-        Part((0,), PackedSegment(SegmentWork([], 1, 100, 0), [(0, 64, NONE)])),
-        Part((1,), PackedSegment(SegmentWork([], 1, 50, tensors), [(64, 128, NONE)])),
-        Part((2,), PackedSegment(SegmentWork([Constants(0, 1, 32, 1000, 1)], 1, 50, 0), [(128, 160, 0)])),
+        Part((0,), Work([], 1, 100, 0), [(0, 64, NONE)]),
+        Part((1,), Work([], 1, 50, tensors), [(64, 128, NONE)]),
+        Part((2,), Work([Constants(0, 1, 32, 1000, 1)], 1, 50, 0), [(128, 160, 0)]),
     ]
     loads = plan_parts(parts, 256, MACHINE).loads.get(0, [])
     assert sum(load.pieces for load in loads) == pieces
@@ -217,8 +297,11 @@ def test_places_of_random_networks(first, tmp_path):
             plan = SramPlanner(placed, policy).plan(config.sram_bytes)
         except InputError:
             continue  # the SRAM is too small
-        parts = [Part(steps, nodes.on(policy.machine)) for steps, nodes in plan.parts]
+        memory = LoadMemory()
+        memory.describe(plan, policy.machine)
+        parts = described(memory, plan)
         prefetches = plan_parts(parts, config.sram_bytes, policy.machine)
+        assert prefetches == add_prefetches(plan, policy.machine).prefetches
         count += check_places(parts, prefetches, config.sram_bytes)
     assert count > 5
 

@@ -54,7 +54,7 @@ def test_all_plans_in_smaller_tiles_are_bit_exact(first, tmp_path, monkeypatch):
 
     def prefer(maker, candidate):
         timed = time(maker, candidate)
-        is_split = any(candidate.plan.tilings is each.tilings for each in made)
+        is_split = any(candidate.plan.nodes is each.nodes for each in made)
         return replace(timed, cycles=0) if is_split else timed
 
     monkeypatch.setattr(splitting, "MIN_HIDDEN_PART", 1 << 30)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering.addresses.packing import PACK
+from dlasim.compiler_shim.lowering.loads.segment_times import TIMES
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.states import CHOOSE, CYCLE, FITS, MAX_PATHS
@@ -19,6 +21,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.sim.configuration.config import DlaConfig
 from tests.compiled import counted, in_python
 from tests.compiler.cases import random_case, striped_case, write_model
+from tests.compiler.chain_tilings import chain_tiling
 from tests.compiler.placed import place
 
 ALIGNMENT = 4
@@ -56,7 +59,9 @@ class Paths:
         if taken >= self._limit:
             return inf
         if len(segment) > 1:
-            chain = self._policy.chain_tiling(problems, self._limit - taken)
+            chain = chain_tiling(
+                self._policy.tables([each.kind for each in problems]), problems, self._limit - taken
+            )
             if chain is None:
                 return inf
             return (chain.cycles + chain.cycles // 256) * CYCLE + chain.moved_bytes  # it must gain so much
@@ -87,7 +92,7 @@ def test_the_path_is_the_cheapest_of_all(first, tmp_path):
         if least == inf:
             assert not found
             continue
-        record, end = search._search, len(planner._nodes)
+        record, end = search.record, len(planner._nodes)
         costs = [record.paths[end * MAX_PATHS + number].cost for number in range(record.counts[end])]
         assert least <= min(costs) <= least * (1 + 1 / 64)
         with in_python(CHOOSE):
@@ -100,9 +105,9 @@ def test_the_path_is_the_cheapest_of_all(first, tmp_path):
 def test_programs_are_the_same_where_64_bits_do_not_suffice(seed, tmp_path, monkeypatch):
     network = load_model(write_model(replace(random_case(seed), operators=4), tmp_path))
     config, options = DlaConfig().replace(sram_bytes=24 << 10), CompileOptions(place="dla")
-    with counted(FITS):
+    with counted(FITS, PACK, TIMES):
         before = lower_for(network, config, options).program
     monkeypatch.setattr(TilingProblems, "is_moderate", False)
-    with in_python(FITS, CHOOSE):
+    with in_python(FITS, CHOOSE, PACK, TIMES):
         after = lower_for(network, config, options).program
     assert np.array_equal(before.commands, after.commands)

@@ -10,7 +10,6 @@ from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
-from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.segments.stripe_search import MAX_STRIPES
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
@@ -22,6 +21,7 @@ from dlasim.compiler_shim.lowering.tiles.tiling import (
 from dlasim.sim.configuration.config import DlaConfig
 from tests.compiled import counted, in_python
 from tests.compiler.cases import striped_case, write_model
+from tests.compiler.chain_tilings import CHAINS, chain_tiling
 from tests.compiler.exhaustive_tilings import extreme_config
 
 SEEDS = 8
@@ -55,11 +55,12 @@ def _problems(nodes: list[DlaNode], machine: MachineModel, is_outside: bool) -> 
 
 
 def _tables(problems: list[TilingProblem]) -> KnownTables:
-    return KnownTables(problems[0].machine, by_channels=False)
+    is_plain = not all(each.kind.is_moderate for each in problems)
+    return KnownTables(problems[0].machine, by_channels=False, is_plain=is_plain)
 
 
 def _best(tables: KnownTables, problems: list[TilingProblem], budget: int) -> ChainTiling | None:
-    return tables.chain_tiling(problems, budget, by_groups=False)
+    return chain_tiling(tables, problems, budget, by_groups=False)
 
 
 @pytest.mark.parametrize("assumption", CostAssumption)

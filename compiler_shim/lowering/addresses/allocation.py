@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from dlasim.dataclass import dataclass
 from dlasim.native.record import Record, Records, layout, pointer
 from dlasim.native.routine import Routine, routine
 from dlasim.native.storage import Store
 
-Gap = tuple[int, int]
 NONE = -1
 
 
@@ -94,39 +93,3 @@ def assign_addresses(
         return None
     placed = ranges.array(len(ordered))[:, _ADDRESS].tolist()
     return {each.key: address for each, address in zip(ordered, placed, strict=True)}
-
-
-def gaps(taken: Iterable[Gap], limit: int) -> list[Gap]:
-    """The ranges below `limit` that the (start, end) ranges `taken` leave free."""
-    free, position = [], 0
-    for start, end in sorted(taken):
-        if start > position:
-            free.append((position, start))
-        position = max(position, end)
-    if position < limit:
-        free.append((position, limit))
-    return free
-
-
-def fit(
-    sizes: Sequence[int], order: Sequence[int], free: Sequence[Gap], alignment: int, from_top: bool
-) -> list[int] | None:
-    """Addresses of buffers of these aligned sizes in the gaps, in this order; None where they do not fit."""
-    room = [[-(-start // alignment) * alignment, end // alignment * alignment] for start, end in free]
-    addresses = [0] * len(sizes)
-    if from_top:
-        room.reverse()
-    for number in order:
-        size = sizes[number]
-        for gap in room:
-            if gap[1] - gap[0] >= size:
-                if from_top:
-                    gap[1] -= size
-                    addresses[number] = gap[1]
-                else:
-                    addresses[number] = gap[0]
-                    gap[0] += size
-                break
-        else:
-            return None
-    return addresses

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
-from dlasim.compiler_shim.lowering.addresses import allocation
-from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
-from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedNodes
-from dlasim.compiler_shim.lowering.segments.chains import Chain
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
+from dlasim.compiler_shim.lowering.path_steps import PathSteps
+from dlasim.compiler_shim.lowering.segments.chains import Chain, ChainTiling
+from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 from dlasim.dataclass import dataclass
 from dlasim.named_tuple import NamedTuple
 
 Segment = tuple[int, ...]  # the steps of a node or a chain
-
-
-class Residents:
-    """The values that stay in SRAM, each at its address while it is alive."""
-
-    def __init__(self, addresses: Mapping[int, int], live_ranges: Mapping[int, LiveRange]) -> None:
-        self.addresses = addresses
-        self._at: dict[int, dict[int, allocation.Gap]] = defaultdict(dict)  # by step and value
-        for value, address in addresses.items():
-            live_range = live_ranges[value]
-            gap = (address, address + live_range.size_bytes)
-            for step in range(live_range.first, live_range.last + 1):
-                self._at[step][value] = gap
-
-    def during(self, steps: Sequence[int]) -> tuple[allocation.Gap, ...]:
-        """The address ranges that they occupy while any of these steps runs."""
-        found = self._at.get(steps[0], {})
-        for step in steps[1:]:
-            found = found | self._at.get(step, {})
-        return tuple(found.values())
+_TASKS, _ROWS, _OUTER, _PROBLEM, _TILING, _BETWEEN = (
+    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "tiling", "between_address")
+)
+_CHAIN, _CYCLES = SEGMENT_SLOTS["chain"], SEGMENT_SLOTS["cycles"]
 
 
 class Prefetch(NamedTuple):
@@ -72,27 +61,24 @@ class KeptConstants(NamedTuple):
 NO_KEPT = KeptConstants({}, 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SramPlan:
-    """A plan for a size of SRAM: the values that stay in it; its nodes and chains in their order, with the
-    addresses of their buffers; for each DLA node its problem and tiling. Each is itself only, so that what
-    follows from one can be remembered."""
+    """A plan for a size of SRAM: the addresses of the values that stay in it; its nodes and segments in their
+    order, with what they occupy, as the slots of records; and what these were found in. Each is itself only,
+    so that what follows from one can be remembered."""
 
     sram_bytes: int
-    residents: Residents
-    parts: Sequence[tuple[Segment, PackedNodes]]
-    problems: Mapping[int, TilingProblem]
-    tilings: Mapping[int, Tiling]
+    addresses: Mapping[int, int]
+    parts: Sequence[Segment]  # the steps of each segment
+    nodes: NDArray[np.int64]  # rows of `PackedNode`
+    segments: NDArray[np.int64]  # rows of `PackedSegment`
+    ranges: NDArray[np.int64]  # rows of `OccupiedRange`
+    path: PathSteps
+    tables: KnownTables
     packed_bytes: int  # the most that is in use without prefetches
-    chains: Mapping[int, Chain]  # by first step
-    inner: frozenset[int]  # values that only exist in stripes
+    changing_bytes: int  # of SRAM, below which estimates count on fewer prefetches
     prefetches: PrefetchPlan = NO_PREFETCHES
     kept: KeptConstants = NO_KEPT
-
-    @property
-    def addresses(self) -> Mapping[int, int]:
-        """Of the values that stay in SRAM."""
-        return self.residents.addresses
 
     @property
     def peak_bytes(self) -> int:
@@ -107,13 +93,63 @@ class SramPlan:
     @property
     def estimated_cycles(self) -> int:
         """Cycles of the DLA by the estimates that made the plan; a chain has one for all its nodes."""
-        nodes = sum(tiling.cycles for tiling in self.tilings.values())
-        return nodes + sum(chain.cycles for chain in self.chains.values())
+        return sum(self.segments[:, _CYCLES].tolist())
 
     @property
     def tasks(self) -> int:
         """Tiles, and stripes of each node in a chain."""
-        return sum(tiling.tasks for tiling in self.tilings.values())
+        return int(self.nodes[:, _TASKS].sum())
+
+    @property
+    def steps(self) -> Sequence[int]:
+        """The steps of all nodes."""
+        return self.path.order
+
+    @cached_property
+    def problems(self) -> Mapping[int, TilingProblem]:
+        """By step what had to be cut."""
+        rows = zip(self.steps, self.nodes[:, _PROBLEM].tolist(), strict=True)
+        return {step: self.tables.problem(number) for step, number in rows}
+
+    @cached_property
+    def tilings(self) -> Mapping[int, Tiling]:
+        """By step how it is cut."""
+        found, cut = dict[int, Tiling](), self._cut_chains
+        for step, row in zip(self.steps, self.nodes.tolist(), strict=True):
+            if row[_TILING] != NONE:
+                tiling = self.tables.tiling_at(row[_TILING], self.problems[step])
+                if tiling.tasks != row[_TASKS]:  # cut further
+                    shape = tiling.tile_shape._replace(rows=row[_ROWS], is_channels_outer=row[_OUTER] == 1)
+                    tiling = replace(tiling, tile_shape=shape, tasks=row[_TASKS])
+                found[step] = tiling
+        for steps, chain in cut.items():
+            found |= {step: chain.tiling(number) for number, step in enumerate(steps)}
+        return {step: found[step] for step in self.steps}
+
+    @cached_property
+    def _cut_chains(self) -> Mapping[Segment, ChainTiling]:
+        """How chains are cut, by their steps."""
+        numbers = zip(self.parts, self.segments[:, _CHAIN].tolist(), strict=True)
+        return {
+            steps: self.tables.chain_at(number, [self.problems[step] for step in steps])
+            for steps, number in numbers
+            if number != NONE
+        }
+
+    @cached_property
+    def chains(self) -> Mapping[int, Chain]:
+        """By first step."""
+        between = dict(zip(self.steps, self.nodes[:, _BETWEEN].tolist(), strict=True))
+        return {
+            steps[0]: cut.chain(steps, tuple([between[step] for step in steps[:-1]]))
+            for steps, cut in self._cut_chains.items()
+        }
+
+    @cached_property
+    def inner(self) -> frozenset[int]:
+        """Values that only exist in stripes."""
+        steps = [step for chain in self.chains.values() for step in chain.steps[:-1]]
+        return frozenset([self.path.nodes[step].output for step in steps])
 
     @property
     def has_groups(self) -> bool:

@@ -21,18 +21,15 @@ from dlasim.compiler_shim.lowering.emission.network_nodes import (
     facts_memory,
     value_bytes,
 )
-from dlasim.compiler_shim.lowering.emission.planned_nodes import PlannedNodes
+from dlasim.compiler_shim.lowering.emission.planned_nodes import EmissionMemory, PlannedNodes
 from dlasim.compiler_shim.lowering.emission.records import (
     COMPUTATIONS,
     MAX_FIXED,
     MAX_REGISTERS,
     NONE,
     EmittedSegment,
-    InFlight,
     Load,
     Place,
-    Slice,
-    Span,
     StreamBuilder,
     StripeRows,
 )
@@ -52,14 +49,6 @@ _SEGMENT = layout(EmittedSegment).fields
 _STEP, _NODES, _TASKS, _GROUPS, _STRIPE, _LOAD, _LOADS, _LOAD_FIRST, _OPERATIONS, _VALUE, _VALUES = (
     each.slot for each in _SEGMENT.values()
 )
-
-
-class EmissionMemory:
-    """What emission works on, which grows with the largest program so far."""
-
-    def __init__(self) -> None:
-        self.in_flight, self.words, self.ends = Store(InFlight), Store(int), Store(int)
-        self.spans, self.slices = Store(Span), Store(Slice)
 
 
 class Emitter:
@@ -185,7 +174,7 @@ class _SegmentRows:
     ) -> None:
         self._network, self._nodes, self._plan = network, nodes, plan
         self.values, self.stripes, self.loads = list[int](), list[int](), list[int]()
-        firsts = [steps[0] for steps, _ in plan.parts]
+        firsts = [steps[0] for steps in plan.parts]
         preload = 2 if plan.kept.addresses else 0  # rows for constants that stay in SRAM, and their end
         ends = np.searchsorted(firsts, [steps[-1] for steps in runs], "right")  # parts until each run's end
         numbers, sizes = np.arange(len(runs)), np.diff(ends, prepend=0)

@@ -9,10 +9,11 @@ import numpy as np
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.files.half_bytes import pack_int4
 from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, pack, part_of_weights
+from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.network_nodes import network_nodes, node_columns
 from dlasim.compiler_shim.lowering.emission.piece_codes import cut_weights, piece_codes
-from dlasim.compiler_shim.lowering.emission.records import NONE, Node
+from dlasim.compiler_shim.lowering.emission.records import NONE, InFlight, Node, Slice, Span
 from dlasim.native.record import layout
 from dlasim.native.storage import Store
 
@@ -26,6 +27,16 @@ _FIRST, _PLACED, _KEEPS, _BETWEEN, _ROWS, _CHANNELS, _DEPTH, _TENSORS = (
 )  # fmt: skip
 
 
+class EmissionMemory:
+    """What emission works on, which grows with the largest program so far."""
+
+    def __init__(self) -> None:
+        self.in_flight, self.words, self.ends = Store(InFlight), Store(int), Store(int)
+        self.spans, self.slices, self.nodes = Store(Span), Store(Slice), Store(Node)
+        self.addresses, self.offsets = Store(int), Store(int)
+        self.coded_words, self.coded_steps = Store(int), Store(int)
+
+
 class PlannedNodes:
     """The nodes of a network with their tilings, and the addresses of their buffers and of constants that are
     prefetched or stay in SRAM.
@@ -37,17 +48,16 @@ class PlannedNodes:
     are their bytes that do not cross the bus, by value.
     """
 
-    def __init__(self, network: PlacedNetwork, plan: SramPlan) -> None:
+    def __init__(self, network: PlacedNetwork, plan: SramPlan, memory: EmissionMemory) -> None:
         self._network, self._plan, self._nodes = network, plan, network_nodes(network)
         columns, count = node_columns(network), len(network.nodes)
         kept = plan.kept.addresses
         given = kept or plan.prefetches.addresses
-        self.records, slots = Store(Node, count), b"".join([nodes.slots for _, nodes in plan.parts])
-        self.steps = steps = [step for each, _ in plan.parts for step in each]
-        rows, records, self.tasks = np.frombuffer(slots, np.int64), self.records.view(), np.zeros(count, int)
-        if steps:
-            rows = rows.reshape(len(steps), -1)
-            self.tasks[steps], records[steps, _ROWS:_TENSORS] = rows[:, 0], rows[:, 1:]
+        self.records, self.steps, self.tasks = memory.nodes, plan.steps, np.zeros(count, int)
+        records, steps = memory.nodes.clear(count), plan.steps
+        self.tasks[steps] = plan.nodes[:, SLOTS["tasks"]]
+        records[steps, _ROWS:_TENSORS] = plan.nodes[:, SLOTS["rows"] : SLOTS["buffering"]]
+        records[steps, _BETWEEN] = plan.nodes[:, SLOTS["between_address"]]
         channels, depths = (np.maximum(records[:, slot], 1) for slot in (_CHANNELS, _DEPTH))
         self.pieces = -(-columns.constant_channels // channels) * -(-columns.constant_depth // depths)
         self.repeats = np.where(columns.is_channel_by_channel, channels, 1)
@@ -60,17 +70,17 @@ class PlannedNodes:
             self.first[step] = self.first[other]
         self.kept_steps = [step for step in steps if step in kept and step not in same]
         pieces = int(own.sum())
-        self.prefetch_addresses, self.constant_offsets = Store(int, pieces), Store(int, pieces)
-        self.coded_words, self.coded_steps = Store(int, pieces), Store(int, pieces)
-        self.constant_offsets.view()[:] = NONE
+        self.prefetch_addresses, self.constant_offsets = memory.addresses, memory.offsets
+        self.coded_words, self.coded_steps = memory.coded_words, memory.coded_steps
+        addresses = self.prefetch_addresses.clear(pieces)
+        self.constant_offsets.clear(pieces)[:] = NONE
+        self.coded_words.clear(pieces)
+        self.coded_steps.clear(pieces)
         records[:, 0], records[:, _FIRST] = np.arange(count), self.first
         for step, found in given.items():
             records[step, _PLACED], records[step, _KEEPS] = len(found), bool(kept)
             if step not in same:
-                self.prefetch_addresses.write(self.first[step], found)
-        for chain in plan.chains.values():
-            for step, address in zip(chain.steps, chain.inner_addresses, strict=False):
-                records[step, _BETWEEN] = address
+                addresses[self.first[step] : self.first[step] + len(found)] = found
         self.spared = dict[int, int]()
         self._describe_codes()
 
@@ -78,8 +88,7 @@ class PlannedNodes:
         """The steps whose constants are those of an earlier one, and that one."""
         found, known = dict[int, int](), dict[object, int]()
         for step, constants in node_columns(self._network).shared.items():
-            shape = self._plan.tilings[step].tile_shape
-            key = constants, shape.channels, shape.depth
+            key = constants, *self.records.view()[step, _CHANNELS : _DEPTH + 1].tolist()
             if key in known and (keeps or not given.get(step)):
                 found[step] = known[key]
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.native.record import Record, Records, layout, member, pointer
+from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Numbers
 
 NONE = -1
@@ -44,10 +44,11 @@ class TimedSegment(Record):
 
 
 class TimedConstants(Record):
-    """The constants of a node: their pieces; how many tasks use one, its bytes and cycles; and how many
-    buffers they have. Found are their segment and what comes after. The first `placed` have places; once some
-    are given up, the tasks that need them load the others, up to `loaded` so far."""
+    """The constants of a node: its number in the segment, their pieces; how many tasks use one, its bytes and
+    cycles; and how many buffers they have. Found are their segment and what comes after. The first `placed`
+    have places; once some are given up, the tasks that need them load the others, up to `loaded` so far."""
 
+    node: int = 0
     pieces: int = 0
     tasks: int = 0
     size: int = 0
@@ -74,10 +75,6 @@ class TimedPiece(Record):
     arrival: int = 0
     loading_segment: int = 0
     loading_slot: int = 0
-
-
-GIVEN_OF_SEGMENT = layout(TimedSegment).fields["tasks_of_slot"].slot  # slots that are not found
-GIVEN_OF_CONSTANTS = layout(TimedConstants).fields["segment"].slot
 
 
 class OccupiedRange(Record):

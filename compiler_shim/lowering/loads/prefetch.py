@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dlasim.compiler_shim.lowering.addresses.packed_segments import PackedSegment
+from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, PackedSegment
 from dlasim.compiler_shim.lowering.addresses.sram_plan import (
     NO_PREFETCHES,
     Prefetch,
@@ -31,50 +31,67 @@ from dlasim.compiler_shim.lowering.loads.load_records import (
     TimedSegment,
 )
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
+from dlasim.compiler_shim.lowering.loads.segment_times import TIMES, SegmentTimes
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
-from dlasim.native.storage import Store
+from dlasim.native.storage import Store, plain, pointer_to
 
 _START = layout(TimedPiece).fields["start"].slot
-_LOAD_FIRST = layout(TimedSegment).fields["is_load_first"].slot
+_LOAD_FIRST, _CONSTANTS = (layout(TimedSegment).fields[name].slot for name in ("is_load_first", "constants"))
+_SEGMENT, _NODE, _PIECES = (
+    layout(TimedConstants).fields[name].slot for name in ("segment", "node", "pieces")
+)
 
 
 class LoadMemory:
-    """What the routine works on, for one plan after the other."""
+    """What the routines work on, for one plan after the other."""
 
     def __init__(self) -> None:
-        self.schedule = LoadSchedule()
+        self.schedule, self._times = LoadSchedule(), SegmentTimes()
         self.segments, self.constants = Store(TimedSegment), Store(TimedConstants)
         self.ranges, self.freed = Store(OccupiedRange), Store(FreedRange)
         self.pieces, self.loads = Store(TimedPiece), Store(PlannedLoad)
         self.order, self.live, self.ends = Store(int), Store(int), Store(int)
         self._lists = [Store(int) for _ in range(4)]
 
-    def describe(self, segments: Sequence[PackedSegment], limit: int, machine: MachineModel) -> None:
-        """Begin a schedule of these segments."""
-        schedule, pieces = self.schedule, sum([each.work.pieces for each in segments])
-        self.segments.fill(b"".join([work.slots(len(ranges)) for work, ranges in segments]))
-        self.constants.fill(b"".join([each.work.constant_slots for each in segments]))
-        self.ranges.write(0, [slot for each in segments for part in each.ranges for slot in part])
-        schedule.segment_count, schedule.piece_count = len(segments), pieces
+    def describe(self, plan: SramPlan, machine: MachineModel) -> bool:
+        """Say what the segments of a plan are, and how long they take on a machine; whether any loads
+        constants, and 64 bits hold what is met."""
+        costs, schedule = plan.tables.costs_on(machine), self.schedule
+        times = self._times if costs.is_moderate else plain(SegmentTimes)
+        times.segment_count, times.port_share = len(plan.segments), machine.port_share
+        for name, kind in (("nodes", PackedNode), ("segments", PackedSegment), ("ranges", OccupiedRange)):
+            setattr(times, name, pointer_to(getattr(plan, name), kind))
+        times.sizes, times.costs = plan.tables.sizes.pointer, costs.memory.pointer
+        times.units = plan.path.units.pointer
+        times.bus.assign(machine.constants)
+        self.segments.reserve(len(plan.segments), 0)
+        self.constants.reserve(len(plan.nodes), 0)
+        self.ranges.reserve(len(plan.ranges), 0)
+        schedule.segments, schedule.constants = self.segments.pointer, self.constants.pointer
+        schedule.ranges = self.ranges.pointer
+        pieces = (TIMES if costs.is_moderate else TIMES.function)(times, schedule)
+        return pieces > 0 and times.most_cycles < MAX_CYCLES
+
+    def run(self, limit: int, machine: MachineModel) -> int:
+        """Plan the loads of what has been described, in an SRAM of so many bytes; how many pieces have
+        places."""
+        schedule, pieces = self.schedule, self.schedule.piece_count
         schedule.limit, schedule.port_share = limit, machine.port_share
         schedule.queue_depth, schedule.last = machine.queue_depth, max(machine.queue_depth, 2) - 1
         self.ends.reserve(schedule.last + 1, 0)
-        self._reserve(pieces, len(self.ranges) + pieces + 1)
-
-    def _reserve(self, pieces: int, ranges: int) -> None:
-        """Make room for so many pieces, and for ranges of bytes."""
         of_pieces: tuple[Store[Any], ...] = self.pieces, self.loads, self.order, self.live
         for memory in of_pieces:
             memory.reserve(pieces, 0)
+        ranges, lists = len(self.ranges) + pieces + 1, iter(self._lists)
         self.freed.reserve(ranges, 0)
         for each in self._lists:
             each.reserve(ranges, 0)
-        schedule, lists = self.schedule, iter(self._lists)
         for name in ("segments", "constants", "ranges", "pieces", "freed", "loads", "order", "live", "ends"):
             setattr(schedule, name, getattr(self, name).pointer)
         for both in (schedule.busy, schedule.blocked):
             both.starts, both.ends = next(lists).pointer, next(lists).pointer
+        return LOADS(schedule)
 
     def load_first(self, steps: Sequence[Segment]) -> frozenset[int]:
         """The first steps of segments for which the bus has more to do than the units; of all where that
@@ -82,21 +99,20 @@ class LoadMemory:
         flags = self.segments.view()[: len(steps), _LOAD_FIRST].tolist()
         return frozenset([each[0] for each, flag in zip(steps, flags, strict=True) if flag])
 
-    def planned(
-        self, steps: Sequence[Segment], segments: Sequence[PackedSegment], load_first: frozenset[int]
-    ) -> PrefetchPlan:
+    def planned(self, steps: Sequence[Segment], load_first: frozenset[int]) -> PrefetchPlan:
         """The loads of pieces that have places, in the order in which they are made."""
         loads, addresses = defaultdict[int, list[Prefetch]](list), dict[int, tuple[int, ...]]()
         owners, first = list[int](), 0
         starts = self.pieces.view()[: self.schedule.piece_count, _START].tolist()
-        for nodes, segment in zip(steps, segments, strict=True):
-            for each in segment.work.constants:
-                step = nodes[each.node]
-                owners.append(step)
-                found = tuple([start for start in starts[first : first + each.pieces] if start != NONE])
-                first += each.pieces
-                if found:
-                    addresses[step] = found
+        count = int(self.segments.view()[: len(steps), _CONSTANTS].sum())
+        rows = self.constants.view()[:count, [_SEGMENT, _NODE, _PIECES]].tolist()
+        for segment, node, pieces in rows:
+            step = steps[segment][node]
+            owners.append(step)
+            found = tuple([start for start in starts[first : first + pieces] if start != NONE])
+            first += pieces
+            if found:
+                addresses[step] = found
         for number, owner, *load in self.loads.view()[: self.schedule.load_count].tolist():
             loads[steps[number][0]].append(Prefetch(owners[owner], *load))
         return PrefetchPlan(dict(loads), addresses, self.schedule.peak, load_first)
@@ -104,25 +120,20 @@ class LoadMemory:
 
 def add_prefetches(plan: SramPlan, machine: MachineModel, memory: LoadMemory | None = None) -> SramPlan:
     """The plan with prefetches by the times of a machine."""
-    steps, segments = [each for each, _ in plan.parts], [nodes.on(machine) for _, nodes in plan.parts]
-    return replace(plan, prefetches=plan_prefetches(steps, segments, plan.sram_bytes, machine, memory))
+    memory = memory or LoadMemory()
+    prefetches = NO_PREFETCHES
+    if memory.describe(plan, machine):
+        prefetches = plan_prefetches(plan.parts, plan.sram_bytes, machine, memory)
+    return replace(plan, prefetches=prefetches)
 
 
 def plan_prefetches(
-    steps: Sequence[Segment],
-    segments: Sequence[PackedSegment],
-    limit: int,
-    machine: MachineModel,
-    memory: LoadMemory | None = None,
+    steps: Sequence[Segment], limit: int, machine: MachineModel, memory: LoadMemory
 ) -> PrefetchPlan:
-    """The loads that segments make for later tasks in an SRAM of `limit` bytes, by the times of a machine."""
-    cycles = sum([each.work.most_cycles for each in segments])
-    if not any(each.work.pieces for each in segments) or cycles >= MAX_CYCLES:
-        return NO_PREFETCHES
-    memory = memory or LoadMemory()
-    memory.describe(segments, limit, machine)
-    placed = LOADS(memory.schedule)
+    """The loads that segments, which have been described, make for later tasks in an SRAM of `limit` bytes,
+    by the times of a machine."""
+    placed = memory.run(limit, machine)
     load_first = memory.load_first(steps)
     if not placed:
         return replace(NO_PREFETCHES, load_first=load_first)
-    return memory.planned(steps, segments, load_first)
+    return memory.planned(steps, load_first)

@@ -101,7 +101,7 @@ def _sums(chain: ChainSearch, number: int) -> int:
 
 
 @routine
-def _set_tile(chain: ChainSearch, number: int, size: int) -> None:
+def describe_group_tile(chain: ChainSearch, number: int, size: int) -> None:
     """What a node computes at once, with `size` channels in a group: its tile, and its `group`."""
     sizes, tile = _sizes(chain, number), chain.tile
     tile.rows, tile.columns, tile.channels, tile.depth = sizes.height, sizes.width, size, sizes.depth
@@ -117,10 +117,16 @@ def _describe(chain: ChainSearch, size: int) -> None:
     chain.sram_bytes = 0
     for number in range(chain.count):
         sizes = _sizes(chain, number)
-        _set_tile(chain, number, size)
+        describe_group_tile(chain, number, size)
         chain.sram_bytes += sram_bytes(sizes, chain.group, chain.tile)
         if number < chain.count - 1:
-            chain.sram_bytes += COPIES * align(sizes.height * sizes.width * size)
+            chain.sram_bytes += between_bytes(sizes, size)
+
+
+@routine
+def between_bytes(sizes: NodeSizes, size: int) -> int:
+    """What lies between a node and the next one takes in groups of so many channels."""
+    return COPIES * align(sizes.height * sizes.width * size)
 
 
 @routine
@@ -132,7 +138,7 @@ def _estimate(chain: ChainSearch, size: int) -> tuple[int, int, int]:
     on_mac = on_vector = after = crossing = 0
     for number in range(chain.count):
         sizes, machine = _sizes(chain, number), _costs(chain, number)
-        _set_tile(chain, number, size)
+        describe_group_tile(chain, number, size)
         stall, moved = task_traffic(sizes, machine, chain.tile)
         taken = work_cycles(sizes, machine, chain.tile.channels, chain.tile.depth)
         # The last group has fewer channels.
@@ -178,7 +184,7 @@ def _tensor_loads(
 ) -> tuple[int, int, int]:
     """How often a node loads its input, the bytes of a load, and its cycles on the bus."""
     sizes = chain.sizes[node.problem]
-    _set_tile(chain, number, size)
+    describe_group_tile(chain, number, size)
     size_bytes, _, _, _ = tile_bytes(sizes, chain.group, chain.tile.rows, chain.tile.columns)
     if not size_bytes:
         return 0, 0, 0

@@ -7,7 +7,7 @@ from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch, cu
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE, WHERES, TilingTable, describe_problem
 from dlasim.compiler_shim.lowering.tiles.tile_costs import task_cycles
 from dlasim.native.record import Record, Records, member, pointer
-from dlasim.native.routine import Numbers, Routine, routine
+from dlasim.native.routine import Numbers, routine
 
 INNER_INPUT, INNER_OUTPUT = 1, 4  # bits of where a node's tensors are: in SRAM, between two nodes of a chain
 
@@ -69,9 +69,6 @@ def find_chain(table: ChainTable, chain: int, where: int, budget: int) -> int:
     table.newest[chain] = table.count
     table.count += 1
     return table.count - 1
-
-
-CHAINS = Routine(find_chain, "chains")
 
 
 @routine

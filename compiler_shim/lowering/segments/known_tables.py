@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.channel_groups import group_layouts
-from dlasim.compiler_shim.lowering.segments.known_chains import CHAINS, ChainTable, KnownChain, add_node
+from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, KnownChain
 from dlasim.compiler_shim.lowering.segments.stripes import stripe_layouts
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import (
@@ -19,6 +21,7 @@ from dlasim.compiler_shim.lowering.tiles.known_tilings import (
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MachineCosts, NodeSizes
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem, TilingProblems
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import slots_of
 from dlasim.native.routine import Routine
 from dlasim.native.storage import PlainStore, Store, plain
@@ -28,29 +31,34 @@ _FIRST_CAPACITY = 256  # tilings and chains; doubled when full
 _MOST_BITS = INFINITE.bit_length() - 1
 
 
+class KindCosts(NamedTuple):
+    """Kinds of nodes on a machine, what routines read of them, and whether 64 bits suffice for that."""
+
+    kinds: Sequence[TilingProblems]
+    memory: Store[MachineCosts] | PlainStore[MachineCosts]
+    is_moderate: bool
+
+
 class KnownTables:
-    """Kinds of nodes, chains of them, and what has been found; by Python alone where 64 bits do not suffice
-    for a kind."""
+    """Kinds of nodes, chains of them, and what has been found; with `is_plain` by Python alone, for kinds for
+    which 64 bits do not suffice."""
 
-    def __init__(self, machine: MachineModel, by_channels: bool) -> None:
-        self._machine, self._by_channels = machine, by_channels
+    def __init__(self, machine: MachineModel, by_channels: bool, is_plain: bool = False) -> None:
         self._kinds: dict[TilingProblems, int] = {}
+        self._numbered: list[TilingProblems] = []  # the same in their order
         self._chains: dict[tuple[int, ...], int] = {}
-        self.is_plain = False
-        self._begin()
-
-    def _begin(self) -> None:
-        """With tables in which nothing is known."""
+        self.is_plain = is_plain
         make = self.memory
         self._sizes, self._costs, self._problems = make(NodeSizes), make(MachineCosts), make(KnownProblem)
         self._found, self._found_chains = make(KnownTiling), make(KnownChain)
         self._newest, self._bits = make(int), make(int)
         self._tilings: dict[int, Tiling] = {}
         self._chain_tilings: dict[int, ChainTiling] = {}
+        self._costs_on: dict[MachineModel, KindCosts] = {}
         table = self.table = plain(ChainTable) if self.is_plain else ChainTable()
-        table.tilings.by_channels, table.most_bits = int(self._by_channels), _MOST_BITS
-        table.search.copy_cycles = self._machine.copy_task_cycles
-        table.search.copier.assign(self._machine.copier)
+        table.tilings.by_channels, table.most_bits = int(by_channels), _MOST_BITS
+        table.search.copy_cycles = machine.copy_task_cycles
+        table.search.copier.assign(machine.copier)
         table.capacity = table.tilings.capacity = 0
         self._grow()
 
@@ -68,11 +76,7 @@ class KnownTables:
         known = len(self._kinds)
         found = [self._kinds.setdefault(problems, len(self._kinds)) for problems in nodes]
         added = list(self._kinds)[known:]
-        if not (self.is_plain or all(problems.is_moderate for problems in added)):
-            self.is_plain = True
-            self._begin()
-            self._newest.write(0, [NONE] * len(self._chains))
-            known, added = 0, list(self._kinds)
+        self._numbered += added
         if added:
             self._add(known, added)
             self._bind()
@@ -89,13 +93,19 @@ class KnownTables:
 
     def tiling(self, problem: TilingProblem, budget: int) -> Tiling | None:
         """The tiling of a node within a budget, None where none fits."""
-        number = self._number(problem)
-        place = self.run(TILINGS, self.table.tilings, number, budget)
+        place = self.run(TILINGS, self.table.tilings, self._number(problem), budget)
+        return self.tiling_at(place, problem) if self.table.tilings.tilings[place].tasks else None
+
+    def problem(self, number: int) -> TilingProblem:
+        """A problem by its number."""
+        kind, where = divmod(number, WHERES)
+        return self._numbered[kind].at(where)
+
+    def tiling_at(self, place: int, problem: TilingProblem) -> Tiling:
+        """A tiling by its number."""
         found = self._tilings.get(place)
         if found is None:
             known = self.table.tilings.tilings[place]
-            if not known.tasks:
-                return None
             rows, columns, channels, depth, outer, buffering = known.tile.flatten()
             tile_shape = TileShape(rows, columns, channels, depth, outer == 1, buffering)
             buffers = problem.geometry.as_buffers(known.buffers)
@@ -104,29 +114,31 @@ class KnownTables:
             )
         return found
 
-    def chain_tiling(
-        self, problems: Sequence[TilingProblem], budget: int, by_groups: bool
-    ) -> ChainTiling | None:
-        """The cheapest pieces of a chain within a budget, None where none fit."""
-        (chain,) = self.chains([tuple([self.kind(each.kind) for each in problems])])
-        table, where = self.table, 0
-        table.search.count, table.by_groups = 0, int(by_groups)
-        for number, each in enumerate(problems):
-            here, is_last = each.in_sram.number, number + 1 == len(problems)
-            where = where * WHERES + add_node(table.search, self.kind(each.kind), here, int(is_last))
-        place = self.run(CHAINS, table, chain, where, budget)
-        if place == NONE:
-            return None
+    def chain_at(self, place: int, problems: Sequence[TilingProblem]) -> ChainTiling:
+        """The pieces of a chain by their number."""
         found = self._chain_tilings.get(place)
         if found is None:
-            known = table.chains[place]
-            if not (known.rows or known.group_channels):
-                return None
-            links = tuple([problem.geometry for problem in problems])
+            known, links = self.table.chains[place], tuple([problem.geometry for problem in problems])
             layouts = stripe_layouts(links) if known.rows else group_layouts(links)
             size, cycles = known.rows or known.group_channels, (known.cycles, known.moved_bytes)
             found = self._chain_tilings[place] = ChainTiling(layouts, size, *cycles, known.tensor_cycles)
         return found
+
+    def costs_on(self, machine: MachineModel) -> KindCosts:
+        """What nodes of each kind cost on a machine, by the number of the kind."""
+        found = self._costs_on.get(machine)
+        if found is None or len(found.kinds) < len(self._kinds):
+            kinds = [each.on(machine) for each in self._numbered]
+            store = self.memory(MachineCosts)
+            store.write(0, [number for each in kinds for number in each.costs.flatten()])
+            is_moderate = not self.is_plain and all(each.is_moderate for each in kinds)
+            found = self._costs_on[machine] = KindCosts(kinds, store, is_moderate)
+        return found
+
+    @property
+    def sizes(self) -> Store[NodeSizes] | PlainStore[NodeSizes]:
+        """The sizes of all problems."""
+        return self._sizes
 
     def sufficient_bytes(self, problem: TilingProblem) -> int:
         """The budget above which a node's tiling is always the same."""
@@ -152,8 +164,8 @@ class KnownTables:
     def _add(self, number: int, kinds: Sequence[TilingProblems]) -> None:
         """Write kinds from a number on."""
         first = number * WHERES
-        self._sizes.write(first, [size for kind in kinds for size in kind.geometries.numbers])
-        self._problems.write(first, [0] * (len(kinds) * WHERES * slots_of(KnownProblem)))
+        self._sizes.write_array(first, np.concatenate([kind.geometries.slots for kind in kinds]))
+        self._problems.write_array(first, np.zeros(len(kinds) * WHERES * slots_of(KnownProblem), np.int64))
         self._costs.write(number, [cost for kind in kinds for cost in kind.costs.flatten()])
         self._bits.write(number, [kind.chain_bits for kind in kinds])
 

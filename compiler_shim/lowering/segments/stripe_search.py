@@ -109,7 +109,7 @@ def cut_stripes(chain: ChainSearch, budget: int) -> int:
     low, high = least, height + 1  # rows that fit, rows that do not
     rows = height
     while high - low > 1:
-        _describe(chain, rows)
+        describe_stripes(chain, rows)
         if fits(chain, chain.sram_bytes, budget):
             low = rows
         else:
@@ -118,10 +118,10 @@ def cut_stripes(chain: ChainSearch, budget: int) -> int:
     if low == least:
         return 0
     rows = -(-height // -(-height // low))  # evened out
-    _describe(chain, rows)
+    describe_stripes(chain, rows)
     if not fits(chain, chain.sram_bytes, budget):  # its stripes may keep more rows
         rows = low
-        _describe(chain, rows)
+        describe_stripes(chain, rows)
     cycles, moved, loads = _estimate(chain)
     is_better = 1
     while is_better:
@@ -129,7 +129,7 @@ def cut_stripes(chain: ChainSearch, budget: int) -> int:
         is_better = 0
         rows = -(-rows // 2)  # less wait for the first loads and the last store
         if rows > max(least, 1):
-            _describe(chain, rows)
+            describe_stripes(chain, rows)
             if fits(chain, chain.sram_bytes, budget):  # it may not, since buffers are double now
                 cycles, moved, loads = _estimate(chain)
                 is_better = 1 if cycles + cycles // MIN_GAIN_PART < chain.cycles else 0
@@ -147,7 +147,7 @@ def fits(chain: ChainSearch, size_bytes: int, budget: int) -> bool:
 
 
 @routine
-def _describe(chain: ChainSearch, rows: int) -> None:
+def describe_stripes(chain: ChainSearch, rows: int) -> None:
     """What stripes of this many rows hold and move."""
     last = chain.count - 1
     height = chain.sizes[chain.nodes[last].problem].height
@@ -166,7 +166,7 @@ def _describe(chain: ChainSearch, rows: int) -> None:
     chain.sram_bytes = 0
     for number in range(chain.count):
         sizes = chain.sizes[chain.nodes[number].problem]
-        _list_buffers(chain, number)
+        list_stripe_buffers(chain, number)
         for place in range(5):
             buffer = chain.buffers.buffers[place]
             chain.sram_bytes += align(buffer.size_bytes) * buffer.copies
@@ -222,7 +222,7 @@ def _note_rows(chain: ChainSearch, node: ChainNode, is_last: int) -> None:
 
 
 @routine
-def _list_buffers(chain: ChainSearch, number: int) -> None:
+def list_stripe_buffers(chain: ChainSearch, number: int) -> None:
     """The buffers of a node, and its tile."""
     node, tile = chain.nodes[number], chain.tile
     sizes = chain.sizes[node.problem]
@@ -242,7 +242,7 @@ def _estimate(chain: ChainSearch) -> tuple[int, int, int]:
     for number in range(chain.count):
         node = chain.nodes[number]
         sizes = chain.sizes[node.problem]
-        _list_buffers(chain, number)
+        list_stripe_buffers(chain, number)
         stall, moved = task_traffic(sizes, chain.costs[node.kind], chain.tile)
         rows = stripes * node.most  # of which the last stripe may lack some
         compute += stripes * (node.task_cycles + stall * sizes.height // rows)

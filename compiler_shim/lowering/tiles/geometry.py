@@ -9,6 +9,9 @@ from __future__ import annotations
 from functools import cache, cached_property
 from math import gcd, prod
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, Shape
 from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.lowering.tiles import tile_buffers
@@ -186,21 +189,21 @@ class Geometries:
             found = self._known[in_sram] = Geometry(self.shape, in_sram)
         return found
 
-    @property
+    @cached_property
     def anywhere(self) -> Geometry:
         """One of them, for what is the same wherever tensors are."""
         return self[InSram((False,) * (len(self.shape.strides) - 1 - self.shape.has_matrix), False)]
 
-    @cached_property
-    def numbers(self) -> list[int]:
-        """The slots of the sizes for each number of an `InSram`."""
+    def where(self, number: int) -> InSram:
+        """What is in SRAM, by its number."""
+        first, second, output, constants = (number >> bit & 1 == 1 for bit in range(4))
         inputs = len(self.shape.strides) - 1 - self.shape.has_matrix
-        found = list[int]()
-        for number in range(16):
-            first, second, output, constants = (number >> bit & 1 == 1 for bit in range(4))
-            matrix = self.shape.has_matrix and second
-            found += self[InSram((first, second)[:inputs], output, matrix, constants)].sizes.flatten()
-        return found
+        return InSram((first, second)[:inputs], output, self.shape.has_matrix and second, constants)
+
+    @cached_property
+    def slots(self) -> NDArray[np.int64]:
+        """Those of the sizes for each number of an `InSram`."""
+        return np.array([slot for number in range(16) for slot in self[self.where(number)].sizes.flatten()])
 
 
 _geometries = cache(Geometries)

@@ -21,7 +21,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
 from dlasim.compiler_shim.lowering.tiles.transfers import box_beats, constants_beats, latency_cycles
-from dlasim.native.routine import Routine, routine
+from dlasim.native.routine import routine
 from dlasim.sim.timing.formulas import (
     UnitCosts,
     block_outputs,
@@ -235,9 +235,6 @@ def compute_cycles(
     return work + tasks * group.task_cycles + stalls
 
 
-COMPUTE = Routine(compute_cycles, "compute")
-
-
 @routine
 def crossing_cycles(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile) -> int:
     """Cycles of the SRAM's ports for all computations of a tile's group, which has been filled in."""
@@ -245,9 +242,6 @@ def crossing_cycles(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup
     spatial = spatial_tiles(sizes, tile.rows, tile.columns)
     tasks, share = spatial * group.groups * group.passes, tiles_share(sizes, group, tile, spatial)
     return port_cycles(machine.unit.port_rate, tasks * moved * share // WHOLE)
-
-
-PORTS = Routine(crossing_cycles, "ports")
 
 
 @routine
@@ -290,9 +284,6 @@ def tensor_load_cycles(sizes: NodeSizes, machine: MachineCosts, group: ChannelGr
     if sizes.has_matrix and group.constant_bytes:
         cycles += matrix_loads * (fixed + latency_cycles(machine.bus, fixed))
     return cycles
-
-
-TENSORS = Routine(tensor_load_cycles, "tensors")
 
 
 @routine

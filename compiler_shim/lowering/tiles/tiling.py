@@ -21,16 +21,8 @@ from dlasim.compiler_shim.lowering.tiles.geometry import (
     TileShape,
     geometries_of,
 )
-from dlasim.compiler_shim.lowering.tiles.search import PREFETCH_PART
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
-    align,
-    describe_group,
-    load_counts,
-    packed_bytes,
-    spared_bytes,
-    spatial_tiles,
-)
-from dlasim.compiler_shim.lowering.tiles.tile_costs import COMPUTE, PORTS, TENSORS, WHOLE
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import describe_group
+from dlasim.compiler_shim.lowering.tiles.tile_costs import WHOLE
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
     MAX_CHAIN,
@@ -39,12 +31,10 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
     NodeSizes,
     Tile,
 )
-from dlasim.compiler_shim.lowering.tiles.transfers import constants_beats
 from dlasim.dataclass import dataclass
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Region
-from dlasim.named_tuple import NamedTuple
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing import cost, formulas
 from dlasim.sim.timing.memory_timing import memories_of
@@ -65,21 +55,6 @@ class Tiling:
     cycles: int
     tasks: int
     read_bytes: int
-
-
-class TilingFacts(NamedTuple):
-    """What a node cut in some way computes and loads: cycles of all its computations, of all loads of its
-    tensors, and of the SRAM's ports for what it computes with, where transfers share them; its pieces of
-    constants that may be prefetched, the bytes of one and the cycles that one takes on average, and how many
-    loads there are of pieces that were loaded before."""
-
-    compute_cycles: int
-    tensor_cycles: int
-    port_cycles: int
-    pieces: int
-    piece_bytes: int
-    piece_cycles: int
-    loads_again: int
 
 
 class CostAssumption(IntEnum):
@@ -156,11 +131,6 @@ class MachineModel:
         """The same with the price of the bytes."""
         return self.load_cycles(size_bytes) + self.byte_price * size_bytes // tile_costs.PRICE_UNIT
 
-    def constants_cycles(self, size_bytes: int, packed_bytes: int, spared_bytes: int) -> int:
-        """Cycles of a transfer of constants, as in `constants_beats`."""
-        cycles = constants_beats(self.constants, size_bytes, packed_bytes, spared_bytes)
-        return cycles + self.constants.latency
-
     @property
     def copy_task_cycles(self) -> int:
         """Cycles of moving bytes within SRAM besides the work."""
@@ -218,7 +188,6 @@ class TilingProblem:
         self.height, self.width, self.channels = kind.node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
         self.unit = BY_MNEMONIC[self.node.mnemonic].unit
-        self._facts = dict[tuple[TileShape, int, MachineModel], TilingFacts]()
 
     @cached_property
     def work_cycles(self) -> int:
@@ -231,66 +200,6 @@ class TilingProblem:
         """Bytes of all constants."""
         return self.geometry.constant_bytes(self.channels, self.depth)
 
-    def tiles(self, tiling: Tiling) -> int:
-        """Tiles of the output."""
-        return tiling.tasks // self._passes(tiling)
-
-    def first_pieces(self, tiling: Tiling) -> int:
-        """How many pieces of its constants are used one after the other before one is used again."""
-        if self.node.table is not None:
-            return 1
-        groups, passes = self._groups(tiling), self._passes(tiling)
-        return passes if tiling.tile_shape.is_channels_outer and self.loads_again(tiling) else groups * passes
-
-    def prefetching_bytes(self, tiling: Tiling, budget: int) -> int:
-        """The least budget in which as many pieces of its constants are taken to be prefetched."""
-        size = tiling.buffers[len(self.in_sram.inputs)][0]
-        if not size or self.node.matrix is not None or not self.machine_costs.assumes_prefetch:
-            return 0
-        pieces = min(budget // PREFETCH_PART // size, self.constant_loads(tiling.tile_shape))
-        return PREFETCH_PART * size * pieces
-
-    def loads_again(self, tiling: Tiling) -> bool:
-        """Whether pieces of its constants are loaded for several tiles, not once for all."""
-        groups, passes = self._groups(tiling), self._passes(tiling)
-        between = passes if tiling.tile_shape.is_channels_outer else groups * passes
-        return self.node.table is None and between > 1 and self.tiles(tiling) > groups
-
-    def facts(self, tiling: Tiling, tasks: int, machine: MachineModel) -> TilingFacts:
-        """What a tiling loads and computes in so many tasks on a machine; found once for nodes alike."""
-        key = tiling.tile_shape, tasks, machine
-        found = self._facts.get(key)
-        if found is None:
-            found = self._facts[key] = self._find_facts(tiling, tasks, machine)
-        return found
-
-    def _find_facts(self, tiling: Tiling, tasks: int, machine: MachineModel) -> TilingFacts:
-        shape, size = tiling.tile_shape, tiling.buffers[len(self.in_sram.inputs)][0]
-        there = self.on(machine)
-        tiles = self.geometry.sizes, there.machine_costs, ChannelGroup(), Tile(*shape)
-        is_moderate = there.kind.is_moderate
-        tensors = (TENSORS if is_moderate else TENSORS.function)(*tiles)
-        compute = (COMPUTE if is_moderate else COMPUTE.function)(*tiles, tasks)
-        ports = 0
-        if machine.port_share:
-            ports = (PORTS if is_moderate else PORTS.function)(*tiles)
-        if not size or self.node.matrix is not None:  # none, or only those of a host's tensor
-            return TilingFacts(compute, tensors, ports, 0, 0, 0, 0)
-        pieces = self.first_pieces(tiling)
-        again = self.constant_loads(shape) - pieces if self.loads_again(tiling) else 0
-        whole = pieces * size
-        loaded = whole if again else min(self.constant_bytes, whole)  # the last may be smaller
-        packed = packed_bytes(self.geometry.sizes, shape.channels, shape.depth)
-        spared = spared_bytes(self.geometry.sizes, shape.channels, shape.depth)
-        cycles = machine.constants_cycles(size, packed, spared) * loaded // whole
-        return TilingFacts(compute, tensors, ports, pieces, align(size), cycles, again)
-
-    def constant_loads(self, tile_shape: TileShape) -> int:
-        """How often pieces of the constants are loaded, if none is prefetched."""
-        sizes, _, group, tile = self._tiles(tile_shape)
-        spatial = spatial_tiles(sizes, tile.rows, tile.columns)
-        return load_counts(sizes, group, spatial, tile.is_channels_outer)[1]
-
     def load_beats(self, tile_shape: TileShape) -> tuple[int, int, int]:
         """Cycles on the bus for a tile of the first and the second input, and for the constants."""
         return tile_costs.load_beats(*self._tiles(tile_shape))
@@ -300,18 +209,6 @@ class TilingProblem:
         sizes, group = self.geometry.sizes, ChannelGroup()
         describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
         return sizes, self.machine_costs, group, Tile(*tile_shape)
-
-    def on(self, machine: MachineModel) -> TilingProblem:
-        """The same on another machine."""
-        if machine.config is self.machine.config or machine.config == self.machine.config:
-            return self
-        return machine.problems(self.node, self.kind.geometries)[self.in_sram]
-
-    def _groups(self, tiling: Tiling) -> int:
-        return -(-self.channels // tiling.tile_shape.channels)
-
-    def _passes(self, tiling: Tiling) -> int:
-        return -(-self.depth // tiling.tile_shape.depth)
 
 
 class TilingProblems:
@@ -331,6 +228,16 @@ class TilingProblems:
         if found is None:
             found = self._known[in_sram] = TilingProblem(self, self.geometries[in_sram])
         return found
+
+    def at(self, number: int) -> TilingProblem:
+        """With its tensors where the number of an `InSram` says."""
+        return self[self.geometries.where(number)]
+
+    def on(self, machine: MachineModel) -> TilingProblems:
+        """The same on another machine."""
+        if machine.config is self.machine.config or machine.config == self.machine.config:
+            return self
+        return machine.problems(self.node, self.geometries)
 
     @cached_property
     def is_moderate(self) -> bool:

@@ -1,0 +1,114 @@
+"""What packing works on: nodes cut into tiles, chains, and the bytes of SRAM that each occupies."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.emission.records import BUFFERS, Buffer
+from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
+from dlasim.compiler_shim.lowering.states import PathStep
+from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
+from dlasim.native.record import Record, Records, array, layout, pointer
+from dlasim.native.routine import Numbers
+
+COPIES = 2  # of a buffer at most
+MAX_BUFFERS = MAX_CHAIN * (BUFFERS * COPIES + 1)  # of a chain, with those between nodes
+
+
+class PackedNode(Record):
+    """A node as emission reads it: its tasks, its tile and its buffers, where the addresses of a buffer that
+    it lacks are 0. And which of its buffers have a second copy, its problem and the tiling that was found for
+    that, the bytes of its constants' buffer, its cycles by the estimate, and where what lies
+    between it and the next one is; in a chain it has no tiling and no cycles of its own."""
+
+    tasks: int = 0
+    rows: int = 0
+    columns: int = 0
+    channels: int = 0
+    depth: int = 0
+    is_channels_outer: int = 0
+    buffers: list[Buffer] = array(Buffer, BUFFERS)
+    buffering: int = 0
+    problem: int = 0
+    tiling: int = 0
+    constant_bytes: int = 0
+    cycles: int = 0
+    between_address: int = 0
+
+
+class PackedSegment(Record):
+    """A node or a chain from a place on: its tasks or rounds, what was found for the chain, its cycles by the
+    estimate and those of its loads of tensors; the ranges that it occupies, of which tensors come first, and
+    the bytes of these."""
+
+    place: int = 0
+    nodes: int = 0
+    rounds: int = 0
+    chain: int = 0
+    cycles: int = 0
+    tensor_cycles: int = 0
+    first_range: int = 0
+    ranges: int = 0
+    tensor_bytes: int = 0
+
+
+class Resident(Record):
+    """A tensor in SRAM: its bytes, and the steps from the first to the last at which it is there."""
+
+    start: int = 0
+    end: int = 0
+    first: int = 0
+    last: int = 0
+
+
+class Gap(Record):
+    """Bytes [start, end) of SRAM."""
+
+    start: int = 0
+    end: int = 0
+
+
+class Packing(Record):
+    """Segments, each by its place and its nodes, that get buffers in an SRAM of `limit` bytes.
+
+    By place a node has its kind, its step, and the numbers of the tensors that it reads and writes, which are
+    in SRAM where `is_there`. `apart`: buffers keep away from what the segments before occupy, as far as there
+    is room. Buffers of one segment are placed from the low end, those of the next from the high one. `gaps`
+    are those of the segment that is looked at, `ordered` serves to find them; `sizes`, `order`, `addresses`
+    are those of its buffers, of which those between nodes come last, from `own` on.
+
+    Found are the nodes, the segments, the most bytes that one uses, and below how many bytes of SRAM some
+    node is cut in another way, for what it counts on for prefetches.
+    """
+
+    steps: Records[PathStep] = pointer(PathStep)
+    numbers: Numbers = pointer(int)
+    kinds: Numbers = pointer(int)
+    chain_numbers: Numbers = pointer(int)
+    operands: Numbers = pointer(int)
+    is_there: Numbers = pointer(int)
+    chosen: Numbers = pointer(int)
+    residents: Records[Resident] = pointer(Resident)
+    nodes: Records[PackedNode] = pointer(PackedNode)
+    segments: Records[PackedSegment] = pointer(PackedSegment)
+    ranges: Records[OccupiedRange] = pointer(OccupiedRange)
+    ordered: Records[Gap] = pointer(Gap)
+    gaps: Records[Gap] = pointer(Gap)
+    chosen_count: int = 0
+    resident_count: int = 0
+    keeps_constants: int = 0
+    limit: int = 0
+    apart: int = 0
+    is_from_top: int = 0
+    gap_count: int = 0
+    own: int = 0
+    buffer_count: int = 0
+    sizes: list[int] = array(int, MAX_BUFFERS)
+    order: list[int] = array(int, MAX_BUFFERS)
+    addresses: list[int] = array(int, MAX_BUFFERS)
+    segment_count: int = 0
+    range_count: int = 0
+    used_bytes: int = 0
+    changing_bytes: int = 0
+
+
+SLOTS = {name: each.slot for name, each in layout(PackedNode).fields.items()}  # of a node
+SEGMENT_SLOTS = {name: each.slot for name, each in layout(PackedSegment).fields.items()}
