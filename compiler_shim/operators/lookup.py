@@ -165,7 +165,7 @@ def inverse_square_root(op: BoundOperator) -> NDArray[np.int8]:
 @functools.cache
 def _roots() -> Integers:
     """1 / sqrt of what a byte can be above its zero point; the first, of 0, is not used."""
-    roots = map(numerics.inverse_square_root, range(1 << 8))
+    roots = numerics.inverse_square_roots(range(1 << 8))
     return np.array([requant(1, root, exponent + _RSQRT_BITS) for root, exponent in roots])
 
 

@@ -7,6 +7,7 @@ wrap, `wrap32` says so. Plain NumPy: this module is the definition, faster code 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -190,21 +191,31 @@ def mean_multiplier(real: float, count: int) -> tuple[int, int]:
 
 def inverse_square_root(value: int) -> tuple[int, int]:
     """The multiplier and shift that stand for 1 / sqrt(value), by TFLite's five Newton steps."""
-    if value <= 1:
-        return INT32_MAX, 0
+    return inverse_square_roots([value])[0]
+
+
+def inverse_square_roots(values: Sequence[int]) -> list[tuple[int, int]]:
+    """The same of several numbers."""
+    halves, shifts = zip(*[_half_and_shift(max(value, 2)) for value in values], strict=True)
+    estimates: Integers = np.full(len(values), 1 << 28, np.int64)  # 1 with three integer bits
+    for _ in range(5):
+        cubes = _saturated(high_multiply(high_multiply(estimates, estimates), estimates) << 6)
+        steps = wrap32(high_multiply(3 << 27, estimates) - high_multiply(np.array(halves), cubes))
+        estimates = _saturated(steps << 3)
+    multipliers = high_multiply(estimates, 1_518_500_250).tolist()  # sqrt(2) / 2 in Q0.31
+    return [
+        (INT32_MAX, 0) if value <= 1 else (multiplier << max(-shift, 0), -max(shift, 0))
+        for value, multiplier, shift in zip(values, multipliers, shifts, strict=True)
+    ]
+
+
+def _half_and_shift(value: int) -> tuple[int, int]:
+    """Half of a number with 28 or 29 bits, from which the steps begin, and how far the result is shifted."""
     large = 0
     while value >= 1 << 29:
         value, large = value // 4, large + 1
     pairs = (32 - value.bit_length() - 1) // 2 - 1
-    shift = 11 + large - pairs
-    half = rounding_divide((value << 2 * pairs) >> 1, 1)
-    estimate: Integers = np.array(1 << 28, np.int64)  # 1 with three integer bits
-    for _ in range(5):
-        cube = _saturated(high_multiply(high_multiply(estimate, estimate), estimate) << 6)
-        step = wrap32(high_multiply(3 << 27, estimate) - high_multiply(half, cube))
-        estimate = _saturated(step << 3)
-    multiplier = int(high_multiply(estimate, 1_518_500_250))  # sqrt(2) / 2 in Q0.31
-    return (multiplier << -shift, 0) if shift < 0 else (multiplier, -shift)
+    return int(rounding_divide((value << 2 * pairs) >> 1, 1)), 11 + large - pairs
 
 
 def wide_inverse_square_root(value: int) -> tuple[int, int]:
