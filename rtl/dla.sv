@@ -102,6 +102,10 @@ module dla
   localparam int unsigned PORT_BEATS = PORT_BYTES == 0 ? WORD_BEATS : step_beats(STEP_WEIGHTS, PORT_BYTES, WORD_BEATS);
   localparam int unsigned STEP_BEATS = DMA_DECODING == 0 ? 0 : step_beats(CODE_BYTES, DMA_DECODING, PORT_BEATS);
   localparam int unsigned WRITTEN_BYTES = DMA_DECODING != 0 && SPREAD_BYTES < STEP_WEIGHTS ? STEP_WEIGHTS : SPREAD_BYTES;
+  // Banks, for sizes of wires one of a byte where there is no limit
+  localparam int unsigned BANK_BYTES = SRAM_BANDWIDTH == 0 ? 1 : SRAM_BANDWIDTH, BANKS = SRAM_BANDWIDTH == 0 ? 1 : SRAM_BANKS;
+  localparam int unsigned ALL_PORTS = SRAM_PORTS + 2 * SRAM_DMA_PORTS;
+  localparam int unsigned REQUEST_WORDS = transfer_words(BANK_BYTES, DMA_WORDS, WRITTEN_BYTES);
   localparam int unsigned DMA_IN = 32'(UNIT_DMA_IN), DMA_OUT = 32'(UNIT_DMA_OUT);
   localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
 
@@ -344,7 +348,8 @@ module dla
   logic [1:0] code_crosses;
   logic [6:0] code_bytes;  // that a step writes, the cycle after its last beat
   logic [31:0] code_place;
-  logic [31:0] system_address[2], beat_bytes[2], dma_sram_bytes[2], dma_sram_address[2][SPREAD_BYTES];
+  logic [31:0] system_address[2], beat_bytes[2];
+  pieces_t pieces[2];
   dla_dma_bus #(
       .ALONE(SHARED ? 2 * BEAT_BYTES : 1),
       .TOGETHER(SHARED ? DMA_SHARED_BANDWIDTH : 1)
@@ -356,17 +361,12 @@ module dla
       .delivers
   );
   for (genvar d = 0; d < 2; d++) begin : dma
-    localparam int unsigned SPREAD = d == DMA_IN ? SPREAD_BYTES : BEAT_BYTES;
-    for (genvar i = SPREAD; i < SPREAD_BYTES; i++) begin : none
-      assign dma_sram_address[d][i] = '0;
-    end
     dla_dma #(
         .BEAT_BYTES(BEAT_BYTES),
         .LATENCY(DMA_LATENCY),
         .BURST_BYTES(DMA_BURST_BYTES),
         .BURST_OVERHEAD(DMA_BURST_OVERHEAD),
         .PACKED_BYTES(d == DMA_IN ? PACKED_BYTES : 0),
-        .SPREAD_BYTES(SPREAD),
         .STEP_BEATS(d == DMA_IN ? STEP_BEATS : 0),
         .PLACE(PLACE)
     ) engine (
@@ -394,8 +394,7 @@ module dla
         .is_code(is_code[d]),
         .step_beat(step_beat[d]),
         .step_ends(step_ends[d]),
-        .sram_bytes(dma_sram_bytes[d]),
-        .sram_address(dma_sram_address[d][0:SPREAD-1])
+        .pieces(pieces[d])
     );
   end
 
@@ -404,72 +403,12 @@ module dla
   request_t request[UNIT_COUNT][SLOTS];
   logic [31:0] crossed_bytes[UNIT_COUNT][SLOTS];
   logic [SLOTS-1:0] takes[UNIT_COUNT];
-  for (genvar d = 0; d < 2; d++) begin : dma_words
-    if (SRAM_BANDWIDTH == 0) begin : free
-      assign {bus_room[d], crossed[d]} = '1;
-      assign {request[d][0], crossed_bytes[d][0]} = '0;
-      assign code_crosses[d] = 1'b0;
-      logic unused;
-      assign unused = &{1'b0, flush[d], takes[d][0]};
-    end else begin : shared
-      // What a step writes is known a cycle later than the bytes of a beat: no such beat goes by then.
-      localparam int unsigned CARRIED = d == DMA_IN ? WRITTEN_BYTES : BEAT_BYTES;
-      logic [31:0] carried_address[CARRIED];
-      assign code_crosses[d] = d == DMA_IN && code_bytes != 0 && !is_code[d];
-      for (genvar i = 0; i < CARRIED; i++) begin : carried
-        if (d == DMA_IN && DMA_DECODING != 0)
-          assign carried_address[i] = code_bytes != 0 || i >= SPREAD_BYTES ? code_place + i
-              : dma_sram_address[d][i < SPREAD_BYTES ? i : 0];
-        else assign carried_address[i] = dma_sram_address[d][i];
-      end
-      dla_dma_words #(
-          .BANK_BYTES(SRAM_BANDWIDTH),
-          .PORTS(DMA_WORDS),
-          .BEAT_BYTES(CARRIED),
-          .PLACE(PLACE)
-      ) carrier (
-          .clock,
-          .reset(restart || done[d]),
-          .beat(beat[d] || (d == DMA_IN && code_bytes != 0)),
-          .beat_bytes(d == DMA_IN && code_bytes != 0 ? 32'(code_bytes) : dma_sram_bytes[d]),
-          .sram_address(carried_address),
-          .flush(flush[d]),
-          .more(step_ends[d]),
-          .room(bus_room[d]),
-          .crossed(crossed[d]),
-          .request(request[d][0]),
-          .crossed_bytes(crossed_bytes[d][0]),
-          .takes(takes[d][0])
-      );
-    end
+  for (genvar d = 0; d < 2; d++) begin : single
     for (genvar s = 1; s < SLOTS; s++) begin : unused_slot
       assign {request[d][s], crossed_bytes[d][s]} = '0;
       logic unused;
       assign unused = &{1'b0, takes[d][s]};
     end
-  end
-  if (SRAM_BANDWIDTH == 0) begin : no_ports
-    for (genvar u = 0; u < UNIT_COUNT; u++) begin : unit
-      assign takes[u] = '0;
-      for (genvar s = 0; s < SLOTS; s++) begin : slot
-        logic unused;
-        assign unused = &{1'b0, request[u][s]};
-      end
-    end
-  end else begin : with_ports
-    dla_ports #(
-        .BANK_BYTES(SRAM_BANDWIDTH),
-        .PORTS(SRAM_PORTS),
-        .OWN_PORTS(2 * SRAM_DMA_PORTS),
-        .BANKS(SRAM_BANKS),
-        .UNITS(UNIT_COUNT),
-        .SLOTS(SLOTS)
-    ) ports (
-        .clock,
-        .reset(restart),
-        .request,
-        .takes
-    );
   end
 
   always_comb begin
@@ -485,29 +424,16 @@ module dla
     end
   end
 
-  // A beat's data follows its addresses by a cycle, from system memory as from the SRAM.
+  // A beat's data comes from system memory in the cycle after its addresses.
   logic arrives_packed;
-  logic [SPREAD_BYTES-1:0] arriving;
-  logic [BEAT_BYTES-1:0] leaving;
-  logic [31:0] arriving_address[SPREAD_BYTES], leaving_address;
-  logic [7:0] memory_data[BEAT_BYTES], arriving_data[SPREAD_BYTES], leaving_data[BEAT_BYTES];
+  logic [7:0] memory_data[BEAT_BYTES], arriving_data[SPREAD_BYTES];
   logic code_reads;
   logic [31:0] code_address;
+  logic [7:0] weights[STEP_WEIGHTS];
   assign memory_read = is_code[DMA_IN] ? code_reads : beat[DMA_IN];
   assign memory_read_address = is_code[DMA_IN] ? code_address : system_address[DMA_IN];
-  assign memory_write = leaving;
-  assign memory_write_address = leaving_address;
-  always_ff @(posedge clock) leaving_address <= system_address[DMA_OUT];
   for (genvar i = 0; i < BEAT_BYTES; i++) begin : beat_byte
     assign memory_data[i] = memory_read_data[8*i+:8];
-    assign memory_write_data[8*i+:8] = leaving_data[i];
-    always_ff @(posedge clock) leaving[i] <= !restart && beat[DMA_OUT] && i < beat_bytes[DMA_OUT];
-  end
-  for (genvar i = 0; i < SPREAD_BYTES; i++) begin : spread_byte
-    always_ff @(posedge clock) begin
-      arriving[i] <= !restart && beat[DMA_IN] && i < dma_sram_bytes[DMA_IN];
-      arriving_address[i] <= dma_sram_address[DMA_IN][i];
-    end
   end
   if (PACKED_BYTES == 0) begin : copies
     assign arrives_packed = 1'b0;
@@ -528,18 +454,14 @@ module dla
     logic unused;
     assign unused = &{1'b0, is_packed[DMA_OUT]};
   end
-  logic [WRITTEN_BYTES-1:0] written;
-  logic [31:0] written_address[WRITTEN_BYTES];
-  logic [7:0] written_data[WRITTEN_BYTES];
   if (DMA_DECODING == 0) begin : no_code
     assign {code_reads, code_bytes, code_address, code_place} = '0;
-    assign written = arriving;
-    assign written_address = arriving_address;
-    assign written_data = arriving_data;
+    for (genvar i = 0; i < STEP_WEIGHTS; i++) begin : none
+      assign weights[i] = '0;
+    end
     logic unused;
     assign unused = &{1'b0, dma_starts, step_beat[0], step_beat[1], step_ends, is_code, code_bytes, code_place};
   end else begin : code
-    logic [7:0] weights[STEP_WEIGHTS];
     logic [31:0] room;
     assign room = 32'(dma_head[DMA_IN].slot.run_bytes) + (32'(dma_head[DMA_IN].slot.run_stride) << 4)
         - dma_head[DMA_IN].merged.run_bytes;
@@ -565,22 +487,197 @@ module dla
         .place(code_place),
         .weights
     );
-    for (genvar i = 0; i < WRITTEN_BYTES; i++) begin : byte_
-      logic [7:0] decoded;
-      if (i < STEP_WEIGHTS) assign decoded = weights[i];
-      else assign decoded = '0;
-      if (i < SPREAD_BYTES) begin : either
-        assign written[i] = arriving[i] || i < 32'(code_bytes);
-        assign written_address[i] = code_bytes == 0 ? arriving_address[i] : code_place + i;
-        assign written_data[i] = code_bytes == 0 ? arriving_data[i] : decoded;
-      end else begin : code_only
-        assign written[i] = i < 32'(code_bytes);
-        assign written_address[i] = code_place + i;
-        assign written_data[i] = decoded;
-      end
-    end
     logic unused;
     assign unused = &{1'b0, dma_starts[DMA_OUT], step_beat[DMA_OUT], step_ends[DMA_OUT], is_code[DMA_OUT]};
+  end
+
+  // ------------------------------------------------------------------------------- between the bus and the SRAM
+  // Where the SRAM's ports are not limited, each byte has its own way into the memory; else words cross the ports.
+  logic [WRITTEN_BYTES-1:0] written;
+  logic [31:0] written_address[WRITTEN_BYTES], read_address[BEAT_BYTES];
+  logic [7:0] written_data[WRITTEN_BYTES], read_data[BEAT_BYTES];
+  logic [BANKS-1:0] bank_enable;
+  logic [31:0] bank_row[BANKS];
+  logic [8*BANK_BYTES-1:0] bank_written[BANKS], bank_read[BANKS];
+  logic [BANK_BYTES-1:0] bank_strobes[BANKS];
+  if (SRAM_BANDWIDTH == 0) begin : bytes
+    logic [SPREAD_BYTES-1:0] arriving;
+    logic [31:0] arriving_address[SPREAD_BYTES];
+    logic [BEAT_BYTES-1:0] leaving;
+    logic [31:0] leaving_address;
+    assign {bus_room, crossed} = '1;
+    assign code_crosses = '0;
+    for (genvar d = 0; d < 2; d++) begin : unit
+      assign {request[d][0], crossed_bytes[d][0]} = '0;
+    end
+    for (genvar u = 0; u < UNIT_COUNT; u++) begin : no_port
+      assign takes[u] = '0;
+      for (genvar s = 0; s < SLOTS; s++) begin : slot
+        logic unused;
+        assign unused = &{1'b0, request[u][s]};
+      end
+    end
+    for (genvar i = 0; i < SPREAD_BYTES; i++) begin : spread_byte
+      always_ff @(posedge clock) begin
+        arriving[i] <= !restart && beat[DMA_IN] && i < pieces[DMA_IN].first_bytes + pieces[DMA_IN].second_bytes;
+        arriving_address[i] <= (i < pieces[DMA_IN].first_bytes ? pieces[DMA_IN].place : pieces[DMA_IN].second - pieces[DMA_IN].first_bytes) + i;
+      end
+    end
+    for (genvar i = 0; i < WRITTEN_BYTES; i++) begin : written_byte
+      logic by_code;
+      assign by_code = i < 32'(code_bytes);
+      if (i < SPREAD_BYTES) begin : either
+        assign written[i] = arriving[i] || by_code;
+        assign written_address[i] = by_code ? code_place + i : arriving_address[i];
+        assign written_data[i] = by_code ? weights[i<STEP_WEIGHTS?i : 0] : arriving_data[i];
+      end else begin : code_only
+        assign written[i] = by_code;
+        assign written_address[i] = code_place + i;
+        assign written_data[i] = weights[i<STEP_WEIGHTS?i : 0];
+      end
+    end
+    for (genvar i = 0; i < BEAT_BYTES; i++) begin : read_byte
+      assign read_address[i] = (i < pieces[DMA_OUT].first_bytes ? pieces[DMA_OUT].place : pieces[DMA_OUT].second - pieces[DMA_OUT].first_bytes) + i;
+      assign memory_write_data[8*i+:8] = read_data[i];
+      always_ff @(posedge clock) leaving[i] <= !restart && beat[DMA_OUT] && i < beat_bytes[DMA_OUT];
+    end
+    always_ff @(posedge clock) leaving_address <= system_address[DMA_OUT];
+    assign memory_write = leaving;
+    assign memory_write_address = leaving_address;
+    assign bank_enable = '0;
+    for (genvar b = 0; b < BANKS; b++) begin : no_bank
+      assign {bank_row[b], bank_written[b], bank_strobes[b]} = '0;
+      logic unused;
+      assign unused = &{1'b0, bank_read[b]};
+    end
+    logic unused;
+    assign unused = &{1'b0, flush};
+  end else begin : words
+    // What a step of code has become is known a cycle later than the bytes of a beat: no such beat goes by then.
+    pieces_t carried;
+    logic carries;
+    logic [8*WRITTEN_BYTES-1:0] carried_data, decoded_data;
+    logic is_decoded;
+    assign code_crosses = {1'b0, code_bytes != 0 && !is_code[DMA_IN]};
+    assign carries = (beat[DMA_IN] && !is_code[DMA_IN]) || code_bytes != 0;
+    assign carried = code_bytes == 0 ? pieces[DMA_IN]
+        : '{place: code_place, second: '0, first_bytes: 32'(code_bytes), second_bytes: '0};
+    always_ff @(posedge clock) is_decoded <= code_bytes != 0;
+    for (genvar i = 0; i < WRITTEN_BYTES; i++) begin : carried_byte
+      if (i >= STEP_WEIGHTS) assign decoded_data[8*i+:8] = '0;
+      else begin : decoded
+        always_ff @(posedge clock) decoded_data[8*i+:8] <= weights[i];
+      end
+      assign carried_data[8*i+:8] = is_decoded || i >= SPREAD_BYTES ? decoded_data[8*i+:8] : arriving_data[i<SPREAD_BYTES?i : 0];
+    end
+    for (genvar i = 0; i < WRITTEN_BYTES; i++) begin : no_written
+      assign {written[i], written_address[i], written_data[i]} = '0;
+    end
+    for (genvar i = 0; i < BEAT_BYTES; i++) begin : no_read
+      assign read_address[i] = '0;
+      logic unused;
+      assign unused = &{1'b0, read_data[i]};
+    end
+
+    localparam int unsigned TURNS = 1 << $clog2(REQUEST_WORDS);
+    logic [7:0] turn;
+    logic [8*BANK_BYTES-1:0] in_written[TURNS], read[ALL_PORTS];
+    logic [BANK_BYTES-1:0] in_strobes[TURNS];
+    logic [ALL_PORTS-1:0] comes, leaves;
+    logic [3:0] stream[ALL_PORTS];
+    logic [7:0] number[ALL_PORTS];
+    access_t access[BANKS];
+    dla_dma_arrivals #(
+        .BANK_BYTES(BANK_BYTES),
+        .DMA_PORTS(DMA_WORDS),
+        .BEAT_BYTES(WRITTEN_BYTES),
+        .PLACE(PLACE)
+    ) arrivals (
+        .clock,
+        .reset(restart),
+        .ends(done[DMA_IN]),
+        .beat(carries),
+        .pieces(carried),
+        .flush(flush[DMA_IN]),
+        .more(step_ends[DMA_IN]),
+        .reserves(is_code[DMA_IN]),
+        .data(carried_data),
+        .room(bus_room[DMA_IN]),
+        .crossed(crossed[DMA_IN]),
+        .request(request[DMA_IN][0]),
+        .crossed_bytes(crossed_bytes[DMA_IN][0]),
+        .takes(takes[DMA_IN][0]),
+        .turn,
+        .written(in_written),
+        .strobes(in_strobes)
+    );
+    dla_dma_departures #(
+        .BANK_BYTES(BANK_BYTES),
+        .PORTS(ALL_PORTS),
+        .DMA_PORTS(DMA_WORDS),
+        .BEAT_BYTES(BEAT_BYTES),
+        .PLACE(PLACE)
+    ) departures (
+        .clock,
+        .reset(restart),
+        .ends(done[DMA_OUT]),
+        .beat(beat[DMA_OUT]),
+        .pieces(pieces[DMA_OUT]),
+        .system_address(system_address[DMA_OUT]),
+        .flush(flush[DMA_OUT]),
+        .room(bus_room[DMA_OUT]),
+        .crossed(crossed[DMA_OUT]),
+        .request(request[DMA_OUT][0]),
+        .crossed_bytes(crossed_bytes[DMA_OUT][0]),
+        .takes(takes[DMA_OUT][0]),
+        .arrives(leaves),
+        .number,
+        .read,
+        .leaving(memory_write),
+        .leaving_address(memory_write_address),
+        .leaving_data(memory_write_data)
+    );
+    dla_ports #(
+        .BANK_BYTES(BANK_BYTES),
+        .PORTS(SRAM_PORTS),
+        .OWN_PORTS(2 * SRAM_DMA_PORTS),
+        .BANKS(BANKS),
+        .UNITS(UNIT_COUNT),
+        .SLOTS(SLOTS),
+        .SINGLE_WORDS(REQUEST_WORDS),
+        .PLACE(PLACE)
+    ) ports (
+        .clock,
+        .reset(restart),
+        .request,
+        .takes,
+        .access
+    );
+    dla_crossbar #(
+        .BANK_BYTES(BANK_BYTES),
+        .PORTS(ALL_PORTS),
+        .BANKS(BANKS),
+        .WORDS(TURNS),
+        .WRITER(DMA_IN * SLOTS)
+    ) crossbar (
+        .clock,
+        .access,
+        .turn,
+        .written(in_written),
+        .strobes(in_strobes),
+        .bank_enable,
+        .bank_row,
+        .bank_written,
+        .bank_strobes,
+        .bank_read,
+        .comes,
+        .stream,
+        .number,
+        .read
+    );
+    for (genvar p = 0; p < ALL_PORTS; p++) begin : of_port
+      assign leaves[p] = comes[p] && stream[p] == 4'(DMA_OUT * SLOTS);
+    end
   end
 
   // -------------------------------------------------------------------------------------------- compute, and SRAM
@@ -711,7 +808,10 @@ module dla
       .VECTOR_LANES(VECTOR_LANES),
       .BEAT_BYTES(BEAT_BYTES),
       .OFFSET_BITS(OFFSET_BITS),
-      .SPREAD_BYTES(WRITTEN_BYTES)
+      .WRITTEN_BYTES(WRITTEN_BYTES),
+      .LIMITED(SRAM_BANDWIDTH != 0),
+      .BANK_BYTES(BANK_BYTES),
+      .BANKS(BANKS)
   ) sram (
       .clock,
       .mac_read,
@@ -753,8 +853,13 @@ module dla
       .dma_write_address(written_address),
       .dma_write_data(written_data),
       .dma_read(beat[DMA_OUT]),
-      .dma_read_address(dma_sram_address[DMA_OUT][0:BEAT_BYTES-1]),
-      .dma_read_data(leaving_data)
+      .dma_read_address(read_address),
+      .dma_read_data(read_data),
+      .bank_enable,
+      .bank_row,
+      .bank_written,
+      .bank_strobes,
+      .bank_read
   );
 
   // ------------------------------------------------------------------------------------------------- the counters

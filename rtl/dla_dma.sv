@@ -13,7 +13,6 @@ module dla_dma
     parameter int unsigned BURST_BYTES = 64,
     parameter int unsigned BURST_OVERHEAD = 0,
     parameter int unsigned PACKED_BYTES = 0,  // of a beat, where they are packed; each becomes two in the SRAM
-    parameter int unsigned SPREAD_BYTES = BEAT_BYTES,  // of a beat in the SRAM, at most
     parameter int unsigned STEP_BEATS = 0,  // of a step that decodes, which writes to the SRAM by itself; 0: there are none
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM: no more are computed
 ) (
@@ -39,7 +38,7 @@ module dla_dma
     input logic delivers,
     output logic done,
     output logic flush,  // no beat follows this cycle's
-    // The beat of this cycle: its first byte in system memory, and each byte's place in SRAM.
+    // The beat of this cycle: its first byte in system memory, and where its bytes lie in the SRAM
     output logic beat,
     output logic [31:0] system_address,
     output logic [31:0] beat_bytes,
@@ -47,8 +46,7 @@ module dla_dma
     output logic is_code,  // then it writes nothing
     output logic [4:0] step_beat,
     output logic step_ends,
-    output logic [31:0] sram_bytes,
-    output logic [31:0] sram_address[SPREAD_BYTES]
+    output pieces_t pieces
 );
   // ------------------------------------------------------------------------------------------------ latency
   localparam int unsigned LATENCY_BITS = $clog2(LATENCY + 2);
@@ -72,6 +70,7 @@ module dla_dma
   localparam bit AT_ONCE = LATENCY == 0;  // the first beat may come in the first cycle, else not before the second
 
   // ------------------------------------------------------------------------------- the walk in system memory
+  logic [31:0] sram_bytes;  // of the beat, which is longer there if it was packed
   logic [31:0] runs, planes, next_run, address, left, planes_left;  // bytes to do in the run, planes after the one at hand
   logic [31:0] kept_address, kept_left, kept_planes_left, first_address;
   logic ends_run, ends_plane, needs_request;
@@ -177,23 +176,28 @@ module dla_dma
   // -------------------------------------------------------------------------------------- the walk in the SRAM
   // Runs shorter than a beat are taken as they are in system memory: what touches there touches here.
   // What follows code has its place at the end.
-  logic [31:0] piece, pieces, place, next_place, piece_left, kept_place, kept_piece_left, beyond, first_place;
+  logic [31:0] piece, piece_count, place, next_place, piece_left, kept_place, kept_piece_left, beyond, first_place;
   logic is_wide, ends_piece, unused_end, unused;
   assign unused = &{1'b0, unused_end};
   assign is_wide = operands.run_bytes >= BEAT_BYTES;
   assign piece = (decodes ? merged.run_bytes - 32'(code_words) * CODE_BYTES
                   : is_wide || packed_bytes != 0 ? operands.run_bytes : merged.run_bytes) & PLACE;
   assign first_place = (operands.sram_addr + (decodes ? operands.run_bytes - piece : '0)) & PLACE;
-  assign pieces = is_wide ? operands.runs : runs;
+  assign piece_count = is_wide ? operands.runs : runs;
   assign {place, piece_left} = AT_ONCE && starts ? {first_place, piece} : {kept_place, kept_piece_left};
   assign ends_piece = piece_left <= sram_bytes;
   assign beyond = next_place - piece_left;  // of a byte that lies in the next piece: from there on
   dla_runs #(.PLACE(PLACE), .AT_ONCE(AT_ONCE)) sram_runs (
-      .clock, .starts, .first(operands.sram_addr), .runs(pieces), .run_stride(operands.run_sram_stride),
+      .clock, .starts, .first(operands.sram_addr), .runs(piece_count), .run_stride(operands.run_sram_stride),
       .plane_stride(operands.plane_sram_stride), .step(beat && ends_piece), .next(next_place),
       .ends_plane(unused_end)
   );
-  always_comb for (int unsigned i = 0; i < SPREAD_BYTES; i++) sram_address[i] = ((i < piece_left ? place : beyond) + i) & PLACE;
+  assign pieces = '{
+      place: place,
+      second: next_place,
+      first_bytes: ends_piece ? piece_left : sram_bytes,
+      second_bytes: ends_piece ? sram_bytes - piece_left : '0
+  };
   always_ff @(posedge clock) begin
     if (beat) begin
       kept_place <= ((ends_piece ? beyond : place) + sram_bytes) & PLACE;

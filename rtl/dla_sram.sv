@@ -1,5 +1,6 @@
-// The bytes of the accelerator's memory: any in any cycle, for each unit. How many words may cross the ports in a cycle
-// is for `dla_ports` to say, and a unit runs no step before the words of its operands have crossed.
+// The bytes of the accelerator's memory. Where its ports are not limited, each unit has any of them in any cycle. Else it
+// is made of banks with one port each, to which `dla_ports` leads words; only those of transfers take that way so far. MAC
+// and VECTOR reach every byte, as without a limit, in steps that do not run before the words of their operands have crossed.
 //
 // Reads are synchronous: an address that is presented in a cycle gives its data in the next.
 
@@ -12,7 +13,10 @@ module dla_sram #(
     parameter int unsigned VECTOR_LANES = 16,
     parameter int unsigned BEAT_BYTES = 8,
     parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1),
-    parameter int unsigned SPREAD_BYTES = BEAT_BYTES  // of a beat that is unpacked
+    parameter int unsigned WRITTEN_BYTES = BEAT_BYTES,  // of a beat that is unpacked or decoded
+    parameter bit LIMITED = 1'b0,
+    parameter int unsigned BANK_BYTES = 1,
+    parameter int unsigned BANKS = 1
 ) (
     input logic clock,
     // MAC: a byte of input for each channel, of weight for each PE; addresses are the first lane's
@@ -54,13 +58,19 @@ module dla_sram #(
     input logic [1:0] vector_write_size,
     input logic [31:0] vector_result_address,
     input logic [31:0] vector_result[VECTOR_LANES],
-    // DMA: bytes of a beat
-    input logic [SPREAD_BYTES-1:0] dma_write,
-    input logic [31:0] dma_write_address[SPREAD_BYTES],
-    input logic [7:0] dma_write_data[SPREAD_BYTES],
+    // DMA: bytes of a beat, where the ports are not limited
+    input logic [WRITTEN_BYTES-1:0] dma_write,
+    input logic [31:0] dma_write_address[WRITTEN_BYTES],
+    input logic [7:0] dma_write_data[WRITTEN_BYTES],
     input logic dma_read,
     input logic [31:0] dma_read_address[BEAT_BYTES],
-    output logic [7:0] dma_read_data[BEAT_BYTES]
+    output logic [7:0] dma_read_data[BEAT_BYTES],
+    // Banks, where they are: each reads a word, or writes some bytes of it
+    input logic [BANKS-1:0] bank_enable,
+    input logic [31:0] bank_row[BANKS],
+    input logic [8*BANK_BYTES-1:0] bank_written[BANKS],
+    input logic [BANK_BYTES-1:0] bank_strobes[BANKS],
+    output logic [8*BANK_BYTES-1:0] bank_read[BANKS]
 );
   import dla_isa::RECORD_BYTES;
   localparam int unsigned PLACE_BITS = $clog2(BYTES);
@@ -127,10 +137,39 @@ module dla_sram #(
   end
 
   // ------------------------------------------------------------------------------------------------- DMA
-  for (genvar i = 0; i < BEAT_BYTES; i++) begin : dma_read_port
-    always_ff @(posedge clock) if (dma_read) dma_read_data[i] <= memory[PLACE_BITS'(dma_read_address[i])];
-  end
-  for (genvar i = 0; i < SPREAD_BYTES; i++) begin : dma_write_port
-    always @(posedge clock) if (dma_write[i]) memory[PLACE_BITS'(dma_write_address[i])] <= dma_write_data[i];
+  if (!LIMITED) begin : bytes
+    for (genvar i = 0; i < BEAT_BYTES; i++) begin : dma_read_port
+      always_ff @(posedge clock) if (dma_read) dma_read_data[i] <= memory[PLACE_BITS'(dma_read_address[i])];
+    end
+    for (genvar i = 0; i < WRITTEN_BYTES; i++) begin : dma_write_port
+      always @(posedge clock) if (dma_write[i]) memory[PLACE_BITS'(dma_write_address[i])] <= dma_write_data[i];
+    end
+    for (genvar b = 0; b < BANKS; b++) begin : no_bank
+      assign bank_read[b] = '0;
+    end
+    logic unused;
+    assign unused = &{1'b0, bank_enable, bank_row[0], bank_written[0], bank_strobes[0]};
+  end else begin : banks
+    for (genvar i = 0; i < BEAT_BYTES; i++) begin : no_byte
+      assign dma_read_data[i] = '0;
+    end
+    for (genvar b = 0; b < BANKS; b++) begin : bank
+      logic [31:0] word;  // that lies in this row of the bank: `bank_of` of dla_ports the other way round
+      assign word = bank_row[b] * BANKS + (b + BANKS - (bank_row[b] + bank_row[b] / BANKS) % BANKS) % BANKS;
+      for (genvar i = 0; i < BANK_BYTES; i++) begin : lane
+        logic [PLACE_BITS-1:0] place;
+        assign place = PLACE_BITS'(word * BANK_BYTES + i);
+        always_ff @(posedge clock) if (bank_enable[b] && bank_strobes[b] == '0) bank_read[b][8*i+:8] <= memory[place];
+        always @(posedge clock) if (bank_enable[b] && bank_strobes[b][i]) memory[place] <= bank_written[b][8*i+:8];
+      end
+    end
+    for (genvar i = 0; i < WRITTEN_BYTES; i++) begin : no_written
+      logic unused;
+      assign unused = &{1'b0, dma_write[i], dma_write_address[i], dma_write_data[i]};
+    end
+    for (genvar i = 0; i < BEAT_BYTES; i++) begin : no_read
+      logic unused;
+      assign unused = &{1'b0, dma_read, dma_read_address[i]};
+    end
   end
 endmodule

@@ -19,6 +19,37 @@ package dla_words;
     logic [31:0] bytes;
   } results_t;
 
+  // The bytes of a beat in the SRAM, in one piece or in two
+  typedef struct packed {
+    logic [31:0] place;
+    logic [31:0] second;  // where the second piece begins
+    logic [31:0] first_bytes;
+    logic [31:0] second_bytes;
+  } pieces_t;
+
+  // Words that a transfer asks for together: twice those of a beat, of the ports that it may have
+  function automatic int unsigned transfer_words(input int unsigned bank_bytes, ports, beat_bytes);
+    int unsigned words;
+    words = 2 * ((beat_bytes + bank_bytes - 1) / bank_bytes);
+    return words < ports ? words : ports;
+  endfunction
+
+  // Words of a transfer's ring: those that come in the six cycles from a beat until its words are not needed any more, and
+  // at least a word that is not whole and those of a beat, whose first piece begins in it or goes over no end of a word.
+  function automatic int unsigned ring_words(input int unsigned bank_bytes, beat_bytes);
+    int unsigned words;
+    words = (6 * beat_bytes + bank_bytes - 1) / bank_bytes + 1;
+    return 1 << $clog2(words < 4 ? 4 : words);
+  endfunction
+
+  // What a bank does in a cycle: it serves this word of the slot of this stream, unit by unit.
+  typedef struct packed {
+    logic valid;
+    logic [3:0] stream;
+    logic [7:0] word;
+    logic [31:0] row;
+  } access_t;
+
   // How far windows and their taps lie apart in the input
   typedef struct packed {
     logic [31:0] start;  // address under the first tap of the first window, padding included

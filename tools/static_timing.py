@@ -41,6 +41,7 @@ Json = dict[str, Any]
 # As on the default machine
 _PORTS: Parameters = {"PORTS": 4, "BANKS": 8, "BANK_BYTES": 16}
 _UNIT: Parameters = {"PORTS": 4, "BANK_BYTES": 16}
+_TRANSFER: Parameters = {"DMA_PORTS": 4, "BANK_BYTES": 16, "BEAT_BYTES": 8}
 _ARRAY: Parameters = {"INPUT_LANES": 1, "OUTPUT_LANES": 64, "RESULT_CYCLES": 16384}
 _STAGE: Parameters = {"REQUANTIZATION_CYCLES": 16384, "DIVISION_CYCLES": 65536}
 _MAC_PARTS = (
@@ -71,9 +72,10 @@ _ALL = {
     "queue": RtlBlock("dla_queue", [{"WIDTH": 64, "DEPTH": 4}]),
     "softmax": RtlBlock("dla_softmax", [{"LANES": 16}]),
     "dma": RtlBlock("dla_dma", [{"BEAT_BYTES": 8}]),
-    "dma_words": RtlBlock("dla_dma_words", [_UNIT | {"BEAT_BYTES": 8}], watched=("crossed_bytes",)),
+    "arrivals": RtlBlock("dla_dma_arrivals", [_TRANSFER], watched=("crossed_bytes",)),
+    "departures": RtlBlock("dla_dma_departures", [_TRANSFER | {"PORTS": 4}], watched=("crossed_bytes",)),
     "ports": RtlBlock("dla_ports", [_PORTS]),
-    "crossbar": RtlBlock("crossbar", [_PORTS]),
+    "crossbar": RtlBlock("dla_crossbar", [_PORTS]),
     "mac": RtlBlock("dla_mac", [_UNIT | _ARRAY], _MAC_PARTS, ("crossed_bytes",)),
     "mac_words": RtlBlock("dla_mac_traffic", [_UNIT], watched=("crossed_bytes",)),
     "vector_lane": RtlBlock("dla_vector_lane"),  # with what it leads through: some of its paths cross that
@@ -85,7 +87,7 @@ BLOCKS = {
     name: replace(block, points=[*block.points, *(block.points[0] | more for more in _INT16.get(name, []))])
     for name, block in _ALL.items()
 }
-_INSTANCE = re.compile(r"^\s*(dla_\w+|crossbar|requantizer)\s*(?:#\(|\w+ \()", re.MULTILINE)
+_INSTANCE = re.compile(r"^\s*(dla_\w+|requantizer)\s*(?:#\(|\w+ \()", re.MULTILINE)
 _IMPORT = re.compile(r"import (dla_\w+)::")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 

@@ -88,7 +88,10 @@ _MAC_WORDS = {**_WORDS, "WEIGHT_BUFFER_BYTES": 8192, "BLOCK": 32}
 
 
 def _carriers(*sizes: tuple[int, int, int]) -> list[Parameters]:
-    return [{"BANK_BYTES": width, "PORTS": ports, "BEAT_BYTES": beat} for width, ports, beat in sizes]
+    return [{"BANK_BYTES": width, "DMA_PORTS": ports, "BEAT_BYTES": beat} for width, ports, beat in sizes]
+
+
+_CARRIERS = (16, 4, 1), (16, 4, 8), (8, 1, 4), (64, 8, 16), (4, 8, 16)
 
 
 def _spread(beat: int, packed: int) -> Parameters:
@@ -99,7 +102,7 @@ def _spread(beat: int, packed: int) -> Parameters:
 _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 UNITS = (
     "dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_decoding", "dla_mac", "dla_vector",
-    "dla_sram",
+    "dla_sram", "dla_dma_arrivals", "dla_dma_departures", "dla_ports", "dla_crossbar",
 )  # fmt: skip
 BLOCKS = {
     "pe": RtlBlock("dla_mac_pe"),
@@ -127,7 +130,8 @@ BLOCKS = {
     "dma_bus": RtlBlock("dla_dma_bus", [{"ALONE": 16, "TOGETHER": 11}]),
     "dma": RtlBlock(
         "dla_dma",
-        [{"BEAT_BYTES": 1}, {"BEAT_BYTES": 8}, {"BEAT_BYTES": 4, "BURST_OVERHEAD": 8}, _spread(8, 8),
+        [{"BEAT_BYTES": 1}, {"BEAT_BYTES": 8}, {"BEAT_BYTES": 4, "BURST_OVERHEAD": 8},
+         {"BEAT_BYTES": 8, "PACKED_BYTES": 8},
          {"BEAT_BYTES": 8, "STEP_BEATS": 2}],
     ),
     "unpacker": RtlBlock("dla_unpacker", [_spread(8, 8), _spread(8, 2)]),
@@ -157,10 +161,10 @@ BLOCKS = {
     "mac_results": RtlBlock("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
     "ports": RtlBlock(
         "dla_ports",
-        _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32), (4, 32, 16)),
+        _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32), (4, 16, 16)),
     ),
     "crossbar": RtlBlock(
-        "crossbar",
+        "dla_crossbar",
         _port_sizes((1, 1, 8), (1, 8, 16), (2, 2, 32), (4, 4, 8), (4, 16, 16), (8, 8, 8), (2, 16, 64)),
     ),
     "mac_words": RtlBlock(
@@ -177,10 +181,18 @@ BLOCKS = {
         [_WORDS, _WORDS | {"LINE_BUFFER_BYTES": 0}],
         watched=("crossed_bytes",),
     ),
-    "dma_words": RtlBlock(
-        "dla_dma_words", _carriers((16, 4, 1), (16, 4, 8), (8, 1, 4), (64, 8, 16)), watched=("crossed_bytes",)
+    "arrivals": RtlBlock("dla_dma_arrivals", _carriers(*_CARRIERS), watched=("crossed_bytes",)),
+    "departures": RtlBlock(
+        "dla_dma_departures",
+        [one | {"PORTS": one["DMA_PORTS"]} for one in _carriers((16, 2, 2), *_CARRIERS[1:])],
+        watched=("crossed_bytes",),
     ),
-    "top": RtlBlock("dla", [_SMALL | {"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)], UNITS),
+    "top": RtlBlock(
+        "dla",
+        [*(_SMALL | {"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)),
+         _SMALL | {"DMA_BANDWIDTH": 8, "SRAM_BANDWIDTH": 16}],
+        UNITS,
+    ),
     "checks": RtlBlock("dla_checks"),
 }  # fmt: skip
 

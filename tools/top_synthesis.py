@@ -24,14 +24,14 @@ from static_timing import without_comments
 
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB
-from dlasim.sim.physical.area import Area, areas, block_area
+from dlasim.sim.physical.area import Area, areas
 from dlasim.vp.system.rtl_library import parameters
 
 POINTS = synthesis.ROOT / "benchmarks" / "compared" / "tops.csv"
 COLUMNS = ("machine", "kge", "flip_flops", "sources", "tools")
 MEMORIES = ("dla_sram", "dla_accumulators")
 # Of the blocks these are parts of others, as a queue keeps only those bits that change and that a unit reads.
-_INSIDE = {"dla", "dla_queue", "dla_square", "dla_divider", "crossbar", "requantizer"}
+_INSIDE = {"dla", "dla_queue", "dla_square", "dla_divider", "requantizer"}
 APART = {block.top for block in synthesis.BLOCKS.values()} - _INSIDE - set(MEMORIES)
 _NUMBERED = re.compile(r'(?<![^\s"])\$[^\s"]*\d[^\s"]*')  # a name that yosys made
 Machine = dict[str, int | str]
@@ -71,12 +71,8 @@ def config_of(machine: Machine) -> DlaConfig:
 
 
 def modelled(config: DlaConfig) -> Area:
-    """The model's area of what is in the top: multiplexers between ports and banks are not."""
-    logic = sum(areas(config).values(), Area())
-    if not config.sram_bandwidth:
-        return logic
-    sizes = {"PORTS": config.sram_ports, "BANKS": config.sram_banks, "BANK_BYTES": config.sram_bandwidth}
-    return logic - block_area("crossbar", **sizes)
+    """The model's area of what is in the top."""
+    return sum(areas(config).values(), Area())
 
 
 def synthesise_top(config: DlaConfig) -> tuple[float, int]:

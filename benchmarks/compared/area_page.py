@@ -59,7 +59,8 @@ BLOCKS = {
     "crossbar": "multiplexers between ports and banks",
     "mac_words": "requests for words, MAC",
     "vector_words": "requests for words, VECTOR",
-    "dma_words": "requests for words, DMA",
+    "arrivals": "from the bus to words, DMA_IN",
+    "departures": "from words to the bus, DMA_OUT",
     "top": "top without its units",
 }
 
@@ -79,7 +80,10 @@ def figures() -> Iterator[tuple[str, str]]:
     buffer = {"LINE_BUFFER_BYTES": config.line_buffer_bytes}
     mac_words = block_area("mac_words", WEIGHT_BUFFER_BYTES=config.weight_buffer_bytes, **buffer).kge
     vector_words = block_area("vector_words", **buffer).kge
-    dma_words = block_area("dma_words", BANK_BYTES=config.sram_bandwidth, BEAT_BYTES=config.dma_bandwidth).kge
+    transfers = {"BANK_BYTES": config.sram_bandwidth, "BEAT_BYTES": config.dma_bandwidth}
+    arrivals = block_area("arrivals", **transfers).kge
+    ports = {"PORTS": config.sram_ports, "DMA_PORTS": config.sram_ports}
+    departures = block_area("departures", **ports, **transfers).kge
     small, large = (areas_mm2(MACHINES[name], technology(PROCESSES[0])) for name in ("8x8", "16x16"))
     more = sum(large.values()) - sum(small.values())
     yield "array_mm2", f"{more:.2f}"
@@ -98,8 +102,9 @@ def figures() -> Iterator[tuple[str, str]]:
     yield "checks_area", f"{block_area('checks').kge:.1f}"
     yield "mac_words_area", f"{mac_words:.1f}"
     yield "vector_words_area", f"{vector_words:.1f}"
-    yield "dma_words_area", f"{dma_words:.1f}"
-    yield "words_area", f"{mac_words + vector_words + 2 * dma_words:.0f}"
+    yield "words_area", f"{mac_words + vector_words:.0f}"
+    yield "arrivals_area", f"{arrivals:.1f}"
+    yield "departures_area", f"{departures:.1f}"
     yield "sums_bits", f"{slot_bits(config.replace(mac_sums=1)) - bits}"
     yield from _of_points()
 

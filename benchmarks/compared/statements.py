@@ -109,8 +109,12 @@ STATEMENTS = (
     ("docs/area.md", "**Operand checks, {checks_area} kGE.**"),
     (
         "docs/area.md",
-        "**Requests for words, {words_area} kGE.** MAC's take {mac_words_area} kGE, VECTOR's "
-        "{vector_words_area} and those of each direction of the DMA {dma_words_area}.",
+        "**Requests for words, {words_area} kGE.** MAC's take {mac_words_area} kGE and VECTOR's "
+        "{vector_words_area}.",
+    ),
+    (
+        "docs/area.md",
+        "Between the bus and the ports DMA_IN has {arrivals_area} kGE and DMA_OUT {departures_area}",
     ),
     ("docs/area.md", "Depth 1 takes {shallow_area} kGE, and costs at most {depth_most} % of the cycles"),
 )  # fmt: skip

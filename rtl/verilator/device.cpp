@@ -18,6 +18,8 @@ namespace {
 
 enum Event : uint64_t { kMarker = 0, kEnd = 1 };  // in bit 0 of what `dla_run` reports; its cycle in the others
 
+constexpr int kLate = 6;  // cycles after a transfer in which its last bytes reach memory
+
 struct Memory {
     uint32_t base;
     uint64_t size;
@@ -191,7 +193,7 @@ uint64_t dla_run(void* handle, uint64_t cycles, uint64_t* events, uint32_t most,
         dla.edge();
         dla.settle();
         if (!dla.top->watch_running) {
-            dla.step();  // what the last beat carries is still on its way
+            for (int i = 0; i < kLate; i++) dla.step();  // what the last beats carry is still on its way
             dla.settle();
         }
     }

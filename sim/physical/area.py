@@ -95,10 +95,9 @@ def _queue(sizes: Parameters) -> Terms:
 
 
 def _dma(sizes: Parameters) -> Terms:
-    """Bytes of a beat in the SRAM; requests; an end of what is packed; steps that decode."""
-    spread = sizes.get("SPREAD_BYTES", sizes["BEAT_BYTES"])
-    choices = sizes.get("BURST_OVERHEAD", 0), spread > sizes["BEAT_BYTES"], sizes.get("STEP_BEATS", 0)
-    return [1.0, spread, *(float(choice > 0) for choice in choices)]
+    """Bytes of a beat; requests; an end of what is packed; steps that decode."""
+    choices = (sizes.get(name, 0) for name in ("BURST_OVERHEAD", "PACKED_BYTES", "STEP_BEATS"))
+    return [1.0, sizes["BEAT_BYTES"], *(float(choice > 0) for choice in choices)]
 
 
 def _mac(sizes: Parameters) -> Terms:
@@ -122,17 +121,19 @@ def _wider(name: str, usual: int) -> Callable[[Parameters], Terms]:
 
 
 def _ports(sizes: Parameters) -> Terms:
-    """Words of slots, each with the bits of its bank; banks that a word or a choice looks at."""
+    """Words of slots, each with the bits of its number; banks that a word or a choice looks at, with the bits
+    of a row, which come to each bank from each word."""
     ports, banks = sizes["PORTS"], sizes["BANKS"]
-    return [1.0, ports, ports * math.log2(banks), banks, ports * banks]
+    number = _PLACE_BITS - math.log2(sizes["BANK_BYTES"])
+    row = number - math.log2(banks)
+    return [1.0, ports * number, banks**2, banks * row, ports * banks, ports * banks * row]
 
 
 def _crossbar(sizes: Parameters) -> Terms:
-    """Bytes of words that ports choose among banks and banks among ports, gates in front of banks, addresses
-    to banks, and the bits that keep a port's bank until its word comes."""
+    """Bytes of words that ports choose among banks and banks among a writer's words, what tells a port its
+    bank, and the bits that keep that until the word comes."""
     ports, banks, width = sizes["PORTS"], sizes["BANKS"], sizes["BANK_BYTES"]
-    to_ports, to_banks = ports * (banks - 1) * width, (ports - 1) * banks * width
-    return [to_ports, to_banks, banks * width, ports * banks, ports * math.log2(banks)]
+    return [ports * (banks - 1) * width, banks * width, ports * banks, ports, ports * math.log2(banks)]
 
 
 def _words(sizes: Parameters) -> Terms:
@@ -140,11 +141,26 @@ def _words(sizes: Parameters) -> Terms:
     return [1.0, *(float(sizes[name] > 0) for name in _BUFFERS if name in sizes)]
 
 
-def _dma_words(sizes: Parameters) -> Terms:
-    """A beat's bytes, each of which may lie in another word; a single one always continues the last word or
-    begins one."""
-    beat = sizes["BEAT_BYTES"]
-    return [1.0, beat * (_PLACE_BITS - math.log2(sizes["BANK_BYTES"])), float(beat > 1)]
+def _transfer_words(sizes: Parameters) -> Terms:
+    """Bytes of the words in a ring, as `ring_words` of dla_words.sv has them; bits of their numbers; bytes of
+    a beat, in each step that rotates them among the words it may fill."""
+    width, beat = sizes["BANK_BYTES"], sizes["BEAT_BYTES"]
+    ring = 2 ** math.ceil(math.log2(max(4, math.ceil(6 * beat / width) + 1)))
+    steps = math.ceil(math.log2(max(beat, width)))
+    return [1.0, ring * width, ring * (_PLACE_BITS - math.log2(width)), beat * steps]
+
+
+def _departures(sizes: Parameters) -> Terms:
+    """Likewise, and bytes that come from each port to each word of a request."""
+    width, ports = sizes["BANK_BYTES"], sizes["PORTS"]
+    words = min(2 * math.ceil(sizes["BEAT_BYTES"] / width), sizes["DMA_PORTS"])
+    return [*_transfer_words(sizes), ports * width * 2 ** math.ceil(math.log2(words))]
+
+
+def _top(sizes: Parameters) -> Terms:
+    """Where ports have a limit, what leads a beat's bytes to the SRAM is elsewhere."""
+    limited = sizes.get("SRAM_BANDWIDTH", 0) > 0
+    return [1.0, float(not limited), 0.0 if limited else float(sizes["DMA_BANDWIDTH"])]
 
 
 # What the area of each block is linear in.
@@ -175,11 +191,12 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "mac": _mac,
     "mac_words": _words,
     "vector_words": _words,
-    "dma_words": _dma_words,
+    "arrivals": _transfer_words,
+    "departures": _departures,
     "unpacker": lambda sizes: [1.0, sizes["PACKED_BYTES"]],
     "decoding": _constant,
     "weight_decoder": lambda sizes: [1.0, sizes["BODY"] * sizes["MOST"]],  # each weight may be at each place
-    "top": lambda sizes: [1.0, sizes["DMA_BANDWIDTH"]],
+    "top": _top,
 }
 
 
@@ -204,9 +221,11 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     return {
         "mac": _mac_area(config),
         "vector": _vector_area(config),
-        "dma": DMA_UNITS * (dma + _words_area(config, "dma_words", BEAT_BYTES=beat))
+        "dma": DMA_UNITS * dma
+        + _transfer_area(config, "arrivals", beat)
+        + _transfer_area(config, "departures", beat)
         + block_area("dma_bus")
-        + block_area("top", DMA_BANDWIDTH=beat)
+        + _top_area(config, beat)
         + _unpacking_area(config, beat)
         + _decoding_area(config, beat),
         "ports": _ports_area(config),
@@ -224,12 +243,9 @@ def _unpacking_area(config: DlaConfig, beat: int) -> Area:
         return Area()
     spread = max(2 * packed, beat)
     return (
-        block_area("dma", BEAT_BYTES=beat, SPREAD_BYTES=spread)
+        block_area("dma", BEAT_BYTES=beat, PACKED_BYTES=packed)
         - block_area("dma", BEAT_BYTES=beat)
-        + _words_area(config, "dma_words", BEAT_BYTES=spread)
-        - _words_area(config, "dma_words", BEAT_BYTES=beat)
-        + block_area("top", DMA_BANDWIDTH=spread)
-        - block_area("top", DMA_BANDWIDTH=beat)
+        + _longer(config, beat, spread)
         + block_area("unpacker", BEAT_BYTES=beat, PACKED_BYTES=packed, SPREAD_BYTES=spread)
     )
 
@@ -245,11 +261,24 @@ def _decoding_area(config: DlaConfig, beat: int) -> Area:
         + block_area("decoding")
         + block_area("dma", BEAT_BYTES=beat, STEP_BEATS=1)
         - block_area("dma", BEAT_BYTES=beat)
-        + _words_area(config, "dma_words", BEAT_BYTES=written)
-        - _words_area(config, "dma_words", BEAT_BYTES=beat)
-        + block_area("top", DMA_BANDWIDTH=written)
-        - block_area("top", DMA_BANDWIDTH=beat)
+        + _longer(config, beat, written)
     )
+
+
+def _longer(config: DlaConfig, beat: int, written: int) -> Area:
+    """What DMA_IN takes more where so many bytes of a beat go to the SRAM."""
+    words = _transfer_area(config, "arrivals", written) - _transfer_area(config, "arrivals", beat)
+    return words + _top_area(config, written) - _top_area(config, beat)
+
+
+def _transfer_area(config: DlaConfig, block: str, beat: int) -> Area:
+    """What leads a beat's bytes to words or from them, in one direction."""
+    own = 1 if config.sram_dma_ports else config.sram_ports
+    return _words_area(config, block, BEAT_BYTES=beat, DMA_PORTS=own, PORTS=_all_ports(config))
+
+
+def _top_area(config: DlaConfig, beat: int) -> Area:
+    return block_area("top", DMA_BANDWIDTH=beat, SRAM_BANDWIDTH=config.sram_bandwidth)
 
 
 def mac_lanes(config: DlaConfig) -> int:
@@ -358,10 +387,14 @@ def _ports_area(config: DlaConfig) -> Area:
     if not config.sram_bandwidth:
         return Area()
     ports, banks, width = config.sram_ports, config.sram_banks, config.sram_bandwidth
-    all_ports = ports + DMA_UNITS * config.sram_dma_ports
     return block_area("ports", PORTS=ports, BANKS=banks, BANK_BYTES=width) + block_area(
-        "crossbar", PORTS=all_ports, BANKS=banks, BANK_BYTES=width
+        "crossbar", PORTS=_all_ports(config), BANKS=banks, BANK_BYTES=width
     )
+
+
+def _all_ports(config: DlaConfig) -> int:
+    """Those that units share, and the DMA units' own."""
+    return config.sram_ports + DMA_UNITS * config.sram_dma_ports
 
 
 def _shared(rate: float, most: int) -> int:

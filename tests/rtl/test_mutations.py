@@ -86,6 +86,8 @@ def check_limits(binary: Path) -> None:
         compare_words(rtl, LIMITED)
         for operation in ALONE:
             compare_alone(rtl, LIMITED, operation)
+        for number in range(ON_ONE_PORT):
+            assert not random_stream_on_both(rtl, LIMITED, number).wrong_results, f"stream {number}"
 
 
 def check_one_port(binary: Path) -> None:
