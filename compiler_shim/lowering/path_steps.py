@@ -8,10 +8,10 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
 from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias, sram_candidates
 from dlasim.compiler_shim.lowering.states import MAX_BITS, PathStep
-from dlasim.compiler_shim.lowering.tiles.geometry import geometries_of
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
+from dlasim.compiler_shim.lowering.tiles.tiling import node_kind
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.native.storage import Store, filled_memory
 
@@ -21,7 +21,7 @@ class PathSteps:
 
     def __init__(self, network: PlacedNetwork) -> None:
         self.nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
-        self.geometries = {step: geometries_of(node) for step, node in self.nodes.items()}
+        self.kinds = {step: node_kind(node) for step, node in self.nodes.items()}
         self.heights = [node.out_shape[0] for node in self.nodes.values()]
         self.live_ranges = sram_candidates(network)
         self.inputs = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Sequence
 from functools import cached_property
+from itertools import chain, repeat
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
@@ -48,11 +49,10 @@ class SramPlanner:
         self._steps = path_steps(network)
         self._nodes, self._live_ranges = self._steps.nodes, self._steps.live_ranges
         self._limit = 0
+        machines = chain([policy.first_machine], repeat(policy.machine))
         self._problems = {
-            step: (policy.first_machine if number == 0 else policy.machine).problems(
-                node, self._steps.geometries[step]
-            )
-            for number, (step, node) in enumerate(self._nodes.items())
+            step: machine.problems(node, self._steps.kinds[step])
+            for machine, (step, node) in zip(machines, self._nodes.items(), strict=False)
         }
         self._search = _PathSearch(self._steps, policy, list(self._problems.values()))
         self._choices: dict[int, PathChoice] = {}  # by size of the SRAM

@@ -16,7 +16,7 @@ from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts, TensorLocation
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape, geometries_of
+from dlasim.compiler_shim.lowering.tiles.geometry import geometries_of
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import Init, Out
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
@@ -26,6 +26,13 @@ from dlasim.native.storage import Store
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
 _IN, _IN2, _ACC = (register(f"{name}_ADDR") for name in ("IN", "IN2", "ACC"))
 _NO_FACTS = NodeFacts()  # of the nodes of the CPU
+
+
+class WeightCut(NamedTuple):
+    """Output and input channels of a piece of weights."""
+
+    channels: int
+    depth: int
 
 
 class NetworkNode(NamedTuple):
@@ -43,9 +50,9 @@ class NetworkNode(NamedTuple):
     constant_depth: int
     shared: tuple[object, ...] | None
 
-    def pieces(self, shape: TileShape) -> int:
+    def pieces(self, cut: WeightCut) -> int:
         """The pieces of its constants: one for each group of output channels in each pass, or a table."""
-        return -(-self.constant_channels // shape.channels) * -(-self.constant_depth // shape.depth)
+        return -(-self.constant_channels // cut.channels) * -(-self.constant_depth // cut.depth)
 
     def without_shared(self) -> NetworkNode:
         """The same where no other node has such constants."""

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart
 from dlasim.compiler_shim.lowering.addresses.memory import once
-from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, network_nodes
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
+from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, WeightCut, network_nodes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instruction_rows import COPIED_BYTES
 from dlasim.isa.instructions import BY_MNEMONIC
@@ -36,19 +35,19 @@ class PieceCodes:
     def __init__(self, network: PlacedNetwork) -> None:
         self._network, self._nodes = network, network_nodes(network)
         self.steps = [step for step, found in self._nodes.items() if found.node.code_parts]
-        self._known = dict[tuple[int, int, int], CodeSizes]()
+        self._known = dict[tuple[int, WeightCut], CodeSizes]()
 
-    def sizes(self, step: int, shape: TileShape) -> CodeSizes:
-        """Of all pieces of a node that is cut into tiles of this shape."""
-        key = step, shape.channels, shape.depth
+    def sizes(self, step: int, cut: WeightCut) -> CodeSizes:
+        """Of all pieces of a node whose weights are cut so."""
+        key = step, cut
         if key not in self._known:
-            self._known[key] = self._measure(self._nodes[step], shape)
+            self._known[key] = self._measure(self._nodes[step], cut)
         return self._known[key]
 
-    def _measure(self, found: NetworkNode, shape: TileShape) -> CodeSizes:
+    def _measure(self, found: NetworkNode, cut: WeightCut) -> CodeSizes:
         assert self._network.codes is not None, "there are nodes with codes"
-        pieces, passes = found.pieces(shape), -(-found.facts.sizes.depth // shape.depth)
-        parts = [cut_weights(found, shape, piece) for piece in range(pieces)]
+        pieces, passes = found.pieces(cut), -(-found.facts.sizes.depth // cut.depth)
+        parts = [cut_weights(found, cut, piece) for piece in range(pieces)]
         measured = np.zeros((pieces, 2), np.int64)
         for first in range(passes):
             measured[first::passes] = self._network.codes.measure(found.node, parts[first::passes])
@@ -66,10 +65,10 @@ def piece_codes(network: PlacedNetwork) -> PieceCodes:
     return PieceCodes(network)
 
 
-def cut_weights(found: NetworkNode, shape: TileShape, piece: int) -> WeightsPart:
-    """The weights of a piece of a node's constants, for tiles of this shape."""
+def cut_weights(found: NetworkNode, cut: WeightCut, piece: int) -> WeightsPart:
+    """The weights of a piece of a node's constants."""
     sizes = found.facts.sizes
-    group, number = divmod(piece, -(-sizes.depth // shape.depth))
-    first, start = group * shape.channels, number * shape.depth
-    channels, depth = min(shape.channels, sizes.channels - first), min(shape.depth, sizes.depth - start)
+    group, number = divmod(piece, -(-sizes.depth // cut.depth))
+    first, start = group * cut.channels, number * cut.depth
+    channels, depth = min(cut.channels, sizes.channels - first), min(cut.depth, sizes.depth - start)
     return WeightsPart(first, channels, start, depth, align(channels * sizes.weight_bytes * depth))

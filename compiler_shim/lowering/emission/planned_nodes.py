@@ -11,7 +11,7 @@ from dlasim.compiler_shim.files.half_bytes import pack_int4
 from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, pack, part_of_weights
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.emission.network_nodes import network_nodes, node_columns
+from dlasim.compiler_shim.lowering.emission.network_nodes import WeightCut, network_nodes, node_columns
 from dlasim.compiler_shim.lowering.emission.piece_codes import cut_weights, piece_codes
 from dlasim.compiler_shim.lowering.emission.records import NONE, InFlight, Node, Slice, Span
 from dlasim.native.record import layout
@@ -49,7 +49,7 @@ class PlannedNodes:
     """
 
     def __init__(self, network: PlacedNetwork, plan: SramPlan, memory: EmissionMemory) -> None:
-        self._network, self._plan, self._nodes = network, plan, network_nodes(network)
+        self._network, self._nodes = network, network_nodes(network)
         columns, count = node_columns(network), len(network.nodes)
         kept = plan.kept.addresses
         given = kept or plan.prefetches.addresses
@@ -88,18 +88,23 @@ class PlannedNodes:
         """The steps whose constants are those of an earlier one, and that one."""
         found, known = dict[int, int](), dict[object, int]()
         for step, constants in node_columns(self._network).shared.items():
-            key = constants, *self.records.view()[step, _CHANNELS : _DEPTH + 1].tolist()
+            key = constants, self._cut(step)
             if key in known and (keeps or not given.get(step)):
                 found[step] = known[key]
             else:
                 known[key] = step
         return found
 
+    def _cut(self, step: int) -> WeightCut:
+        """How a node's weights are cut."""
+        channels, depth = self.records.view()[step, [_CHANNELS, _DEPTH]].tolist()
+        return WeightCut(channels, depth)
+
     def pack(self, step: int, piece: int, unpacks: bool) -> Callable[[], bytes]:
         """Makes a piece of a node's constants from the network's values, for a machine that `unpacks` or
         not."""
-        shape, found = self._plan.tilings[step].tile_shape, self._nodes[step]
-        part = cut_weights(found, shape, piece)
+        found = self._nodes[step]
+        part = cut_weights(found, self._cut(step), piece)
         is_coded = self.coded_steps[int(self.first[step]) + piece] > 0
         return lambda: self._bytes(found.node, part, is_coded, unpacks)
 
@@ -116,8 +121,7 @@ class PlannedNodes:
         """Note how large pieces of compressed weights are."""
         codes = piece_codes(self._network)
         for step in codes.steps:
-            shape, node = self._plan.tilings[step].tile_shape, self._nodes[step].node
-            sizes = codes.sizes(step, shape)
+            node, sizes = self._nodes[step].node, codes.sizes(step, self._cut(step))
             own = slice(self.first[step], self.first[step] + len(sizes.words))
             self.coded_words.view()[own], self.coded_steps.view()[own] = sizes.words, sizes.steps
             assert node.weights is not None, "what has a code has weights"

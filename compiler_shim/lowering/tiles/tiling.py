@@ -57,6 +57,9 @@ class Tiling:
     read_bytes: int
 
 
+NodeKind = tuple[Geometries, str, bool, int, int, bool]  # the geometries, and what the costs depend on
+
+
 class CostAssumption(IntEnum):
     """What estimates assume: only the overlap that a node's buffers guarantee; that its loads, computations
     and stores overlap perfectly; or in addition that its first constants have been prefetched."""
@@ -96,8 +99,8 @@ class MachineModel:
         self.is_one_memory = len(memories_of(config)) == 1
         self.word_cycles, self.queue_depth = cost.word_cycles(self._timed), cost.queue_depth(self._timed)
         self.check_cycles = cost.check_cycles(self._timed)
-        self._costs: dict[_CostsKind, MachineCosts] = {}
-        self._problems: dict[object, TilingProblems] = {}
+        self._costs: dict[tuple[object, ...], MachineCosts] = {}
+        self._problems: dict[NodeKind, TilingProblems] = {}
         ports = 4 if self.copier.port_rate else 1  # operands that may cross the SRAM's ports
         memories = self.bus, self.constants
         dearest_byte = max(
@@ -106,21 +109,19 @@ class MachineModel:
         self.most_cycles_per_byte = ports * dearest_byte * max(1, *(memory.alone for memory in memories))
         self.most_cycles_per_byte += -(-byte_price // tile_costs.PRICE_UNIT)
 
-    def costs(self, node: DlaNode) -> MachineCosts:
-        """What the routines read of it for nodes like this."""
-        kind = _costs_kind(node)
-        found = self._costs.get(kind)
+    def costs(self, node: DlaNode, kind: NodeKind) -> MachineCosts:
+        """What the routines read of it for nodes of a kind."""
+        found = self._costs.get(kind[1:])
         if found is None:
-            found = self._costs[kind] = self._costs_of(node)
+            found = self._costs[kind[1:]] = self._costs_of(node)
         return found
 
-    def problems(self, node: DlaNode, geometries: Geometries | None = None) -> TilingProblems:
+    def problems(self, node: DlaNode, kind: NodeKind | None = None) -> TilingProblems:
         """A node on this machine. Nodes that are alike share one, and so all that is found for it."""
-        geometries = geometries or geometries_of(node)
-        kind = (geometries, *_costs_kind(node))
+        kind = kind or node_kind(node)
         found = self._problems.get(kind)
         if found is None:
-            found = self._problems[kind] = TilingProblems(node, self, geometries)
+            found = self._problems[kind] = TilingProblems(node, self, kind)
         return found
 
     def load_cycles(self, size_bytes: int) -> int:
@@ -170,13 +171,10 @@ class MachineModel:
         )
 
 
-_CostsKind = tuple[str, bool, int, int, bool]
-
-
-def _costs_kind(node: DlaNode) -> _CostsKind:
-    """What the costs of a node depend on, besides its geometry."""
-    mode = node.fields.get("mode", 0)
-    return node.mnemonic, node.is_channel_by_channel, mode, node.in_element_bytes, node.adds_tensor
+def node_kind(node: DlaNode) -> NodeKind:
+    """What a node's tilings and costs depend on."""
+    mode, bytes_in = node.fields.get("mode", 0), node.in_element_bytes
+    return geometries_of(node), node.mnemonic, node.is_channel_by_channel, mode, bytes_in, node.adds_tensor
 
 
 class TilingProblem:
@@ -214,9 +212,9 @@ class TilingProblem:
 class TilingProblems:
     """One kind of node on one machine, by where its tensors live."""
 
-    def __init__(self, node: DlaNode, machine: MachineModel, geometries: Geometries) -> None:
-        self.node, self.machine, self.geometries = node, machine, geometries
-        self.costs = machine.costs(node)
+    def __init__(self, node: DlaNode, machine: MachineModel, kind: NodeKind) -> None:
+        self.node, self.machine, self._kind, self.geometries = node, machine, kind, kind[0]
+        self.costs = machine.costs(node, kind)
         self._known: dict[InSram, TilingProblem] = {}
 
     def anywhere(self, in_sram: bool) -> TilingProblem:
@@ -237,7 +235,7 @@ class TilingProblems:
         """The same on another machine."""
         if machine.config is self.machine.config or machine.config == self.machine.config:
             return self
-        return machine.problems(self.node, self.geometries)
+        return machine.problems(self.node, self._kind)
 
     @cached_property
     def is_moderate(self) -> bool:
