@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from operator import mul
 from pathlib import Path
 
-from dlasim.sim.physical.area import fit_relative
+from dlasim.sim.physical.block_areas import fit_relative
 
 WIDTHS = (4, 8, 16, 32, 64)
 PORTS = {"sram": (1, 0, 0), "buffers": (0, 1, 1)}  # of both kinds, for reading, for writing

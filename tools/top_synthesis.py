@@ -24,7 +24,8 @@ from static_timing import without_comments
 
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB
-from dlasim.sim.physical.area import Area, areas
+from dlasim.sim.physical.area import areas
+from dlasim.sim.physical.block_areas import Area
 from dlasim.vp.system.rtl_library import parameters
 
 POINTS = synthesis.ROOT / "benchmarks" / "compared" / "tops.csv"

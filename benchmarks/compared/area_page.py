@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from compared.common import table
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB
-from dlasim.sim.physical.area import COMPONENTS, areas, block_area, measured_points, slot_bits
+from dlasim.sim.physical.area import COMPONENTS, areas, slot_bits
+from dlasim.sim.physical.block_areas import block_area, measured_points
 from dlasim.sim.physical.memory_macros import area_uncertainty_mm2, areas_mm2, memory_kib
 from dlasim.sim.physical.technology import technology
 

@@ -16,7 +16,7 @@ from dlasim.errors import InputError, one_of
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.physical import area, memory_macros
+from dlasim.sim.physical import area, block_areas, memory_macros
 from dlasim.sim.physical.activity import EnergyCounts, count_operations
 from dlasim.sim.physical.supply import Supply, supply_for
 from dlasim.sim.physical.technology import MemoryEnergy, Technology
@@ -97,7 +97,7 @@ class EnergyModel:
     def _clock(self, counts: EnergyCounts) -> NDArray[np.float64]:
         """Picojoules of the flip-flops of each unit while it runs. Registers behind an accumulator have a
         clock only where a result passes, and of a lane's accumulators only one has it."""
-        behind_sums = area.block_area("mac_result", BITS=area.sum_bits(self.config)).flip_flops
+        behind_sums = block_areas.block_area("mac_result", BITS=area.sum_bits(self.config)).flip_flops
         passed = behind_sums * np.where(counts.unit == Unit.MAC, counts.requantizations, 0)
         clocked = self._flip_flops()[counts.unit] * counts.cycles
         energies: NDArray[np.float64] = self._pj("flip_flop_clock_pj") * (clocked + passed)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlasim.sim.physical import area
+from dlasim.sim.physical import block_areas
 from tests.tool_module import tool_module
 
 slow = pytest.mark.slow
@@ -45,8 +45,10 @@ def test_model_is_within_a_tenth_of_fresh_synthesis(block: str, parameters: dict
     synthesis = tool_module("synthesis")
     if lacking := synthesis.missing():
         pytest.skip(f"no synthesis without {lacking}")
-    assert (block, parameters) not in [(point.block, point.parameters) for point in area.measured_points()]
+    assert (block, parameters) not in [
+        (point.block, point.parameters) for point in block_areas.measured_points()
+    ]
     kge, flip_flops = synthesis.synthesise(synthesis.BLOCKS[block], parameters)
-    found = area.block_area(block, **parameters)
+    found = block_areas.block_area(block, **parameters)
     assert found.kge == pytest.approx(kge, rel=0.1)
     assert found.flip_flops == pytest.approx(flip_flops, rel=0.1)

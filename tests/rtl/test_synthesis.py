@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlasim.sim.physical import area
+from dlasim.sim.physical import block_areas
 from tests.tool_module import tool_module
 
 
@@ -22,7 +22,7 @@ def test_the_table_has_what_synthesis_gives(block: str) -> None:
     synthesis = tool_module("synthesis")
     if lacking := synthesis.missing():
         pytest.skip(f"no synthesis without {lacking}")
-    point = next(point for point in area.measured_points() if point.block == block)
+    point = next(point for point in block_areas.measured_points() if point.block == block)
     kge, flip_flops = synthesis.synthesise(synthesis.BLOCKS[block], point.parameters)
     assert kge == pytest.approx(point.area.kge, rel=0.02)
     assert flip_flops == point.area.flip_flops

