@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.allocation import PLACE
-from dlasim.compiler_shim.lowering.addresses.packing import PACK
+from dlasim.compiler_shim.lowering.addresses.buffer_packing import PACK
 from dlasim.compiler_shim.lowering.addresses.weight_encoder import ENCODE
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS

@@ -11,7 +11,7 @@ import pytest
 from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering import states
-from dlasim.compiler_shim.lowering.addresses.packing import PACK
+from dlasim.compiler_shim.lowering.addresses.buffer_packing import PACK
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner

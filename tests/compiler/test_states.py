@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.lowering.addresses.packing import PACK
+from dlasim.compiler_shim.lowering.addresses.buffer_packing import PACK
 from dlasim.compiler_shim.lowering.loads.segment_times import TIMES
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
+from dlasim.compiler_shim.lowering.addresses.buffer_packing import PACK
 from dlasim.compiler_shim.lowering.addresses.packed_records import (
     MAX_BUFFERS,
     SEGMENT_SLOTS,
@@ -14,7 +15,6 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import (
     Packing,
     Resident,
 )
-from dlasim.compiler_shim.lowering.addresses.packing import PACK
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Segment, SramPlan
 from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
 from dlasim.compiler_shim.lowering.path_steps import PathSteps
