@@ -291,7 +291,7 @@ def _note(packing: Packing, table: ChainTable, place: int, count: int, first: in
         for each in range(BUFFERS):
             if each != SECOND_INPUT or inputs > 1:
                 _place(packing, node, each, number if each == CONSTANTS else NONE)
-    segment.place, segment.nodes, segment.tensor_bytes = place, count, tensor_bytes
+    segment.place, segment.nodes = place, count
     segment.first_range, segment.ranges = first, packing.range_count - first
     packing.segment_count += 1
     packing.is_from_top = 1 - packing.is_from_top  # so that the next node's first loads need not wait

@@ -36,8 +36,7 @@ class PackedNode(Record):
 
 class PackedSegment(Record):
     """A node or a chain from a place on: its tasks or rounds, what was found for the chain, its cycles by the
-    estimate and those of its loads of tensors; the ranges that it occupies, of which tensors come first, and
-    the bytes of these."""
+    estimate and those of its loads of tensors; the ranges that it occupies, of which tensors come first."""
 
     place: int = 0
     nodes: int = 0
@@ -47,7 +46,6 @@ class PackedSegment(Record):
     tensor_cycles: int = 0
     first_range: int = 0
     ranges: int = 0
-    tensor_bytes: int = 0
 
 
 class Resident(Record):

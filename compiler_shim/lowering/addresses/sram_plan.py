@@ -155,8 +155,3 @@ class SramPlan:
     def has_groups(self) -> bool:
         """Whether a chain is computed in groups of channels."""
         return any(chain.groups for chain in self.chains.values())
-
-    @property
-    def chained(self) -> frozenset[int]:
-        """The steps that belong to chains."""
-        return frozenset(step for chain in self.chains.values() for step in chain.steps)
