@@ -44,17 +44,14 @@ class Store(Generic[_Kind]):
             self._pointer = pointer_to(self._array, self._kind)
         return self._pointer
 
-    def reserve(self, count: int, used: int) -> bool:
-        """Make room for so many; the first `used` stay, the others may hold anything. Whether the memory has
-        moved."""
+    def reserve(self, count: int, used: int) -> None:
+        """Make room for so many; the first `used` stay, the others may hold anything."""
         size = count * self._slots
-        if len(self._array) >= size:
-            return False
-        kept = used * self._slots
-        larger = np.empty(size + len(self._array), np.int64)
-        larger[:kept] = self._array[:kept]
-        self._array, self._pointer = larger, None
-        return True
+        if len(self._array) < size:
+            kept = used * self._slots
+            larger = np.empty(size + len(self._array), np.int64)
+            larger[:kept] = self._array[:kept]
+            self._array, self._pointer = larger, None
 
     def write(self, first: int, numbers: Sequence[int]) -> None:
         """Write slots from an element on, as many as there are numbers; the others stay."""

@@ -105,11 +105,11 @@ class PlanPacker:
             (self._nodes, path.count), (self._segments, path.count), (self._ranges, ranges),
             (self._ordered, ranges), (self._gaps, ranges + 1),
         )  # fmt: skip
-        moved = [memory.reserve(most, 0) for memory, most in rooms]
-        if any(moved):
-            packing.nodes, packing.segments = self._nodes.pointer, self._segments.pointer
-            packing.ranges, packing.ordered = self._ranges.pointer, self._ordered.pointer
-            packing.gaps = self._gaps.pointer
+        for memory, most in rooms:
+            memory.reserve(most, 0)
+        packing.nodes, packing.segments = self._nodes.pointer, self._segments.pointer
+        packing.ranges, packing.ordered = self._ranges.pointer, self._ordered.pointer
+        packing.gaps = self._gaps.pointer
         packing.steps, packing.numbers = path.steps.pointer, path.numbers.pointer
         packing.operands, packing.is_there = path.values.pointer, self._there.pointer
         packing.chosen, packing.residents = self._chosen.pointer, self._residents.pointer
