@@ -131,7 +131,8 @@ def test_compiled_and_plain_find_the_same(most, by_channels):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most, extreme_config(rng))
         moderate += problem.kind.is_moderate
-        plain, fast = [KnownTables(problem.machine, by_channels) for _ in range(2)]
+        is_plain = not problem.kind.is_moderate
+        plain, fast = [KnownTables(problem.machine, by_channels, is_plain) for _ in range(2)]
         sufficient = Finder(by_channels).find(problem, 1)[1]
         some = int(sufficient ** rng.uniform(0.3, 1)), int(sufficient * rng.uniform(0.01, 1))
         for budget in (1, *some, sufficient, INFINITE - 1):
