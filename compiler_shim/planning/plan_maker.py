@@ -9,6 +9,7 @@ from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, p
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.plan_packer import PlanPacker
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.emission.network_nodes import WeightCut
 from dlasim.compiler_shim.lowering.emission.planned_nodes import EmissionMemory
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
 from dlasim.compiler_shim.lowering.lower import Lowered, emit, plan_cycles
@@ -107,7 +108,8 @@ class PlanMaker:
         most = size + kept_bytes(kind.network)
         while True:
             plan = self.planner(kind).plan(size, apart)
-            cuts = dict(zip(plan.steps, map(tuple, plan.nodes[:, _CUT].tolist()), strict=True))
+            rows = plan.nodes[:, _CUT].tolist()
+            cuts = {step: WeightCut(*row) for step, row in zip(plan.steps, rows, strict=True)}
             kept = place_kept(kind.network, size, cuts)
             excess = size + kept.size_bytes + MEMORY_ALIGNMENT - most
             if excess <= 0:

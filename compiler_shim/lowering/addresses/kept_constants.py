@@ -8,19 +8,20 @@ from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT, pooled
 from dlasim.compiler_shim.lowering.addresses.memory import once
 from dlasim.compiler_shim.lowering.addresses.sram_plan import KeptConstants
-from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, network_nodes
+from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, WeightCut, network_nodes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes
 
-Cut = tuple[int, int]  # output and input channels of a piece
 
-
-def place_kept(network: PlacedNetwork, first: int, cuts: Mapping[int, Cut] | None = None) -> KeptConstants:
+def place_kept(
+    network: PlacedNetwork, first: int, cuts: Mapping[int, WeightCut] | None = None
+) -> KeptConstants:
     """Addresses from `first` on for the pieces into which the tilings of steps cut their constants; without
     tilings each node has one. Nodes with the same constants, cut alike, share them."""
     addresses, shared = dict[int, tuple[int, ...]](), dict[object, tuple[int, ...]]()
     begin = end = pooled(first)
     for step, node in network_nodes(network).items():
-        cut = (node.facts.sizes.channels, node.facts.sizes.depth) if cuts is None else cuts[step]
+        sizes = node.facts.sizes
+        cut = WeightCut(sizes.channels, sizes.depth) if cuts is None else cuts[step]
         key = (node.shared, cut) if node.shared else step
         if key not in shared:
             found = []
@@ -39,7 +40,7 @@ def kept_bytes(network: PlacedNetwork) -> int:
     return place_kept(network, 0).size_bytes + MEMORY_ALIGNMENT
 
 
-def piece_sizes(node: NetworkNode, cut: Cut) -> list[int]:
+def piece_sizes(node: NetworkNode, cut: WeightCut) -> list[int]:
     """The bytes of the pieces of a node's constants, in their order."""
     sizes, (channels, depth) = node.facts.sizes, cut
     if sizes.table_bytes:
