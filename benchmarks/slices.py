@@ -123,7 +123,7 @@ class Forced(SramPlanner):
         number = self._tables.kind(problem.kind) * WHERES + problem.in_sram.number
         known = self._tables.table.tilings.problems[number]
         tiling = self._tables.table.tilings.tilings[known.most]
-        known.sufficient_bytes, tiling.cycles = 0, problem.work_cycles
+        known.sufficient_bytes, tiling.cycles = 0, known.work_cycles
         tiling.tile.assign(Tile(*tile_shape))
         group, sizes = ChannelGroup(), problem.geometry.sizes
         describe_group(sizes, tile_shape.channels, tile_shape.depth, group)

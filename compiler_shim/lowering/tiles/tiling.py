@@ -21,15 +21,11 @@ from dlasim.compiler_shim.lowering.tiles.geometry import (
     TileShape,
     geometries_of,
 )
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import describe_group
 from dlasim.compiler_shim.lowering.tiles.tile_costs import WHOLE
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
     MAX_CHAIN,
-    ChannelGroup,
     MachineCosts,
-    NodeSizes,
-    Tile,
 )
 from dlasim.dataclass import dataclass
 from dlasim.isa.instruction_rows import Unit
@@ -185,28 +181,11 @@ class TilingProblem:
         self.node, self.machine, self.machine_costs = kind.node, kind.machine, kind.costs
         self.height, self.width, self.channels = kind.node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self.unit = BY_MNEMONIC[self.node.mnemonic].unit
-
-    @cached_property
-    def work_cycles(self) -> int:
-        """Cycles of pure work, wherever the tensors are."""
-        sizes, machine = self.geometry.sizes, self.machine_costs
-        return tile_costs.work_cycles(sizes, machine, self.channels, self.depth)
 
     @property
     def constant_bytes(self) -> int:
         """Bytes of all constants."""
         return self.geometry.constant_bytes(self.channels, self.depth)
-
-    def load_beats(self, tile_shape: TileShape) -> tuple[int, int, int]:
-        """Cycles on the bus for a tile of the first and the second input, and for the constants."""
-        return tile_costs.load_beats(*self._tiles(tile_shape))
-
-    def _tiles(self, tile_shape: TileShape) -> tuple[NodeSizes, MachineCosts, ChannelGroup, Tile]:
-        """Tiles of a shape, as the routines read them."""
-        sizes, group = self.geometry.sizes, ChannelGroup()
-        describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
-        return sizes, self.machine_costs, group, Tile(*tile_shape)
 
 
 class TilingProblems:
