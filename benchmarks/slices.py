@@ -105,7 +105,7 @@ class Forced(SramPlanner):
     def __init__(self, placed: PlacedNetwork, policy: Policy, tile_shapes: TileShapes) -> None:
         """The depthwise convolution, where it has a tile shape, is in a chain with the projection."""
         super().__init__(placed, policy)
-        self._tables = self._search.kinds.tables
+        self._tables = self._search.tables
         steps = {placed.layers[node.layer].name: step for step, node in self._nodes.items()}
         self._chain = (steps["depthwise"], steps["project"]) if "depthwise" in tile_shapes else ()
         kept, inner = self._choose().resident, {self._nodes[step].output for step in self._chain[:-1]}

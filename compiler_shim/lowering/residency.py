@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Sequence
-from functools import cached_property
 from itertools import chain, repeat
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
 from dlasim.compiler_shim.lowering.addresses.memory import extend_live_ranges
-from dlasim.compiler_shim.lowering.addresses.plan_packer import NodeKinds, PlanPacker, Residents
+from dlasim.compiler_shim.lowering.addresses.plan_packer import PlanPacker, Residents
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Segment, SramPlan
-from dlasim.compiler_shim.lowering.path_steps import PathSteps, path_steps
+from dlasim.compiler_shim.lowering.path_search import PathSearch
+from dlasim.compiler_shim.lowering.path_steps import path_steps
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.states import CHOOSE, CYCLE, FITS, MAX_PATHS, Path, StateSearch
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram
-from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
-from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
-from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem, TilingProblems
+from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem
 from dlasim.errors import InputError
 from dlasim.named_tuple import NamedTuple
-from dlasim.native.storage import Store, plain
 
 
 class PathChoice(NamedTuple):
@@ -54,7 +50,7 @@ class SramPlanner:
             step: machine.problems(node, self._steps.kinds[step])
             for machine, (step, node) in zip(machines, self._nodes.items(), strict=False)
         }
-        self._search = _PathSearch(self._steps, policy, list(self._problems.values()))
+        self._search = PathSearch(self._steps, policy, list(self._problems.values()))
         self._choices: dict[int, PathChoice] = {}  # by size of the SRAM
         self._packer = packer or PlanPacker()
 
@@ -68,7 +64,7 @@ class SramPlanner:
             stuck = None
             if residents is not None:
                 stuck = self._packer.pack(
-                    self._search.kinds, segments, residents, sram_bytes, self._by_groups, apart
+                    self._search, segments, residents, sram_bytes, self._by_groups, apart
                 )
             if isinstance(stuck, SramPlan):
                 return stuck
@@ -138,7 +134,7 @@ class SramPlanner:
         budgets, constants = [], []
         for step in self._nodes:
             problem = self._problem(step, self._live_ranges if self._policy.keeps_tensors else ())
-            budgets.append(self._search.kinds.tables.sufficient_bytes(problem))
+            budgets.append(self._search.tables.sufficient_bytes(problem))
             constants.append(problem.constant_bytes)
         if not self._policy.keeps_tensors:
             return 2 * max(budgets, default=0)
@@ -165,59 +161,3 @@ class SramPlanner:
                 return Residents(addresses, earlier)
         addresses = allocation.assign_addresses(live_ranges.values(), ALIGNMENT, self._limit)
         return None if addresses is None else Residents(addresses, live_ranges)
-
-
-class _PathSearch:
-    """The search over states of one network with what one policy knows."""
-
-    def __init__(self, steps: PathSteps, policy: Policy, kinds: Sequence[TilingProblems]) -> None:
-        self._steps, tables = steps, policy.tables(kinds)
-        numbers, chains = tables.kinds(kinds), [NONE] * (len(kinds) * MAX_CHAIN)
-        linked = [step in steps.links for step in steps.nodes]
-        found: dict[int, tuple[int, ...]] = {}
-        for place in range(len(kinds)):
-            end = place + 1
-            while end < min(place + MAX_CHAIN, len(kinds)) and linked[end - 1]:
-                end += 1
-                found[place * MAX_CHAIN + end - place - 1] = tuple(numbers[place:end])
-        for place, number in zip(found, tables.chains(found.values()), strict=True):
-            chains[place] = number
-        self.kinds = NodeKinds(steps, tables, Store(int), Store(int), policy.keeps_constants)
-        self.kinds.kinds.write(0, numbers)
-        self.kinds.chains.write(0, chains)
-        self._leaves = tables.memory(int, steps.count)
-
-    @cached_property
-    def record(self) -> StateSearch:
-        """What the routines read."""
-        steps, (_, tables, kinds, chains, keeps_constants) = self._steps, self.kinds
-        search = plain(StateSearch) if tables.is_plain else StateSearch()
-        search.steps, search.endings = steps.steps.pointer, steps.endings.pointer
-        search.ending_bytes, search.step_count = steps.ending_bytes.pointer, steps.count
-        search.kinds, search.chain_numbers = kinds.pointer, chains.pointer
-        search.keeps_constants, search.leaves = int(keeps_constants), self._leaves.pointer
-        search.paths = tables.memory(Path, (steps.count + 1) * MAX_PATHS).pointer
-        search.counts = tables.memory(int, steps.count + 1).pointer
-        return search
-
-    def fits_whole(self, limit: int, by_groups: bool) -> bool:
-        """Whether all tensors together leave every node as much SRAM as it can use, and no chain can help."""
-        tables = self.kinds.tables
-        tables.table.by_groups = int(by_groups)
-        return tables.run(FITS, self.record, tables.table, limit) == 1
-
-    def choose(
-        self, limit: int, by_groups: bool, leaving: Container[int]
-    ) -> tuple[list[tuple[int, int, int]], int]:
-        """The segments of the cheapest path: first node, nodes, and whether the output stays in SRAM; not
-        that of some steps. And the cycles of all."""
-        tables, search, found = self.kinds.tables, self.record, list[tuple[int, int, int]]()
-        tables.table.by_groups = int(by_groups)
-        self._leaves.write(0, [int(step in leaving) for step in self._steps.nodes])
-        number = tables.run(CHOOSE, search, tables.table, limit)
-        cycles = 0 if number == NONE else search.paths[number].cost // CYCLE
-        while number >= MAX_PATHS:  # the first place has the empty path
-            path = search.paths[number]
-            found.append((number // MAX_PATHS - path.nodes, path.nodes, path.is_kept))
-            number = path.before
-        return found[::-1], cycles

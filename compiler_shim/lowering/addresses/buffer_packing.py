@@ -9,8 +9,13 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import (
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, CONSTANTS, SECOND_INPUT
 from dlasim.compiler_shim.lowering.loads.load_records import NONE
 from dlasim.compiler_shim.lowering.segments.group_search import between_bytes, describe_group_tile
-from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, add_node, find_chain
-from dlasim.compiler_shim.lowering.segments.stripe_search import describe_stripes, list_stripe_buffers
+from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, KnownChain, add_node, find_chain
+from dlasim.compiler_shim.lowering.segments.stripe_search import (
+    ChainSearch,
+    describe_stripes,
+    list_stripe_buffers,
+)
+from dlasim.compiler_shim.lowering.states import StateSearch
 from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES, TilingTable, find_tiling
 from dlasim.compiler_shim.lowering.tiles.search import PREFETCH_PART
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
@@ -29,16 +34,16 @@ _KEPT_APART = 3
 
 
 @routine
-def pack_nodes(packing: Packing, table: ChainTable) -> int:
+def pack_nodes(packing: Packing, search: StateSearch, table: ChainTable) -> int:
     """Give the buffers of each segment their addresses. Returns the place of a node whose buffers do not fit
     next to the tensors, NONE for none. The nodes of a chain that does not fit are packed one by one."""
     packing.segment_count = packing.range_count = packing.is_from_top = 0
     packing.used_bytes = packing.changing_bytes = 0
     for number in range(packing.chosen_count):
         place, count = packing.chosen[2 * number], packing.chosen[2 * number + 1]
-        is_packed = 1 if count > 1 and _pack(packing, table, place, count) else 0
+        is_packed = 1 if count > 1 and _pack(packing, search, table, place, count) else 0
         for each in range(place, place + count):
-            if not (is_packed or _pack(packing, table, each, 1)):
+            if not (is_packed or _pack(packing, search, table, each, 1)):
                 return each
     return NONE
 
@@ -47,7 +52,7 @@ PACK = Routine(pack_nodes, "packing")
 
 
 @routine
-def _pack(packing: Packing, table: ChainTable, place: int, count: int) -> bool:
+def _pack(packing: Packing, search: StateSearch, table: ChainTable, place: int, count: int) -> bool:
     """Find tiles of a node or a chain whose buffers fit; whether there are any."""
     first = packing.range_count
     _list_tensors(packing, place, count)
@@ -56,7 +61,7 @@ def _pack(packing: Packing, table: ChainTable, place: int, count: int) -> bool:
     if count > 1 and _take_turns(packing, tensors - first):
         budget = 0
     while budget > 0:
-        size = _cut(packing, table, place, count, budget)
+        size = _cut(packing, search, table, place, count, budget)
         is_placed = 0
         if size != NONE and packing.apart:
             before = max(packing.segment_count - _KEPT_APART, 0)
@@ -161,13 +166,15 @@ def _take(packing: Packing, size: int) -> int:
 
 
 @routine
-def _cut(packing: Packing, table: ChainTable, place: int, count: int, budget: int) -> int:
+def _cut(
+    packing: Packing, search: StateSearch, table: ChainTable, place: int, count: int, budget: int
+) -> int:
     """Cut a node or a chain for a budget, and list its buffers: their bytes, NONE where nothing fits."""
     packing.buffer_count = 0
     if count > 1:
-        is_cut = _cut_chain(packing, table, place, count, budget)
+        is_cut = _cut_chain(packing, search, table, place, count, budget)
     else:
-        is_cut = _cut_node(packing, table.tilings, place, budget)
+        is_cut = _cut_node(packing, search, table.tilings, place, budget)
     if not is_cut:
         return NONE
     size = 0
@@ -182,9 +189,9 @@ def _cut(packing: Packing, table: ChainTable, place: int, count: int, budget: in
 
 
 @routine
-def _cut_node(packing: Packing, table: TilingTable, place: int, budget: int) -> bool:
+def _cut_node(packing: Packing, search: StateSearch, table: TilingTable, place: int, budget: int) -> bool:
     node, segment = packing.nodes[place], packing.segments[packing.segment_count]
-    node.problem = packing.kinds[place] * WHERES + _where(packing, place)
+    node.problem = search.kinds[place] * WHERES + _where(packing, search, place)
     node.tiling = find_tiling(table, node.problem, budget)
     if node.tiling == NONE or not table.tilings[node.tiling].tasks:
         return False
@@ -198,13 +205,15 @@ def _cut_node(packing: Packing, table: TilingTable, place: int, budget: int) -> 
 
 
 @routine
-def _cut_chain(packing: Packing, table: ChainTable, place: int, count: int, budget: int) -> bool:
-    search, segment = table.search, packing.segments[packing.segment_count]
-    where = search.count = 0
+def _cut_chain(
+    packing: Packing, search: StateSearch, table: ChainTable, place: int, count: int, budget: int
+) -> bool:
+    chain, segment = table.search, packing.segments[packing.segment_count]
+    where = chain.count = 0
     for each in range(place, place + count):
         is_last = 1 if each == place + count - 1 else 0
-        where = where * WHERES + add_node(search, packing.kinds[each], _where(packing, each), is_last)
-    segment.chain = find_chain(table, packing.chain_numbers[place * MAX_CHAIN + count - 1], where, budget)
+        where = where * WHERES + add_node(chain, search.kinds[each], _where(packing, search, each), is_last)
+    segment.chain = find_chain(table, search.chain_numbers[place * MAX_CHAIN + count - 1], where, budget)
     if segment.chain == NONE:
         return False
     known = table.chains[segment.chain]
@@ -212,34 +221,40 @@ def _cut_chain(packing: Packing, table: ChainTable, place: int, count: int, budg
         return False
     segment.cycles, segment.tensor_cycles = min(known.cycles, INFINITE), min(known.tensor_cycles, INFINITE)
     if known.rows:
-        describe_stripes(search, known.rows)
-        tasks = segment.rounds = search.stripes
+        describe_stripes(chain, known.rows)
+        tasks = segment.rounds = chain.stripes
     else:
-        tasks = -(-search.sizes[search.nodes[0].problem].channels // known.group_channels)
+        tasks = -(-chain.sizes[chain.nodes[0].problem].channels // known.group_channels)
         segment.rounds = tasks + 1
-    for number in range(count):
-        node, sizes = packing.nodes[place + number], search.sizes[search.nodes[number].problem]
-        node.problem, node.tiling, node.tasks, node.cycles = search.nodes[number].problem, NONE, tasks, 0
-        if known.rows:
-            list_stripe_buffers(search, number)
-        else:
-            describe_group_tile(search, number, known.group_channels)
-            list_buffers(sizes, search.group, search.tile, search.buffers)
-        _describe(packing, node, search.tile, search.buffers, sizes.input_count)
-    packing.own = packing.buffer_count
-    for number in range(count - 1):
-        sizes = search.sizes[search.nodes[number].problem]
-        size = search.nodes[number].held * sizes.width * sizes.channels
-        if not known.rows:
-            size = between_bytes(sizes, known.group_channels)
-        _add_buffer(packing, size)
+    _list_pieces(packing, chain, known, place, tasks)
     return True
 
 
 @routine
-def _where(packing: Packing, place: int) -> int:
-    """What of a node is in SRAM, as a number of four bits."""
-    kept = 8 if packing.keeps_constants and not packing.steps[place].has_matrix else 0
+def _list_pieces(packing: Packing, chain: ChainSearch, known: KnownChain, place: int, tasks: int) -> None:
+    """Note what the nodes of a chain compute at once, their buffers, and those between them."""
+    for number in range(chain.count):
+        node, sizes = packing.nodes[place + number], chain.sizes[chain.nodes[number].problem]
+        node.problem, node.tiling, node.tasks, node.cycles = chain.nodes[number].problem, NONE, tasks, 0
+        if known.rows:
+            list_stripe_buffers(chain, number)
+        else:
+            describe_group_tile(chain, number, known.group_channels)
+            list_buffers(sizes, chain.group, chain.tile, chain.buffers)
+        _describe(packing, node, chain.tile, chain.buffers, sizes.input_count)
+    packing.own = packing.buffer_count
+    for number in range(chain.count - 1):
+        sizes = chain.sizes[chain.nodes[number].problem]
+        size = chain.nodes[number].held * sizes.width * sizes.channels
+        if not known.rows:
+            size = between_bytes(sizes, known.group_channels)
+        _add_buffer(packing, size)
+
+
+@routine
+def _where(packing: Packing, search: StateSearch, place: int) -> int:
+    """As `where_of`; tensors beyond those that have bits of a state may be in SRAM, too, if all are."""
+    kept = 8 if search.keeps_constants and not search.steps[place].has_matrix else 0
     return (
         _is_there(packing, packing.operands[3 * place])
         + 2 * _is_there(packing, packing.operands[3 * place + 1])

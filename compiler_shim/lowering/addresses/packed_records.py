@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, Buffer
 from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
-from dlasim.compiler_shim.lowering.states import PathStep
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.native.record import Record, Records, array, layout, pointer
 from dlasim.native.routine import Numbers
@@ -67,20 +66,17 @@ class Gap(Record):
 class Packing(Record):
     """Segments, each by its place and its nodes, that get buffers in an SRAM of `limit` bytes.
 
-    By place a node has its kind, its step, and the numbers of the tensors that it reads and writes, which are
-    in SRAM where `is_there`. `apart`: buffers keep away from what the segments before occupy, as far as there
-    is room. Buffers of one segment are placed from the low end, those of the next from the high one. `gaps`
-    are those of the segment that is looked at, `ordered` serves to find them; `sizes`, `order`, `addresses`
-    are those of its buffers, of which those between nodes come last, from `own` on.
+    By place a node has its step in the network, and the numbers of the tensors that it reads and writes,
+    which are in SRAM where `is_there`. `apart`: buffers keep away from what the segments before occupy, as
+    far as there is room. Buffers of one segment are placed from the low end, those of the next from the high
+    one. `gaps` are those of the segment that is looked at, `ordered` serves to find them; `sizes`, `order`,
+    `addresses` are those of its buffers, of which those between nodes come last, from `own` on.
 
     Found are the nodes, the segments, the most bytes that one uses, and below how many bytes of SRAM some
     node is cut in another way, for what it counts on for prefetches.
     """
 
-    steps: Records[PathStep] = pointer(PathStep)
     numbers: Numbers = pointer(int)
-    kinds: Numbers = pointer(int)
-    chain_numbers: Numbers = pointer(int)
     operands: Numbers = pointer(int)
     is_there: Numbers = pointer(int)
     chosen: Numbers = pointer(int)
@@ -92,7 +88,6 @@ class Packing(Record):
     gaps: Records[Gap] = pointer(Gap)
     chosen_count: int = 0
     resident_count: int = 0
-    keeps_constants: int = 0
     limit: int = 0
     apart: int = 0
     is_from_top: int = 0

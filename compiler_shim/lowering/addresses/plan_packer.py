@@ -17,8 +17,8 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import (
 )
 from dlasim.compiler_shim.lowering.addresses.sram_plan import Segment, SramPlan
 from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
+from dlasim.compiler_shim.lowering.path_search import PathSearch
 from dlasim.compiler_shim.lowering.path_steps import PathSteps
-from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.storage import Store
@@ -33,17 +33,6 @@ class Residents(NamedTuple):
     live_ranges: Mapping[int, LiveRange]
 
 
-class NodeKinds(NamedTuple):
-    """The nodes of a network, what is known of them, and by place the numbers of their kinds and of chains;
-    and whether constants stay in SRAM."""
-
-    path: PathSteps
-    tables: KnownTables
-    kinds: Store[int]
-    chains: Store[int]
-    keeps_constants: bool
-
-
 class PlanPacker:
     """Makes plans; its memory serves for one after the other."""
 
@@ -55,7 +44,7 @@ class PlanPacker:
 
     def pack(
         self,
-        nodes: NodeKinds,
+        search: PathSearch,
         segments: Sequence[Segment],
         residents: Residents,
         limit: int,
@@ -63,12 +52,10 @@ class PlanPacker:
         apart: bool,
     ) -> SramPlan | int:
         """The plan, or the step whose buffers do not fit next to the values that stay."""
-        packing, tables, path = self._packing, nodes.tables, nodes.path
+        packing, tables, path = self._packing, search.tables, search.steps
         packing.limit, packing.apart, tables.table.by_groups = limit, int(apart), int(by_groups)
-        packing.keeps_constants = int(nodes.keeps_constants)
         self._describe(path, segments, residents)
-        packing.kinds, packing.chain_numbers = nodes.kinds.pointer, nodes.chains.pointer
-        stuck = tables.run(PACK, packing, tables.table)
+        stuck = tables.run(PACK, packing, search.record, tables.table)
         if stuck != NONE:
             return path.order[stuck]
         found, order = self._segments.array(packing.segment_count), path.order
@@ -110,6 +97,6 @@ class PlanPacker:
         packing.nodes, packing.segments = self._nodes.pointer, self._segments.pointer
         packing.ranges, packing.ordered = self._ranges.pointer, self._ordered.pointer
         packing.gaps = self._gaps.pointer
-        packing.steps, packing.numbers = path.steps.pointer, path.numbers.pointer
-        packing.operands, packing.is_there = path.values.pointer, self._there.pointer
+        packing.numbers, packing.operands = path.numbers.pointer, path.values.pointer
+        packing.is_there = self._there.pointer
         packing.chosen, packing.residents = self._chosen.pointer, self._residents.pointer
