@@ -95,6 +95,13 @@ module dla_checks
   logic [11:0] half_factor;
   logic [1:0] phase;
   assign first_factor = is_transfer ? STEP_BITS'(dma.run_bytes) : sums_channels(opcode) ? STEP_BITS'(file.in_channels) : STEP_BITS'(1);
+  dla_multiplier #(
+      .VALUE_BITS(STEP_BITS + 1),
+      .DIGITS_BITS(13),
+      .BITS(STEP_BITS + 12)
+  ) multiply (
+      .value($signed({1'b0, steps})), .digits($signed({1'b0, half_factor})), .added('0), .product
+  );
   always_comb begin
     factor = 24'd1;
     case (step[3:0])
@@ -105,7 +112,6 @@ module dla_checks
       default: factor = 24'(file.out_size.width);
     endcase
     phase = 2'(32'(step[3:0]) % 3);
-    product = (STEP_BITS + 12)'(steps) * (STEP_BITS + 12)'(half_factor);
     whole_product = {1'b0, high_product, 12'd0} + (STEP_BITS + 25)'(low_product);
   end
   always_ff @(posedge clock) begin
@@ -217,12 +223,28 @@ module dla_checks
   end
 
   // -------------------------------------------------------------- second stage: from the first plane and run to the last
-  logic [55:0] planes_product, runs_product;
+  logic [55:0] planes_product, runs_product, far_plane, far_run;
+  dla_multiplier #(
+      .VALUE_BITS(33),
+      .DIGITS_BITS(25),
+      .BITS(56)
+  ) planes (
+      .value($signed({1'b0, first.plane_stride})), .digits($signed({1'b0, first.more_planes})), .added('0),
+      .product(far_plane)
+  );
+  dla_multiplier #(
+      .VALUE_BITS(33),
+      .DIGITS_BITS(25),
+      .BITS(56)
+  ) runs (
+      .value($signed({1'b0, first.run_stride})), .digits($signed({1'b0, first.more_runs})), .added('0),
+      .product(far_run)
+  );
   always_ff @(posedge clock) begin
     first <= chosen;
     second <= first;
-    planes_product <= 56'(first.more_planes) * 56'(first.plane_stride);
-    runs_product <= 56'(first.more_runs) * 56'(first.run_stride);
+    planes_product <= far_plane;
+    runs_product <= far_run;
   end
 
   // The bits of an address of the SRAM, and one more, as in the units.

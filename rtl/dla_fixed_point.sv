@@ -2,19 +2,12 @@
 
 package dla_fixed_point;
 
-  // Of a sum the high half matters, of a negated shift the low five bits.
+  // Of a negated shift the low five bits matter.
   /* verilator lint_off UNUSEDSIGNAL */
 
   // A shift as requant takes it: beyond 31 either way it counts as 31.
   function automatic logic signed [6:0] limit_shift(input logic signed [31:0] shift);
     return shift > 32'sd31 ? 7'sd31 : shift < -32'sd31 ? -7'sd31 : shift[6:0];
-  endfunction
-
-  // Of the two products of a value with the halves of a multiplier, the sum's high half; it saturates.
-  function automatic logic signed [31:0] high_half(input logic signed [47:0] high, input logic signed [32:0] low);
-    logic signed [48:0] sum;
-    sum = 49'(high) + 49'(low) + 49'sd16384;
-    return !sum[48] && sum[46] ? 32'sh7fffffff : sum[46:15];
   endfunction
 
   // value / 2^exponent, rounded to nearest, halves away from zero: the number below it, and a bit by which it is rounded.

@@ -7,5 +7,13 @@ module dla_mac_pe (
     input logic signed [8:0] weight,
     output logic signed [16:0] product
 );
-  always_ff @(posedge clock) if (enable) product <= 17'(value) * 17'(weight);
+  logic [16:0] multiplied;
+  dla_multiplier #(
+      .VALUE_BITS(9),
+      .DIGITS_BITS(9),
+      .BITS(17)
+  ) multiply (
+      .value, .digits(weight), .added('0), .product(multiplied)
+  );
+  always_ff @(posedge clock) if (enable) product <= $signed(multiplied);
 endmodule

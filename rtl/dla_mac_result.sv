@@ -68,14 +68,21 @@ module dla_mac_result
   end else begin : with_int16
     logic signed [BITS-1:0] started16;
     logic signed [BITS+16:0] multiplied, raised;
+    logic [BITS+16:0] product;
     logic [5:0] drop, drop_multiplied, drop_raised;  // bits that are lost
     function automatic logic [5:0] lost(input logic signed [31:0] left);
       return left > 32'sd14 ? 6'd1 : left < -32'sd31 ? 6'd46 : 6'(32'sd15 - left);
     endfunction
+    dla_multiplier #(
+        .VALUE_BITS(BITS),
+        .DIGITS_BITS(17)
+    ) multiply (
+        .value(started16), .digits($signed({1'b0, multiplier_started[15:0]})), .added('0), .product
+    );
     always_ff @(posedge clock) begin
       if (start) started16 <= whole + (init == INIT_BIAS ? {record_multiplier[31:16], bias} : '0);
       if (start) drop <= lost(by_channel ? record_shift : shift);
-      multiplied <= (BITS + 17)'(started16) * (BITS + 17)'($signed({1'b0, multiplier_started[15:0]}));
+      multiplied <= $signed(product);
       drop_multiplied <= drop;
       raised <= multiplied + $signed((BITS + 17)'(1) << (drop_multiplied - 1'b1));
       drop_raised <= drop_multiplied;

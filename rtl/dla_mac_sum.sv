@@ -31,11 +31,21 @@ module dla_mac_sum
   logic signed [31:0] high[2], aligned[2], total, rescaled, rounded;
 
   // The high half of part << 20 times a multiplier, rounded
-  function automatic logic signed [31:0] scaled(input logic signed [8:0] part, input logic [30:0] factor);
-    logic signed [40:0] product;
-    product = 41'(part) * 41'($signed({1'b0, factor})) + 41'sd1024;
-    return 32'(product >>> 11);
-  endfunction
+  logic [30:0] multipliers[2];
+  assign multipliers = '{result_multiplier, tensor_multiplier};
+  for (genvar i = 0; i < 2; i++) begin : scaled
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic [40:0] product;
+    /* verilator lint_on UNUSEDSIGNAL */
+    dla_multiplier #(
+        .VALUE_BITS(32),
+        .DIGITS_BITS(9),
+        .ADDED(41'd1024)
+    ) multiply (
+        .value($signed({1'b0, multipliers[i]})), .digits(parts[i]), .added('1), .product
+    );
+    always_ff @(posedge clock) high[i] <= 32'($signed(product[40:11]));
+  end
   function automatic logic [4:0] right(input logic signed [31:0] given);
     return given < 0 ? 5'(-given) : '0;
   endfunction
@@ -56,8 +66,6 @@ module dla_mac_sum
     for (int unsigned i = 1; i < WAIT; i++) waiting[i] <= waiting[i-1];
     parts[0] <= 9'(result - result_zero_point);
     parts[1] <= 9'(32'($signed(waiting[WAIT-1])) - tensor_zero_point);
-    high[0] <= scaled(parts[0], result_multiplier);
-    high[1] <= scaled(parts[1], tensor_multiplier);
     aligned[0] <= rounding_shift(high[0], right(result_shift), 0);
     aligned[1] <= rounding_shift(high[1], right(tensor_shift), 0);
     total <= aligned[0] + aligned[1];

@@ -1,12 +1,10 @@
-// A value times a multiplier in three stages, as a requantization begins: the value is shifted to the left, multiplied by the
-// two halves of the multiplier, and the products added and rounded. A value enters in each cycle, its multiplier a cycle
-// after it, and the product stands three cycles after it, with the shift to the right that it still takes.
+// A value times a multiplier in three stages, as a requantization begins: the value is shifted to the left, multiplied into
+// two numbers, and these are added and rounded. A value enters in each cycle, its multiplier a cycle after it, and the
+// product stands three cycles after it, with the shift to the right that it still takes.
 //
 // Another value may take its place: one that is not shifted, or one in front of the multiplier. Either is 0 where it does not.
 
-module dla_scale
-  import dla_fixed_point::*;
-(
+module dla_scale (
     input logic clock,
     input logic signed [31:0] value,
     input logic [4:0] left,  // by which it is shifted in any case
@@ -21,26 +19,33 @@ module dla_scale
   logic signed [31:0] moved, factor;
   logic [5:0] amount;
   logic signed [6:0] shift_multiplied, shift_added;
-  logic signed [47:0] high;
-  // Of the lower product the low half changes no bit of a result: half of a result's last bit is 2^30.
+  // Of the product's lower bits only the carry changes a result, whose last bit is 2^31; half of that rounds it.
+  localparam int unsigned DROPPED = 24;
+  logic [63:0] sum, carries;
+  logic [63:DROPPED] sum_kept, carries_kept;
+  logic carry, carry_kept;
   /* verilator lint_off UNUSEDSIGNAL */
   logic signed [6:0] shift_scaled;
-  logic signed [48:0] low_product;
+  logic [64:DROPPED] rounded;  // behind it the carry
   /* verilator lint_on UNUSEDSIGNAL */
-  logic signed [32:0] low;
   assign amount = 6'(left) + (shift > 0 ? 6'(shift[4:0]) : '0);
   assign factor = moved | replacement;
-  assign low_product = 49'(factor) * 49'($signed({1'b0, multiplier[15:0]}));
+  dla_product #(
+      .ADDED(64'h40000000)
+  ) product (
+      .value(factor), .digits(multiplier), .added('1), .sum, .carries
+  );
+  assign carry = 1'(((DROPPED + 1)'(sum[DROPPED-1:0]) + (DROPPED + 1)'(carries[DROPPED-1:0])) >> DROPPED);
+  assign rounded = {sum_kept, 1'b1} + {carries_kept, carry_kept};
   assign right = shift_scaled < 0 ? 5'(-shift_scaled) : '0;
   always_ff @(posedge clock) begin
     moved <= replaces ? unshifted : value <<< amount;
     shift_multiplied <= shift;
 
-    high <= 48'(factor) * 48'($signed(multiplier[31:16]));
-    low <= low_product[48:16];
+    {sum_kept, carries_kept, carry_kept} <= {sum[63:DROPPED], carries[63:DROPPED], carry};
     shift_added <= shift_multiplied;
 
-    scaled <= high_half(high, low);
+    scaled <= !rounded[64] && rounded[63] ? 32'sh7fffffff : rounded[63:32];  // 2^62 alone saturates
     shift_scaled <= shift_added;
   end
 endmodule

@@ -139,9 +139,18 @@ module dla_softmax
     logic [17:0] mantissa;
     logic [15:0] place;
     logic signed [31:0] found;
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic [23:0] part;  // of the step to the next entry
+    /* verilator lint_on UNUSEDSIGNAL */
     assign mantissa = 18'({1'b0, 31'(normalized | 31'h40000000)} + 32'd8192 >> 14) - 18'h10000;
-    assign found = 32'($signed(reciprocal_word[15:0]))
-        + ((32'($signed({1'b0, place[6:0]})) * 32'($signed(reciprocal_word[31:16])) + 32'sd64) >>> 7);
+    dla_multiplier #(
+        .VALUE_BITS(16),
+        .DIGITS_BITS(8),
+        .ADDED(24'd64)
+    ) multiply (
+        .value($signed(reciprocal_word[31:16])), .digits($signed({1'b0, place[6:0]})), .added('1), .product(part)
+    );
+    assign found = 32'($signed(reciprocal_word[15:0])) + 32'($signed(part[23:7]));
     assign reads_reciprocal = reads;
     assign reciprocal_entry = place[15:7];
     always_ff @(posedge clock) begin

@@ -56,14 +56,22 @@ module dla_vector_lane
 
   // One multiplier: of bytes, of 16-bit numbers, or of one with the factor of OP_E16_SIGMOID, which has no sign
   logic signed [ELEMENT_BITS:0] centred, centred2;
-  logic signed [16:0] left_factor, right_factor;
-  logic signed [31:0] product;
+  localparam int unsigned LEFT_BITS = ELEMENT_BITS > 8 ? 17 : 16;  // an element of int16 less a zero point has 17
+  logic signed [LEFT_BITS-1:0] left_factor;
+  logic signed [16:0] right_factor;
+  logic [31:0] product;
   assign centred = (ELEMENT_BITS + 1)'($signed(in[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in_zp[7:0]));
   assign centred2 = (ELEMENT_BITS + 1)'($signed(in2[ELEMENT_BITS-1:0])) - (ELEMENT_BITS + 1)'($signed(operands.in2_zp[7:0]));
-  assign left_factor = choices.multiplies_centred ? 17'(centred) : 17'($signed(in[15:0]));
+  assign left_factor = choices.multiplies_centred ? LEFT_BITS'(centred) : LEFT_BITS'($signed(in[15:0]));
   assign right_factor = choices.multiplies_centred ? 17'(centred2)
       : choices.is_sigmoid ? $signed({1'b0, operands.in_mult[15:0]}) : 17'($signed(in2[15:0]));
-  assign product = 32'(left_factor) * 32'(right_factor);
+  dla_multiplier #(
+      .VALUE_BITS(17),
+      .DIGITS_BITS(LEFT_BITS),
+      .BITS(32)
+  ) multiply (
+      .value(right_factor), .digits(left_factor), .added('0), .product
+  );
 
   // Or one adder. The smaller or larger of two bytes is a byte, and what fills a tensor an element.
   logic is_less;
@@ -71,7 +79,7 @@ module dla_vector_lane
   assign is_less = $signed(in[7:0]) < $signed(in2[7:0]);
   assign addend = choices.adds ? in2 : choices.centres ? -32'($signed(operands.in_zp[7:0])) : '0;
   always_comb begin
-    entered = choices.multiplies ? product : in + addend;
+    entered = choices.multiplies ? $signed(product) : in + addend;
     if (choices.takes_less && !is_less || choices.takes_more && is_less) entered[7:0] = in2[7:0];
     if (choices.fills) entered[ELEMENT_BITS-1:0] = ELEMENT_BITS'($signed(operands.fill_value[7:0]));
   end
@@ -147,25 +155,34 @@ module dla_vector_lane
   // What needs neither waits beside them. OP_E16_SIGMOID: between the entries of the table; the next stage rounds that and
   // gives it the sign. The tables of other instructions for int16 have signed entries, and the steps between them half as
   // many bits.
-  logic signed [31:0] segment, added, waiting;
+  localparam int unsigned REST_BITS = ELEMENT_BITS > 8 ? 17 : 11;  // that of OP_E16_SIGMOID has ten, and no sign
+  logic signed [31:0] added, waiting;
+  logic [31:0] segment;
   logic [31:0] between_first;
   logic kept_minus;
-  logic signed [16:0] between_rest;
+  logic signed [REST_BITS-1:0] between_rest;
   logic signed [FOUND_BITS-1:0] found, offset;
   logic signed [31:0] signed_found;
   assign between_first = !is_beyond ? 32'(looked_up[15:0]) : choices.is_tanh ? 32'd65535 : 32'd65534;
-  assign between_rest = is_curve ? 17'($signed(looked_up[31:16])) : 17'(looked_up[25:16]);
+  assign between_rest = is_curve ? REST_BITS'($signed(looked_up[31:16])) : REST_BITS'(looked_up[25:16]);
   assign added = is_curve ? 32'sd64 : $signed(choices.is_tanh ? between_first << 8 : between_first << 9);
-  assign segment = 32'($signed({1'b0, fraction})) * 32'(between_rest) + added;
+  dla_multiplier #(
+      .VALUE_BITS(REST_BITS),
+      .DIGITS_BITS(10),
+      .BITS(32),
+      .ADDED('1)
+  ) step (
+      .value(between_rest), .digits($signed({1'b0, fraction})), .added(added), .product(segment)
+  );
   // 0 has a sign, or the shift would have none.
-  assign between = ELEMENT_BITS == 8 ? 32'sd0 : 32'($signed(looked_up[15:0])) + (segment >>> 7);
+  assign between = ELEMENT_BITS == 8 ? 32'sd0 : 32'($signed(looked_up[15:0])) + ($signed(segment) >>> 7);
   // 2^23 or 2^25 less what was found, which is its complement and 1; or what was found, less 2^23 or as it is
   assign found = FOUND_BITS'(kept[0]) ^ {FOUND_BITS{kept_minus}};
   assign offset = choices.is_tanh ? (kept_minus ? 28'sd8388608 + 28'sd128 : 28'sd128 - 28'sd8388608)
       : kept_minus ? 28'sd33554432 + 28'sd512 : 28'sd512;
   assign signed_found = 32'(found) + 32'(offset);
   always_comb begin
-    waiting = choices.is_sigmoid ? segment : is_curve ? between : value;
+    waiting = choices.is_sigmoid ? $signed(segment) : is_curve ? between : value;
     if (choices.looks_up) waiting[7:0] = looked_up[7:0];
     if (choices.is_greatest && $signed(value[ELEMENT_BITS-1:0]) > $signed(choices.highest[ELEMENT_BITS-1:0]))
       waiting[ELEMENT_BITS-1:0] = choices.highest[ELEMENT_BITS-1:0];

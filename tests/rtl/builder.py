@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.vp.system.rtl_library import PACKAGES, beat_bytes, parameters
+from dlasim.vp.system.rtl_library import FAST_PRODUCTS, PACKAGES, beat_bytes, parameters
 
 ROOT = Path(__file__).parents[2]
 RTL = ROOT / "rtl"
@@ -43,10 +43,16 @@ def lint_command(config: DlaConfig, folder: Path = RTL) -> list[str]:
     return ["verilator", "--lint-only", "-Wall", "--top-module", "dla", *generics, *files]
 
 
-def build(config: DlaConfig, folder: Path = RTL, optimise: str = "-O1", kept: Path = KEPT) -> Path:
+def build(
+    config: DlaConfig,
+    folder: Path = RTL,
+    optimise: str = "-O1",
+    kept: Path = KEPT,
+    products: str = FAST_PRODUCTS,
+) -> Path:
     """The simulator of a machine's RTL: an executable that drives it over pipes; kept in that folder."""
-    values = parameters(config)
-    key = hashlib.sha256(repr((sorted(values.items()), optimise)).encode())
+    values, options = parameters(config), [products] if products else []
+    key = hashlib.sha256(repr((sorted(values.items()), optimise, options)).encode())
     files = [*sources(folder), *([CROSSING] if config.sram_bandwidth else [])]
     for path in (*files, HARNESS):
         key.update(path.read_bytes())
@@ -55,7 +61,7 @@ def build(config: DlaConfig, folder: Path = RTL, optimise: str = "-O1", kept: Pa
     with _lock(target):
         if not target.exists():
             with tempfile.TemporaryDirectory(dir=kept) as work:
-                os.replace(_build(values, beat_bytes(config), files, optimise, Path(work)), target)
+                os.replace(_build(values, beat_bytes(config), files, optimise, options, Path(work)), target)
     return target
 
 
@@ -67,11 +73,13 @@ def _lock(target: Path) -> Iterator[None]:
         yield
 
 
-def _build(values: dict[str, int], beat: int, files: list[Path], optimise: str, work: Path) -> Path:
+def _build(
+    values: dict[str, int], beat: int, files: list[Path], optimise: str, options: list[str], work: Path
+) -> Path:
     generics = [f"-G{name}={value}" for name, value in values.items()]
     make = ["verilator", "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"]
-    options = ["--top-module", "dla", "--Mdir", str(work), "-Wno-fatal", "--output-split-cfuncs", "1000"]
-    _run([*make, *options, *generics, *map(str, files)])
+    names = ["--top-module", "dla", "--Mdir", str(work), "-Wno-fatal", "--output-split-cfuncs", "1000"]
+    _run([*make, *options, *names, *generics, *map(str, files)])
     include = Path(_run(["verilator", "--getenv", "VERILATOR_ROOT"]).strip()) / "include"
     compiler = ["g++", "-std=c++17", f"-DBEAT_BYTES={beat}", f"-I{work}", *_includes(include), "-c"]
     written = sorted(work.glob("Vdla*.cpp"))

@@ -11,6 +11,7 @@ from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.operation import reset_file
+from tests.rtl.builder import build
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import MACHINES, machine
@@ -230,6 +231,16 @@ def compare_softmax16(rtl: RtlMachine, config: DlaConfig, number: int) -> None:
     found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
     assert not found.differences, number
     assert found.plan.fault is None
+
+
+@pytest.mark.parametrize("name", ["small", "sums", "int16"])
+def test_multipliers_of_a_chip(name: str) -> None:
+    """The other tests multiply by the operator."""
+    config = machine(name)
+    with RtlMachine(build(config, products=""), config.sram_bytes, MEMORY_BYTES) as rtl:
+        compare_edges(rtl, config)
+        for number in range(STREAMS):
+            compare_random(rtl, config, number)
 
 
 @pytest.mark.parametrize("name", ["small", "shared", "wide"])
