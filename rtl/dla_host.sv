@@ -42,7 +42,9 @@ module dla_host
     input logic faults,
     input fault_t fault,
     input logic [31:0] fault_address,
+    /* verilator lint_off UNUSEDSIGNAL */
     input logic [31:0] count[COUNTER_COUNT]  // what this cycle adds to each counter
+    /* verilator lint_on UNUSEDSIGNAL */
 );
   localparam int unsigned MOST_LANES = 65535;
   localparam logic [15:0] SHOWN_INPUTS = INPUT_LANES < MOST_LANES ? 16'(INPUT_LANES) : 16'(MOST_LANES);
@@ -149,10 +151,19 @@ module dla_host
       end
     end
   end
+  // Most count cycles, two at a time where two units may wait.
+  function automatic int unsigned count_bits(input int unsigned counter);
+    case (counter)
+      COUNT_MACS, COUNT_MACS_POSSIBLE: return $clog2(PES + 1);
+      COUNT_BYTES_READ, COUNT_BYTES_WRITTEN: return 32;
+      default: return 2;
+    endcase
+  endfunction
   for (genvar c = 0; c < COUNTER_COUNT; c++) begin : counter
+    localparam int unsigned BITS = count_bits(c);
     always_ff @(posedge clock) begin
       if (reset) counters[c] <= '0;
-      else counters[c] <= counters[c] + 64'(count[c]);
+      else counters[c] <= counters[c] + 64'(count[c][BITS-1:0]);
     end
   end
   assign irq = |({irq_fault || faults, irq_marker, irq_done} & irq_enable);
