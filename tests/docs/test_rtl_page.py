@@ -15,6 +15,7 @@ from tests.rtl.mutations import (
     MUTATIONS,
     ONE_PORT_MUTATIONS,
     PACE_MUTATIONS,
+    PRODUCT_MUTATIONS,
 )
 from tests.rtl.test_streams import STREAMS
 
@@ -38,8 +39,8 @@ def test_the_page_says_what_is_compared() -> None:
         f"| all, on each of the {machines} machines |",
         f"| networks | mnist and autoencoder on each of the {machines} machines",
         f"The {machines} machines are output parallel",
-        f"| {mistakes}, {in_int16} in int16, {in_limits} in its limits, and {len(PACE_MUTATIONS)} in what "
-        "paces the array (`make rtl-all`) |",
+        f"| {mistakes}, {in_int16} in int16, {in_limits} in its limits, {len(PACE_MUTATIONS)} in what "
+        f"paces the array, and {len(PRODUCT_MUTATIONS)} in its multipliers (`make rtl-all`) |",
         f"holds networks to {100 * test_limits.NETWORKS:.0f} %",
         f"allow their sum {100 * ports:.0f} % more cycles than the simulator says on `ports`, and "
         f"{100 * one_port:.0f} % on `one port`",

@@ -130,13 +130,15 @@ MUTATIONS = (
              "assign looks = halts || (rings && !running)", "assign looks = rings && !running"),
 )  # fmt: skip
 
-# Those in elements of int16, on a machine that has them
+# Those in its multipliers, which are compared with the operator
 PRODUCT_MUTATIONS = (
     Mutation("columns without an adder", "dla_carry_save.sv", "(majority & adds)", "majority"),
     Mutation("last negative multiple", "dla_product.sv", "BITS'(extended[LAST+2]) << LAST", "'0"),
     Mutation("carry of lower bits", "dla_scale.sv", "{carries_kept, carry_kept}", "{carries_kept, 1'b0}"),
     Mutation("squares of bits", "dla_square.sv", "(r + 1), 2'b01", "(r + 1), 2'b00"),
 )
+
+# Those in elements of int16, on a machine that has them
 INT16_MUTATIONS = (
     Mutation("low bytes have no sign", "dla_mac.sv", "is_int16 && !multiply_s.high ? 32'(input_data[i])",
              "1'b0 ? 32'(input_data[i])"),
