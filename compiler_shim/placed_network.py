@@ -37,7 +37,7 @@ from dlasim.isa.limits import MAX_RANK
 from dlasim.isa.program import HostCall
 from dlasim.isa.registers import CURSORS
 
-MAX_REMEMBERED = 16  # placements of a network, with sums in MAC operations and without
+MAX_REMEMBERED = 64  # placements of a network, with sums in MAC operations and without
 
 
 @dataclass(frozen=True, slots=True)

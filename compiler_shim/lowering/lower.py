@@ -40,7 +40,7 @@ from dlasim.named_tuple import NamedTuple
 from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import packs_weights
-from dlasim.sim.timing.duration import doorbell_cycles, inference_cycles
+from dlasim.sim.timing.duration import computation_ends, doorbell_cycles, inference_cycles
 from dlasim.sim.timing.stream_timer import StreamTimer
 from dlasim.system.fileio import MAX_FILE_BYTES
 
@@ -96,6 +96,15 @@ def plan_cycles(
     return _Lowering(network, config, plan, False, memory).cycles(timer)
 
 
+def plan_ends(
+    network: PlacedNetwork, config: DlaConfig, plan: SramPlan, timer: StreamTimer, memory: EmissionMemory
+) -> NDArray[np.int64]:
+    """By layer when its last computation ends, in its own stream."""
+    lowering = _Lowering(network, config, plan, False, memory)
+    emitter, layers = lowering.emitter, len(program_frame(network).layers)
+    return computation_ends(timer, emitter.words, emitter.streams, emitter.spans, layers)
+
+
 class _Placement(NamedTuple):
     """Where values are that are not in SRAM, also as records by value; and by host call the streams that must
     have ended before it."""
@@ -124,10 +133,10 @@ class _Lowering:
         self._in_sram = {**inner, **plan.addresses}
         self._placed = self._place_values()
         self._places = self._list_places()
-        self._emitter = Emitter(network, self._nodes, self._places, config, with_constants, memory)
-        self._emitter.write(plan, self._frame.runs, self._frame.pooled)
-        if len(self._emitter.words) > p.MAX_OPERATIONS:
-            self._check_operation_limit(count_operations(self._emitter.words))
+        self.emitter = Emitter(network, self._nodes, self._places, config, with_constants, memory)
+        self.emitter.write(plan, self._frame.runs, self._frame.pooled)
+        if len(self.emitter.words) > p.MAX_OPERATIONS:
+            self._check_operation_limit(count_operations(self.emitter.words))
 
     def _place_values(self) -> _Placement:
         """Found once for plans that keep the same in SRAM."""
@@ -188,7 +197,7 @@ class _Lowering:
 
     def cycles(self, timer: StreamTimer) -> int:
         """Of an inference on the timer's machine, after a preload."""
-        emitter, frame, preloads = self._emitter, self._frame, bool(self._sram.kept.addresses)
+        emitter, frame, preloads = self.emitter, self._frame, bool(self._sram.kept.addresses)
         streams = timer.cycles(emitter.words, emitter.streams[preloads:])
         doorbell = doorbell_cycles(timer.config, bool(frame.calls))
         return inference_cycles(self._steps(), doorbell, [0] * preloads + streams, frame.call_cycles)
@@ -209,7 +218,7 @@ class _Lowering:
 
     def program(self) -> p.Program:
         """The program of the plan."""
-        emitter, frame, system = self._emitter, self._frame, self._placed.system
+        emitter, frame, system = self.emitter, self._frame, self._placed.system
         size = emitter.pool_bytes
         places = [Place(*place) for place in self._places.view()[frame.bases].tolist()]
         return p.Program(

@@ -11,15 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
-from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE, WHERES
 from dlasim.isa.instruction_rows import Unit
 
-_TASKS, _ROWS, _OUTER, _TILING, _CYCLES = (
-    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "tiling", "cycles")
+_TASKS, _ROWS, _COLUMNS, _CHANNELS, _DEPTH, _OUTER = (
+    SLOTS[name] for name in ("tasks", "rows", "columns", "channels", "depth", "is_channels_outer")
 )
+_PROBLEM, _TILING, _CYCLES = (SLOTS[name] for name in ("problem", "tiling", "cycles"))
 _PLACE, _ROUNDS = SEGMENT_SLOTS["place"], SEGMENT_SLOTS["rounds"]
 MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut
 
@@ -38,7 +39,8 @@ def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
     node that can be cut."""
     nodes, segments, is_cut = plan.nodes.copy(), plan.segments.copy(), False
     for step, count in parts.items():
-        place, found = plan.path.places[step], _split(plan.problems[step], plan.tilings[step], count)
+        place = plan.path.places[step]
+        found = _split(plan.path.nodes[step], plan.nodes[place].tolist(), count)
         if found is not None:
             nodes[place, _TASKS], nodes[place, _ROWS], nodes[place, _OUTER] = *found, 1
             segments[segments[:, _PLACE] == place, _ROUNDS], is_cut = found[0], True
@@ -70,15 +72,14 @@ def _at_changes(plan: SramPlan) -> Sequence[int]:
     return sorted(found)
 
 
-def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> tuple[int, int] | None:
+def _split(node: DlaNode, row: Sequence[int], parts: int) -> tuple[int, int] | None:
     """Tasks and rows of a tiling in rows of a part of the height, if that loads nothing again but rows that
     windows share."""
-    tile_shape = tiling.tile_shape
-    rows = -(-problem.height // parts)
-    is_whole = (
-        tile_shape.columns == problem.width and tile_shape.depth == problem.depth and rows < tile_shape.rows
-    )
-    groups = -(-problem.channels // tile_shape.channels)
-    if not is_whole or (groups > 1 and not (tile_shape.is_channels_outer and all(problem.in_sram.inputs))):
+    height, width, channels = node.out_shape
+    rows, depth, inputs = -(-height // parts), node.in_shape[2] if node.is_dense else 1, len(node.inputs)
+    is_whole = row[_COLUMNS] == width and row[_DEPTH] == depth and rows < row[_ROWS]
+    groups, in_sram = -(-channels // row[_CHANNELS]), row[_PROBLEM] % WHERES
+    stay = row[_OUTER] and in_sram & 1 and (inputs == 1 or in_sram & 2)
+    if not is_whole or (groups > 1 and not stay):
         return None
-    return -(-problem.height // rows) * groups, rows
+    return -(-height // rows) * groups, rows

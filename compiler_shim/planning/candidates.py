@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import field
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
+from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
+from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption, MachineModel
 from dlasim.dataclass import dataclass
 from dlasim.sim.configuration.config import DlaConfig
 
 _SHAPE = [SLOTS[name] for name in ("rows", "columns", "channels", "depth", "is_channels_outer", "buffering")]
+_ROUNDS = [SEGMENT_SLOTS[name] for name in ("place", "rounds")]
 _PLACED = [*range(SLOTS["buffers"], SLOTS["buffering"]), SLOTS["between_address"]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PlanKind:
     """What a plan is made with besides the SRAM: the placement, the machine that it is for, the tiling, what
     estimates assume, whether chains may be computed in groups of channels, and what a byte over the bus
-    counts beside its time, in 1/1024 of a cycle."""
+    counts beside its time, in 1/1024 of a cycle. What plans them, the machine by whose times they prefetch,
+    and those that there are, by size and whether they are apart, or why there is none. A search has one
+    of each."""
 
     network: PlacedNetwork
     machine: DlaConfig
     tiling: str
-    assumption: CostAssumption = CostAssumption.NO_OVERLAP
-    by_groups: bool = True
-    byte_price: int = 0
+    assumption: CostAssumption
+    by_groups: bool
+    byte_price: int
+    planner: SramPlanner
+    loading: MachineModel
+    plans: dict[tuple[int, bool], SramPlan | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +58,13 @@ class PlanCandidate:
         return node.layer
 
     def tile_shapes(self) -> object:
-        """How nodes are cut, and which tensors stay in SRAM. The first stripe of a chain decides about the
-        others."""
-        plan, chains = self.plan, self.plan.chains.values()
+        """How nodes are cut, and which tensors stay in SRAM."""
+        plan = self.plan
         return (
             self.kind.network,
             tuple(plan.addresses),
             plan.nodes[:, _SHAPE].tobytes(),
-            tuple([(each.steps, each.schedule[:1], each.groups) for each in chains]),
+            plan.segments[:, _ROUNDS].tobytes(),
         )
 
     def layout(self) -> object:

@@ -35,7 +35,7 @@ def move_fewer_bytes(search: PlanSearch) -> None:
 def use_least_sram(search: PlanSearch) -> None:
     """Time plans for less and less SRAM, halfway between a size that suffices and one that does not."""
     for network in search.placements.promising(search.size):
-        kind = PlanKind(network, search.maker.machine, search.maker.options.tiling)
+        kind = search.maker.kind(network)
         refused, enough = 0, search.size + 1
         while enough - refused > 1:
             size = (refused + enough) // 2

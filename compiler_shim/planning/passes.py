@@ -7,13 +7,12 @@ treated alike: the plans of a pass have so many layers together, and there are a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from dlasim.compiler_shim.lowering.tiles.tile_costs import PRICE_UNIT
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
-from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
+from dlasim.compiler_shim.planning.candidates import TimedPlan
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import (
     CUT_LAYERS,
@@ -77,20 +76,20 @@ def compare_placements(search: PlanSearch) -> None:
 
 def time_placements(search: PlanSearch, placements: Placements, byte_price: int = 0) -> None:
     """The same for any placements, by estimates in which bytes have a price."""
-    machine, tiling = search.maker.machine, search.maker.options.tiling
     for network in placements.promising(search.size):
         for assumption in ESTIMATES if search.keeps_tensors else ESTIMATES[1:]:
-            search.try_kind(PlanKind(network, machine, tiling, assumption, byte_price=byte_price))
+            search.try_kind(search.maker.kind(network, assumption=assumption, byte_price=byte_price))
 
 
 def plan_for_worse_machines(search: PlanSearch) -> None:
     """Time plans that worse machines get, and that the machine gets by other estimates."""
     if not search.keeps_tensors:
         return
-    kinds, tiling = _other_kinds(search.maker.machine), search.maker.options.tiling
+    maker = search.maker
+    kinds = _other_kinds(maker.machine)
     for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
         for machine, assumption, byte_price in kinds[: search.share(MIN_KINDS, KINDS_LAYERS)]:
-            search.try_kind(PlanKind(network, machine, tiling, assumption, byte_price=byte_price))
+            search.try_kind(maker.kind(network, machine, None, assumption, byte_price=byte_price))
 
 
 def _other_kinds(machine: DlaConfig) -> list[tuple[DlaConfig, CostAssumption, int]]:
@@ -121,14 +120,15 @@ def avoid_groups(search: PlanSearch) -> None:
     estimates leave out prefetches."""
     own = [timed for timed in search.timed if timed.kind.machine == search.maker.machine]
     for kind in dict.fromkeys([timed.kind for timed in (*search.best(), *own) if timed.plan.has_groups]):
-        search.try_kind(replace(kind, by_groups=False))
+        others = kind.network, kind.machine, kind.tiling, kind.assumption
+        search.try_kind(search.maker.kind(*others, by_groups=False, byte_price=kind.byte_price))
 
 
 def tile_simply(search: PlanSearch) -> None:
     """Time the paper's tiling, for which estimates may be too high where the SRAM is tiny."""
     if search.maker.options.tiling == "auto":
         (best,) = search.best()
-        search.try_kind(PlanKind(best.kind.network, search.maker.machine, "output-channel"))
+        search.try_kind(search.maker.kind(best.kind.network, tiling="output-channel"))
 
 
 def use_less_sram(search: PlanSearch) -> None:
@@ -172,7 +172,7 @@ def _less_sram(search: PlanSearch, timed: TimedPlan) -> int:
 
 def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
     """The cycles that the plan of a kind for a size is expected to take; 0 where nothing can be said."""
-    planner = search.maker.planner(first.kind)
+    planner = first.kind.planner
     estimate = planner.estimate(search.size) or first.plan.estimated_cycles
     return first.cycles * planner.estimate(size) / max(estimate, 1)
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, place_kept
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
@@ -12,10 +16,10 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.network_nodes import WeightCut
 from dlasim.compiler_shim.lowering.emission.planned_nodes import EmissionMemory
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
-from dlasim.compiler_shim.lowering.lower import Lowered, emit, plan_cycles
+from dlasim.compiler_shim.lowering.lower import Lowered, emit, plan_cycles, plan_ends
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.residency import SramPlanner
-from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption, MachineModel
+from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan
@@ -45,9 +49,7 @@ class PlanMemory:
     packer: PlanPacker = field(default_factory=PlanPacker)
     loads: LoadMemory = field(default_factory=LoadMemory)
     policies: dict[tuple[DlaConfig, str, CostAssumption, int], Policy] = field(default_factory=dict)
-    planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
-    # Or why there is none.
-    plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
+    kinds: dict[tuple[object, ...], PlanKind] = field(default_factory=dict)
     # A plan in a number of parts; None where it cannot be cut.
     parted: dict[tuple[SramPlan, int], SramPlan | None] = field(default_factory=dict)
     figures: dict[SramPlan, PlanFigures] = field(default_factory=dict)
@@ -77,14 +79,32 @@ class PlanMaker:
         enough = self.memory.sufficient_bytes + self.memory.kept_bytes
         return enough if enough <= self.config.sram_bytes else None
 
-    def costs_on(self, machine: DlaConfig) -> MachineModel:
-        """The cost model of a machine."""
-        return self.policy(machine, self.options.tiling, CostAssumption.NO_OVERLAP).machine
+    def kind(
+        self,
+        network: PlacedNetwork,
+        machine: DlaConfig | None = None,
+        tiling: str | None = None,
+        assumption: CostAssumption = CostAssumption.NO_OVERLAP,
+        by_groups: bool = True,
+        byte_price: int = 0,
+    ) -> PlanKind:
+        """A kind of plans, by default for the machine itself and with the user's tiling. Prefetches are by
+        the estimates of the kind's machine, so that it is the plan of that machine; of a slower one with the
+        worst machine's bandwidth, which only its tiles are for."""
+        machine, tiling = machine or self.machine, tiling or self.options.tiling
+        key = network, machine, tiling, assumption, by_groups, byte_price
+        found = self.memory.kinds.get(key)
+        if found is None:
+            policy = self.policy(machine, tiling, assumption, byte_price)
+            planner = SramPlanner(network, policy, by_groups, self.memory.packer)
+            loading = self.policy(prefetching_machine(self.machine, machine), self.options.tiling).machine
+            found = self.memory.kinds[key] = PlanKind(*key, planner, loading)
+        return found
 
     def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:
         """The plan for a size of SRAM; with `apart`, tensors and buffers are in bytes that the steps just
         before do not use."""
-        known, key = self.memory.plans, (kind, size, apart)
+        known, key = kind.plans, (size, apart)
         if key not in known:
             try:
                 known[key] = self._make_plan(kind, size, apart)
@@ -98,7 +118,7 @@ class PlanMaker:
     def _make_plan(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:
         if self.options.weights == "keep":
             return self._with_kept_constants(kind, size, apart)
-        plan = self.planner(kind).plan(size, apart)
+        plan = kind.planner.plan(size, apart)
         may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
         return self.with_prefetches(kind, plan) if may_prefetch else plan
 
@@ -107,7 +127,7 @@ class PlanMaker:
         is taken from the plan."""
         most = size + kept_bytes(kind.network)
         while True:
-            plan = self.planner(kind).plan(size, apart)
+            plan = kind.planner.plan(size, apart)
             rows = plan.nodes[:, _CUT].tolist()
             cuts = {step: WeightCut(*row) for step, row in zip(plan.steps, rows, strict=True)}
             kept = place_kept(kind.network, size, cuts)
@@ -117,21 +137,15 @@ class PlanMaker:
             size -= excess
 
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
-        """A plan of a kind with prefetches by the estimates of the kind's machine, so that it is the plan of
-        that machine; of a slower one with the worst machine's bandwidth, which only its tiles are for."""
-        costs = self.costs_on(prefetching_machine(self.machine, kind.machine))
-        return add_prefetches(plan, costs, self.memory.loads)
-
-    def planner(self, kind: PlanKind) -> SramPlanner:
-        """Plans the SRAM of a kind's network."""
-        known = self.memory.planners
-        if kind not in known:
-            policy = self.policy(kind.machine, kind.tiling, kind.assumption, kind.byte_price)
-            known[kind] = SramPlanner(kind.network, policy, kind.by_groups, self.memory.packer)
-        return known[kind]
+        """A plan of a kind with prefetches."""
+        return add_prefetches(plan, kind.loading, self.memory.loads)
 
     def policy(
-        self, machine: DlaConfig, tiling: str, assumption: CostAssumption, byte_price: int = 0
+        self,
+        machine: DlaConfig,
+        tiling: str,
+        assumption: CostAssumption = CostAssumption.NO_OVERLAP,
+        byte_price: int = 0,
     ) -> Policy:
         """Picks tilings for a machine."""
         known, key = self.memory.policies, (machine, tiling, assumption, byte_price)
@@ -158,6 +172,11 @@ class PlanMaker:
             return self.objective.count(self.emit(candidate, False).program)
         network, memory = candidate.kind.network, self.memory.emission
         return PlanFigures(plan_cycles(network, self.config, candidate.plan, self.timer, memory))
+
+    def ends(self, candidate: PlanCandidate) -> NDArray[np.int64]:
+        """By layer when its last computation ends."""
+        network, memory = candidate.kind.network, self.memory.emission
+        return plan_ends(network, self.config, candidate.plan, self.timer, memory)
 
     def emit(self, candidate: PlanCandidate, with_constants: bool) -> Lowered:
         """The program of a candidate."""

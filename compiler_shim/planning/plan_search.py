@@ -33,7 +33,7 @@ class PlanSearch:
         """How many plans a pass times: at least so many, or more if they have so many layers together. So
         every network gets about the same effort."""
         (best,) = self.best()
-        return self.zeal * max(least, layers // max(len(best.plan.tilings), 1))
+        return self.zeal * max(least, layers // max(len(best.plan.steps), 1))
 
     @property
     def least_cycles(self) -> int:

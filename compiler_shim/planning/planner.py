@@ -15,11 +15,10 @@ from dlasim.compiler_shim.forms.weight_forms import compress_weights
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.lower import Lowered
-from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.network.edges import cut_edges
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
-from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
+from dlasim.compiler_shim.planning.candidates import TimedPlan
 from dlasim.compiler_shim.planning.objective_passes import PASSES_FOR
 from dlasim.compiler_shim.planning.passes import PASSES, QUICK_PASSES, Pass
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
@@ -95,7 +94,7 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
     """The placements of a network; found with the SRAM that suffices, unless the memory has them."""
     memory = maker.memory
     if memory.placements is None:
-        policy = maker.policy(maker.config, maker.options.tiling, CostAssumption.NO_OVERLAP)
+        policy = maker.policy(maker.machine, maker.options.tiling)
         memory.placements = Placements(compress_weights(network, maker.config), policy)
         most_on_dla = memory.placements.most_on_dla()
         memory.sufficient_bytes = _sufficient_bytes(maker, most_on_dla)
@@ -128,12 +127,12 @@ def _is_enough(search: PlanSearch, size: int) -> bool:
     """Whether there is a plan for this much SRAM with everything on the DLA that can be there."""
     network, maker = search.placements.most_on_dla(), search.maker
     with suppress(InputError):
-        maker.plan(PlanKind(network, maker.machine, maker.options.tiling), size)
+        maker.plan(maker.kind(network), size)
         return size > 0
     return False
 
 
 def _sufficient_bytes(maker: PlanMaker, network: PlacedNetwork) -> int:
     """The most SRAM that plans use: a machine with more gets the same program."""
-    most = maker.planner(PlanKind(network, maker.machine, maker.options.tiling)).sufficient_bytes()
+    most = maker.kind(network).planner.sufficient_bytes()
     return 1 << max(most - 1, 0).bit_length()

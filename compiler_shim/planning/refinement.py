@@ -18,7 +18,6 @@ from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import units_overlap
-from dlasim.sim.timing.duration import computation_ends
 
 # With 2 plans, DS-CNN lost 1.0 % from 21 to 29 bytes per cycle of the SRAM.
 MAX_APART = 3
@@ -105,8 +104,8 @@ def _in_best_parts(
     sites = changes_of_unit(whole.plan)
     if len(sites) < 2:
         return None
-    ends = {1: _ends(search, search.maker.time(whole))}
-    ends |= {parts: _ends(search, each) for parts, each in timed.items() if each is not None}
+    candidates = {1: whole} | {parts: each.candidate for parts, each in timed.items() if each is not None}
+    ends = {parts: search.maker.ends(each) for parts, each in candidates.items()}
     return _time_cut(search, whole, MIXED, _best_parts(whole, sites, ends))
 
 
@@ -124,16 +123,11 @@ def _time_cut(
     return search.time(replace(whole, plan=smaller, before_cutting=plan)) if smaller is not None else None
 
 
-def _ends(search: PlanSearch, timed: TimedPlan) -> NDArray[np.int64]:
-    """When the computations of each layer end."""
-    return computation_ends(search.maker.emit(timed.candidate, False).program, search.maker.timed_machine)
-
-
 def _best_parts(
     whole: PlanCandidate, sites: Sequence[Sequence[int]], ends: Mapping[int, NDArray[np.int64]]
 ) -> dict[int, int]:
     """By step in how many parts it takes the least time, if that is more than one."""
-    steps, chosen = sorted(whole.plan.tilings), dict[int, int]()
+    steps, chosen = whole.plan.steps, dict[int, int]()
     layers = {step: whole.layer(step) for step in steps}
     for site in sites:
         before, last = layers[steps[max(steps.index(site[0]) - 1, 0)]], layers[site[-1]]

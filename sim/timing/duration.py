@@ -49,15 +49,21 @@ def doorbell_cycles(config: DlaConfig, has_calls: bool) -> int:
     return DOORBELL_CYCLES if config.timing == "full" and has_calls else 0
 
 
-def computation_ends(program: Program, config: DlaConfig) -> NDArray[np.int64]:
+def computation_ends(
+    timer: StreamTimer,
+    words: NDArray[np.uint64],
+    streams: Sequence[tuple[int, int]],
+    spans: NDArray[np.void],
+    layers: int,
+) -> NDArray[np.int64]:
     """By layer the cycle in which its last computation ends, in its own stream; 0 where there is none."""
-    ends, layer_of_words = np.zeros(len(program.layers), np.int64), program.layer_of_words()
-    timer = StreamTimer(config)
-    for place in program.streams:
-        walked = timer.walk(program.commands[place.first_word :][: place.words])
-        words, first = _operation_words(walked.columns), walked.columns.first[Unit.MAC]
-        layers = layer_of_words[place.first_word + words[first:]]  # transfers come before
-        np.maximum.at(ends, layers, walked.ends[first:])
+    ends = np.zeros(layers, np.int64)
+    for begin, count in streams:
+        walked = timer.walk(words[begin : begin + count])
+        first = walked.columns.first[Unit.MAC]  # transfers come before
+        computations = begin + _operation_words(walked.columns)[first:]
+        of = spans["layer"][np.searchsorted(spans["first_word"], computations, "right") - 1]
+        np.maximum.at(ends, of, walked.ends[first:])
     return ends
 
 
