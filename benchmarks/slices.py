@@ -24,8 +24,9 @@ from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.lowering.lower import emit
+from dlasim.compiler_shim.lowering.path_search import PathChoice
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.residency import PathChoice, SramPlanner
+from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
@@ -108,7 +109,8 @@ class Forced(SramPlanner):
         self._tables = self._search.tables
         steps = {placed.layers[node.layer].name: step for step, node in self._nodes.items()}
         self._chain = (steps["depthwise"], steps["project"]) if "depthwise" in tile_shapes else ()
-        kept, inner = self._choose().resident, {self._nodes[step].output for step in self._chain[:-1]}
+        inner = {self._nodes[step].output for step in self._chain[:-1]}
+        kept = self._live_ranges.keys() - inner
         for name, tile_shape in tile_shapes.items():
             if steps[name] not in self._chain:
                 self._force_tiling(self._problem(steps[name], kept), tile_shape)
@@ -137,12 +139,14 @@ class Forced(SramPlanner):
         known.first, known.end, known.rows, known.group_channels = 0, INFINITE, rows, 0
         self._tables._chain_tilings.clear()  # what was best
 
-    def _choose(self, leaving: Collection[int] = ()) -> PathChoice:
-        inner = {self._nodes[step].output for step in self._chain[:-1]}
+    def _choose(self, sram_bytes: int, leaving: Collection[int] = ()) -> PathChoice:
+        del sram_bytes
         single = [(step,) for step in self._nodes if step not in self._chain]
         segments = sorted([*single, *([self._chain] if self._chain else [])])
-        kept = self._live_ranges.keys() - inner
-        return PathChoice(sorted(value for value in kept if value not in leaving), segments, 0)
+        places, outputs = self._steps.places, self._steps.outputs
+        kept = [outputs[each[-1]] in self._live_ranges and each[-1] not in leaving for each in segments]
+        rows = [(places[each[0]], len(each), is_kept) for each, is_kept in zip(segments, kept, strict=True)]
+        return PathChoice(np.array(rows, np.int64), is_whole=False, cycles=0)
 
 
 def losses(part: NetworkSlice, placed: PlacedNetwork, config: DlaConfig) -> Iterator[int]:

@@ -133,6 +133,7 @@ class _Judge:
     ) -> None:
         self._network, self._policy, self._sram_bytes = network, policy, sram_bytes
         self._weights, self._launch = weights, weights.cpu(LAUNCH_CYCLES)
+        self._known: dict[TilingProblem, int] = {}  # their cycles
         self._fixed = [self._forced(*each) for each in zip(network.items, problems, strict=True)]
         self._costs = [
             self._estimate(item, nodes, cpu) if verdict is None else None
@@ -176,7 +177,7 @@ class _Judge:
             return Verdict(True, "supported")
         for problems in nodes:
             problem = problems.anywhere(in_sram=False)
-            if self._policy.tiling(problem, self._sram_bytes) is None:
+            if self._cycles(problem) == INFINITE:
                 needed, there = self._policy.needed(problem), self._sram_bytes
                 return Verdict(False, f"needs {needed} bytes of SRAM, but the machine has {there}")
         return None
@@ -207,8 +208,11 @@ class _Judge:
         return self._weights.cpu(sum(_host_cycles(self._network, call, 0) for call in calls))
 
     def _cycles(self, problem: TilingProblem) -> int:
-        tiling = self._policy.tiling(problem, self._sram_bytes)
-        return INFINITE if tiling is None else tiling.cycles
+        """Of the tiling, INFINITE where none fits."""
+        if problem not in self._known:
+            tiling = self._policy.tiling(problem, self._sram_bytes)
+            self._known[problem] = INFINITE if tiling is None else tiling.cycles
+        return self._known[problem]
 
     def _cheapest_runs(self) -> list[bool]:
         """The cheapest sequence of DLA and CPU, where changing from one to the other costs a launch or a

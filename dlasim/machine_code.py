@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.allocation import PLACE
-from dlasim.compiler_shim.lowering.addresses.buffer_packing import PACK
+from dlasim.compiler_shim.lowering.addresses.tensor_packing import PACK
 from dlasim.compiler_shim.lowering.addresses.weight_encoder import ENCODE
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.segment_times import TIMES
-from dlasim.compiler_shim.lowering.states import CHOOSE, FITS
+from dlasim.compiler_shim.lowering.states import CHOOSE
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
 from dlasim.native.unit import CodeUnit
 from dlasim.sim.fast_engine.loader import best_kind, host_unit, level_units
@@ -20,7 +20,7 @@ from dlasim.vp.riscv.decode import CLASSES
 from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
 ROUTINES = (
-    *(TILINGS, FITS, CHOOSE, PLACE, PACK, TIMES, LOADS, EMIT, ENCODE),
+    *(TILINGS, CHOOSE, PLACE, PACK, TIMES, LOADS, EMIT, ENCODE),
     *(LEGALITY, READ, WALK, CLASSES, SUMS, EXECUTIONS),
 )
 

@@ -3,66 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.path_steps import PathSteps
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.states import CHOOSE, CYCLE, FITS, MAX_PATHS, Path, StateSearch
+from dlasim.compiler_shim.lowering.states import CHOOSE, MAX_PATHS, Path, StateSearch
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblems
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.storage import Store, plain
+
+
+class PathChoice(NamedTuple):
+    """The cheapest path: segments, each a row of its first node, its nodes, and whether its output stays in
+    SRAM; whether all tensors stay; and the cycles by estimates, 0 where there is nothing to search."""
+
+    segments: NDArray[np.int64]
+    is_whole: bool
+    cycles: int
 
 
 class PathSearch:
     """The nodes of a network, what is known of their kinds, and the cheapest paths through them."""
 
     def __init__(self, steps: PathSteps, policy: Policy, kinds: Sequence[TilingProblems]) -> None:
-        self.steps, self.tables, self._keeps_constants = steps, policy.tables(kinds), policy.keeps_constants
-        numbers, chains = self.tables.kinds(kinds), [NONE] * (len(kinds) * MAX_CHAIN)
-        linked = [step in steps.links for step in steps.nodes]
-        found: dict[int, tuple[int, ...]] = {}
-        for place in range(len(kinds)):
-            end = place + 1
-            while end < min(place + MAX_CHAIN, len(kinds)) and linked[end - 1]:
-                end += 1
-                found[place * MAX_CHAIN + end - place - 1] = tuple(numbers[place:end])
-        for place, number in zip(found, self.tables.chains(found.values()), strict=True):
-            chains[place] = number
-        self._kinds, self._chains, self._leaves = Store(int), Store(int), self.tables.memory(int, steps.count)
+        self.steps, self.tables, tables = steps, policy.tables(kinds), policy.tables(kinds)
+        numbers, chains = tables.kinds(kinds), [NONE] * (steps.count * MAX_CHAIN)
+        found = tables.chains([tuple(numbers[place:end]) for place, end in steps.chains])
+        for (place, end), number in zip(steps.chains, found, strict=True):
+            chains[place * MAX_CHAIN + end - place - 1] = number
+        self._kinds, self._chains, self._leaves = Store(int), Store(int), Store(int, steps.count)
         self._kinds.write(0, numbers)
         self._chains.write(0, chains)
-
-    @cached_property
-    def record(self) -> StateSearch:
-        """What the routines read."""
-        steps, tables = self.steps, self.tables
-        search = plain(StateSearch) if tables.is_plain else StateSearch()
+        self._chosen = Store(int, 3 * steps.count)
+        search = self.record = plain(StateSearch) if tables.is_plain else StateSearch()
         search.steps, search.endings = steps.steps.pointer, steps.endings.pointer
         search.ending_bytes, search.step_count = steps.ending_bytes.pointer, steps.count
         search.kinds, search.chain_numbers = self._kinds.pointer, self._chains.pointer
-        search.keeps_constants, search.leaves = int(self._keeps_constants), self._leaves.pointer
+        search.keeps_tensors, search.keeps_constants = int(policy.keeps_tensors), int(policy.keeps_constants)
+        search.leaves, search.chosen = self._leaves.pointer, self._chosen.pointer
         search.paths = tables.memory(Path, (steps.count + 1) * MAX_PATHS).pointer
         search.counts = tables.memory(int, steps.count + 1).pointer
-        return search
 
-    def fits_whole(self, limit: int, by_groups: bool) -> bool:
-        """Whether all tensors together leave every node as much SRAM as it can use, and no chain can help."""
-        self.tables.table.by_groups = int(by_groups)
-        return self.tables.run(FITS, self.record, self.tables.table, limit) == 1
+    def choose(self, limit: int, by_groups: bool, leaving: Container[int] = ()) -> PathChoice:
+        """The cheapest path in an SRAM of `limit` bytes; what these steps write leaves it."""
+        tables, search = self.tables, self.record
+        tables.table.by_groups, search.any_leaves = int(by_groups), int(bool(leaving))
+        self._leaves.write(0, [int(step in leaving) for step in self.steps.order])
+        cycles = tables.run(CHOOSE, search, tables.table, limit)
+        found = self._chosen.array(3 * search.chosen_count).reshape(-1, 3)
+        return PathChoice(found, search.is_whole == 1, cycles)
 
-    def choose(
-        self, limit: int, by_groups: bool, leaving: Container[int]
-    ) -> tuple[list[tuple[int, int, int]], int]:
-        """The segments of the cheapest path: first node, nodes, and whether the output stays in SRAM; not
-        that of some steps. And the cycles of all."""
-        tables, search, found = self.tables, self.record, list[tuple[int, int, int]]()
-        tables.table.by_groups = int(by_groups)
-        self._leaves.write(0, [int(step in leaving) for step in self.steps.nodes])
-        number = tables.run(CHOOSE, search, tables.table, limit)
-        cycles = 0 if number == NONE else search.paths[number].cost // CYCLE
-        while number >= MAX_PATHS:  # the first place has the empty path
-            path = search.paths[number]
-            found.append((number // MAX_PATHS - path.nodes, path.nodes, path.is_kept))
-            number = path.before
-        return found[::-1], cycles
+    def choose_again(self, choice: PathChoice) -> StateSearch:
+        """The record with what has been chosen before."""
+        self._chosen.write_array(0, choice.segments.ravel())
+        self.record.chosen_count, self.record.is_whole = len(choice.segments), int(choice.is_whole)
+        return self.record

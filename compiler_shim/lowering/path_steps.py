@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
+from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange, PlacedRange, placed_slots
 from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias, sram_candidates
+from dlasim.compiler_shim.lowering.addresses.packed_records import MAX_BUFFERS
 from dlasim.compiler_shim.lowering.states import MAX_BITS, PathStep
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
@@ -39,7 +40,7 @@ class PathSteps:
             step: (first, others[0] if others else self.matrices.get(step), self.outputs[step])
             for step, (first, *others) in self.inputs.items()
         }
-        self.order, self.value_count = list(self.nodes), len(network.values)
+        self.order = list(self.nodes)
         self.places = {step: place for place, step in enumerate(self.order)}
         self.links = frozenset([step for step in self.nodes if self._is_link(step)])
         self._bits = _assign_bits(self.live_ranges)
@@ -53,11 +54,18 @@ class PathSteps:
             bits += [self._bit(value) for value in ending[step]]
             sizes += [self._size(value) for value in ending[step]]
         self.steps, self.count = filled_memory(PathStep, records), len(records)
+        self.chains = self._list_chains()
+        ordered = sorted(self.live_ranges.values(), key=lambda each: (-each.size_bytes, each.key))
+        self.tensors, self.ranges = [each.key for each in ordered], Store(PlacedRange)
+        self.ranges.write(0, [slot for each in ordered for slot in placed_slots(each)])
+        lives = sum([each.last - each.first + 2 * MAX_CHAIN for each in ordered])  # with those of chains
+        self.most_ranges = lives + self.count * MAX_BUFFERS
         self.numbers, self.units, self.values = Store(int), Store(int), Store(int)
         self.numbers.write(0, self.order)
         self.units.write(0, [BY_MNEMONIC[node.mnemonic].unit for node in self.nodes.values()])
+        numbers = {value: number for number, value in enumerate(self.tensors)}
         operands = [each for own in self.operands.values() for each in own]
-        self.values.write(0, [NONE if each is None else each for each in operands])
+        self.values.write(0, [NONE if each is None else numbers.get(each, NONE) for each in operands])
         self.endings, self.ending_bytes = Store(int), Store(int)
         self.endings.write(0, bits)
         self.ending_bytes.write(0, sizes)
@@ -77,6 +85,16 @@ class PathSteps:
             and node.out_element_bytes == follower.in_element_bytes == 1
             and node.out_shape == follower.in_shape
         )
+
+    def _list_chains(self) -> list[tuple[int, int]]:
+        """The first place of each chain that there may be, and the end."""
+        found, linked = list[tuple[int, int]](), [step in self.links for step in self.order]
+        for place in range(self.count):
+            end = place + 1
+            while end < min(place + MAX_CHAIN, self.count) and linked[end - 1]:
+                end += 1
+                found.append((place, end))
+        return found
 
     def _count_alive_bytes(self) -> Mapping[int, int]:
         """What all values that may stay in SRAM take there at each step."""

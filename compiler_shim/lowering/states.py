@@ -71,7 +71,12 @@ class Path(Record):
 
 class StateSearch(Record):
     """Nodes in order, with their kinds, and numbers of their chains by node and length; and for each place
-    between them room for MAX_PATHS paths. By node, `leaves` says that its output must not stay in SRAM."""
+    between them room for MAX_PATHS paths. By node, `leaves` says that its output must not stay in SRAM;
+    `any_leaves`, that any has to.
+
+    Found are segments, three numbers for each: its first node, its nodes, and whether its output stays in
+    SRAM; or `is_whole`: all nodes are alone, and all tensors stay.
+    """
 
     steps: Records[PathStep] = pointer(PathStep)
     kinds: Numbers = pointer(int)
@@ -81,13 +86,44 @@ class StateSearch(Record):
     ending_bytes: Numbers = pointer(int)
     paths: Records[Path] = pointer(Path)
     counts: Numbers = pointer(int)
+    chosen: Numbers = pointer(int)
+    chosen_count: int = 0
+    is_whole: int = 0
+    any_leaves: int = 0
     step_count: int = 0
+    keeps_tensors: int = 0
     keeps_constants: int = 0
     limit: int = 0
 
 
 @routine
-def choose_path(search: StateSearch, table: ChainTable, limit: int) -> int:
+def choose_segments(search: StateSearch, table: ChainTable, limit: int) -> int:
+    """Choose what stays in SRAM, and the segments. Returns their cycles by estimates, 0 where there is
+    nothing to search."""
+    search.is_whole = 0
+    if search.keeps_tensors and not search.any_leaves:
+        search.is_whole = 1 if _fits_whole(search, table, limit) else 0
+    number = NONE
+    if search.keeps_tensors and not search.is_whole:
+        number = _choose_path(search, table, limit)
+    cycles, count, each = 0 if number == NONE else search.paths[number].cost // CYCLE, 0, number
+    while each >= MAX_PATHS:  # the first place has the empty path
+        count, each = count + 1, search.paths[each].before
+    search.chosen_count = count if count else search.step_count
+    for place in range(search.chosen_count):  # all alone, where no path is found
+        search.chosen[3 * place], search.chosen[3 * place + 1], search.chosen[3 * place + 2] = place, 1, 0
+    while number >= MAX_PATHS:
+        count, path = count - 1, search.paths[number]
+        search.chosen[3 * count], search.chosen[3 * count + 1] = number // MAX_PATHS - path.nodes, path.nodes
+        search.chosen[3 * count + 2], number = path.is_kept, path.before
+    return cycles
+
+
+CHOOSE = Routine(choose_segments, "states")
+
+
+@routine
+def _choose_path(search: StateSearch, table: ChainTable, limit: int) -> int:
     """The cheapest way through all nodes in an SRAM of `limit` bytes: the number of its last path, NONE where
     some node fits nowhere or there is no room for what is found."""
     search.limit = limit
@@ -100,9 +136,6 @@ def choose_path(search: StateSearch, table: ChainTable, limit: int) -> int:
             if table.tilings.is_full:
                 return NONE
     return _cheapest(search, search.step_count) if search.counts[search.step_count] else NONE
-
-
-CHOOSE = Routine(choose_path, "states")
 
 
 @routine
@@ -266,25 +299,19 @@ def _is_done(search: StateSearch, table: ChainTable, place: int, state: int, use
 
 
 @routine
-def fits_whole(search: StateSearch, table: ChainTable, limit: int) -> int:
-    """Whether all tensors together leave every node as much SRAM as it can use, and no chain can help; NONE
-    where there is no room for what is found."""
+def _fits_whole(search: StateSearch, table: ChainTable, limit: int) -> bool:
+    """Whether all tensors together leave every node as much SRAM as it can use, and no chain can help."""
     for place in range(search.step_count):
         step = search.steps[place]
         number = search.kinds[place] * WHERES + where_of(search, step, step.first | step.second | step.output)
         budget = limit - step.alive_bytes
         shared = find_tiling(table.tilings, number, budget) if budget > 0 else NONE
         alone = find_tiling(table.tilings, number, limit)
-        if table.tilings.is_full:
-            return NONE
-        if shared == NONE or not table.tilings.tilings[shared].tasks:
-            return 0
+        if table.tilings.is_full or shared == NONE or not table.tilings.tilings[shared].tasks:
+            return False
         if table.tilings.tilings[shared].cycles > table.tilings.tilings[alone].cycles:
-            return 0
+            return False
         is_linked = 1 if place and search.steps[place - 1].is_link else 0
         if table.by_groups and is_linked and loads_for_longer(table.tilings.problems[number]):
-            return 0
-    return 1
-
-
-FITS = Routine(fits_whole, "fits")
+            return False
+    return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,12 +10,12 @@ import pytest
 from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering import states
-from dlasim.compiler_shim.lowering.addresses.buffer_packing import PACK
+from dlasim.compiler_shim.lowering.addresses.tensor_packing import PACK
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.segments import group_search, known_chains
-from dlasim.compiler_shim.lowering.states import CHOOSE, FITS
+from dlasim.compiler_shim.lowering.states import CHOOSE
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -90,8 +89,9 @@ def prefer_groups(monkeypatch):
 
     monkeypatch.setattr(group_search, "may_gain", lambda chain: True)
     monkeypatch.setattr(known_chains, "cut_groups", cheapest)
-    monkeypatch.setattr(states, "_is_done", lambda *_: False)
-    with in_python(PACK, CHOOSE), patch.object(FITS, "_run", lambda *_: 0):
+    for name in ("_is_done", "_fits_whole"):
+        monkeypatch.setattr(states, name, lambda *_: False)
+    with in_python(PACK, CHOOSE):
         yield chosen
 
 
@@ -142,7 +142,7 @@ def test_compiled_and_plain_emission_write_the_same(make, tmp_path, prefer_group
     network = load_model(write(make, tmp_path))
     options = CompileOptions(place="dla")
     programs = [lower_for(network, SLOW_BUS, options).program]
-    with in_python(*(each for each in ROUTINES if each is not FITS)):  # which `prefer_groups` replaces
+    with in_python(*ROUTINES):
         programs.append(lower_for(network, SLOW_BUS, options).program)
     monkeypatch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
     programs.append(lower_for(network, SLOW_BUS, options).program)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model
-from dlasim.compiler_shim.lowering.addresses.buffer_packing import PACK
 from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.addresses.tensor_packing import PACK
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.options import CompileOptions

@@ -23,8 +23,9 @@ class LiveRange:
 
 
 class PlacedRange(Record):
-    """A live range with its address, and the number of the one with the next higher address."""
+    """A live range with its key, its address, and the number of the one with the next higher address."""
 
+    key: int = 0
     size_bytes: int = 0
     first: int = 0
     last: int = 0
@@ -39,14 +40,14 @@ class AddressSearch(Record):
     ranges: Records[PlacedRange] = pointer(PlacedRange)
     count: int = 0
     alignment: int = 0
-    lowest: int = NONE
+    lowest: int = 0
 
 
 @routine
 def place_ranges(search: AddressSearch) -> int:
     """Put each range into the lowest gap between those that are alive at the same time. Returns the end of
     the highest."""
-    top = 0
+    top, search.lowest = 0, NONE
     for number in range(search.count):
         mine, address, other = search.ranges[number], 0, search.lowest
         while other != NONE:
@@ -63,7 +64,7 @@ def place_ranges(search: AddressSearch) -> int:
     return top
 
 
-_ADDRESS = layout(PlacedRange).fields["address"].slot
+_KEY, _ADDRESS = (layout(PlacedRange).fields[name].slot for name in ("key", "address"))
 PLACE = Routine(place_ranges, "placing")
 
 
@@ -80,16 +81,21 @@ def _insert(search: AddressSearch, number: int, address: int) -> None:
         search.ranges[before].next = number
 
 
-def assign_addresses(
-    live_ranges: Iterable[LiveRange], alignment: int, limit: int | None = None
-) -> dict[int, int] | None:
-    """An address for each, large ones first, each in the lowest gap; None where `limit` is exceeded."""
+def assign_addresses(live_ranges: Iterable[LiveRange], alignment: int) -> dict[int, int]:
+    """An address for each, large ones first, each in the lowest gap."""
     ordered = sorted(live_ranges, key=lambda live_range: (-live_range.size_bytes, live_range.first))
     ranges, search = Store(PlacedRange, len(ordered)), AddressSearch()
-    ranges.write(0, [slot for each in ordered for slot in (each.size_bytes, each.first, each.last, 0, NONE)])
+    ranges.write(0, [slot for each in ordered for slot in placed_slots(each)])
     search.ranges, search.count, search.alignment = ranges.pointer, len(ordered), alignment
-    top = PLACE(search)
-    if limit is not None and top > max(limit, 0):
-        return None
-    placed = ranges.array(len(ordered))[:, _ADDRESS].tolist()
-    return {each.key: address for each, address in zip(ordered, placed, strict=True)}
+    PLACE(search)
+    return placed_addresses(ranges, len(ordered))
+
+
+def placed_slots(each: LiveRange) -> tuple[int, ...]:
+    """The slots of a record for it."""
+    return each.key, each.size_bytes, each.first, each.last, 0, NONE
+
+
+def placed_addresses(ranges: Store[PlacedRange], count: int) -> dict[int, int]:
+    """By key the addresses of the first ranges."""
+    return dict(ranges.view()[:count, [_KEY, _ADDRESS]].tolist())

@@ -27,7 +27,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     spatial_tiles,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN, BufferSizes, Tile
-from dlasim.native.routine import Routine, routine
+from dlasim.native.routine import routine
 
 # Segments before, some of which are short: with 1, smollm2 with weights of 4 bits lost 0.6 %.
 _KEPT_APART = 3
@@ -39,16 +39,13 @@ def pack_nodes(packing: Packing, search: StateSearch, table: ChainTable) -> int:
     next to the tensors, NONE for none. The nodes of a chain that does not fit are packed one by one."""
     packing.segment_count = packing.range_count = packing.is_from_top = 0
     packing.used_bytes = packing.changing_bytes = 0
-    for number in range(packing.chosen_count):
-        place, count = packing.chosen[2 * number], packing.chosen[2 * number + 1]
+    for number in range(search.chosen_count):
+        place, count = search.chosen[3 * number], search.chosen[3 * number + 1]
         is_packed = 1 if count > 1 and _pack(packing, search, table, place, count) else 0
         for each in range(place, place + count):
             if not (is_packed or _pack(packing, search, table, each, 1)):
                 return each
     return NONE
-
-
-PACK = Routine(pack_nodes, "packing")
 
 
 @routine
@@ -84,10 +81,10 @@ def _list_tensors(packing: Packing, place: int, count: int) -> None:
     """List the ranges of the tensors that are in SRAM while any of some nodes runs."""
     for each in range(place, place + count):
         step = packing.numbers[each]
-        for number in range(packing.resident_count):
-            tensor = packing.residents[number]
+        for number in range(packing.residents.count):
+            tensor = packing.residents.ranges[number]
             if tensor.first == step or (each == place and tensor.first < step <= tensor.last):
-                _occupy(packing, tensor.start, tensor.end, NONE)
+                _occupy(packing, tensor.address, tensor.address + tensor.size_bytes, NONE)
 
 
 @routine

@@ -152,7 +152,6 @@ def plan_system(network: PlacedNetwork, live_ranges: Mapping[int, LiveRange]) ->
     outputs_bytes = _assign_consecutive(network, network.outputs, Region.OUTPUTS, locations)
     shared = [live_range for value, live_range in live_ranges.items() if value not in locations]
     addresses = allocation.assign_addresses(shared, MEMORY_ALIGNMENT)
-    assert addresses is not None
     locations |= {value: (Region.ARENA, address) for value, address in addresses.items()}
     arena = max((addresses[live_range.key] + live_range.size_bytes for live_range in shared), default=0)
     return SystemPlan(locations, arena, inputs_bytes, outputs_bytes)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.addresses.allocation import AddressSearch, PlacedRange
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, Buffer
 from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
-from dlasim.native.record import Record, Records, array, layout, pointer
+from dlasim.native.record import Record, Records, array, layout, member, pointer
 from dlasim.native.routine import Numbers
 
 COPIES = 2  # of a buffer at most
@@ -47,15 +48,6 @@ class PackedSegment(Record):
     ranges: int = 0
 
 
-class Resident(Record):
-    """A tensor in SRAM: its bytes, and the steps from the first to the last at which it is there."""
-
-    start: int = 0
-    end: int = 0
-    first: int = 0
-    last: int = 0
-
-
 class Gap(Record):
     """Bytes [start, end) of SRAM."""
 
@@ -64,13 +56,15 @@ class Gap(Record):
 
 
 class Packing(Record):
-    """Segments, each by its place and its nodes, that get buffers in an SRAM of `limit` bytes.
+    """The chosen segments, whose tensors and buffers get places in an SRAM of `limit` bytes.
 
-    By place a node has its step in the network, and the numbers of the tensors that it reads and writes,
-    which are in SRAM where `is_there`. `apart`: buffers keep away from what the segments before occupy, as
-    far as there is room. Buffers of one segment are placed from the low end, those of the next from the high
-    one. `gaps` are those of the segment that is looked at, `ordered` serves to find them; `sizes`, `order`,
-    `addresses` are those of its buffers, of which those between nodes come last, from `own` on.
+    By place a node has its step in the network, and the numbers of the tensors that it reads and writes among
+    those that may stay, of which the largest come first. They are in SRAM where `is_there`; `live` are the
+    same while chains run, `residents` those with addresses. `apart`: tensors and buffers keep away from what
+    the steps before occupy, as far as there is room. Buffers of one segment are placed from the low end,
+    those of the next from the high one. `gaps` are those of the segment that is looked at, `ordered` serves
+    to find them; `sizes`, `order`, `addresses` are those of its buffers, of which those between nodes come
+    last, from `own` on.
 
     Found are the nodes, the segments, the most bytes that one uses, and below how many bytes of SRAM some
     node is cut in another way, for what it counts on for prefetches.
@@ -79,15 +73,15 @@ class Packing(Record):
     numbers: Numbers = pointer(int)
     operands: Numbers = pointer(int)
     is_there: Numbers = pointer(int)
-    chosen: Numbers = pointer(int)
-    residents: Records[Resident] = pointer(Resident)
+    tensors: Records[PlacedRange] = pointer(PlacedRange)
+    live: Records[PlacedRange] = pointer(PlacedRange)
+    residents: AddressSearch = member(AddressSearch)
     nodes: Records[PackedNode] = pointer(PackedNode)
     segments: Records[PackedSegment] = pointer(PackedSegment)
     ranges: Records[OccupiedRange] = pointer(OccupiedRange)
     ordered: Records[Gap] = pointer(Gap)
     gaps: Records[Gap] = pointer(Gap)
-    chosen_count: int = 0
-    resident_count: int = 0
+    tensor_count: int = 0
     limit: int = 0
     apart: int = 0
     is_from_top: int = 0

@@ -1,69 +1,55 @@
-"""Packs the buffers of a network's nodes and chains between the tensors that stay in SRAM."""
+"""Packs the tensors that stay in SRAM, and the buffers of a network's nodes and chains between them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
-from dlasim.compiler_shim.lowering.addresses.buffer_packing import PACK
+from dlasim.compiler_shim.lowering.addresses.allocation import PlacedRange, placed_addresses
 from dlasim.compiler_shim.lowering.addresses.packed_records import (
-    MAX_BUFFERS,
     SEGMENT_SLOTS,
     Gap,
     PackedNode,
     PackedSegment,
     Packing,
-    Resident,
 )
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Segment, SramPlan
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.addresses.tensor_packing import PACK
 from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
-from dlasim.compiler_shim.lowering.path_search import PathSearch
+from dlasim.compiler_shim.lowering.path_search import PathChoice, PathSearch
 from dlasim.compiler_shim.lowering.path_steps import PathSteps
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.named_tuple import NamedTuple
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.native.storage import Store
 
 _PLACE, _NODES = SEGMENT_SLOTS["place"], SEGMENT_SLOTS["nodes"]
-
-
-class Residents(NamedTuple):
-    """The values that stay in SRAM, with their addresses and the steps at which they are there."""
-
-    addresses: Mapping[int, int]
-    live_ranges: Mapping[int, LiveRange]
 
 
 class PlanPacker:
     """Makes plans; its memory serves for one after the other."""
 
     def __init__(self) -> None:
-        self._packing, self._chosen, self._there = Packing(), Store(int), Store(int)
+        self._packing = Packing()
+        self._path: PathSteps | None = None  # for which there is room
         self._nodes, self._segments = Store(PackedNode), Store(PackedSegment)
-        self._residents, self._ranges = Store(Resident), Store(OccupiedRange)
+        self._live, self._residents = Store(PlacedRange), Store(PlacedRange)
+        self._ranges, self._there = Store(OccupiedRange), Store(int)
         self._ordered, self._gaps = Store(Gap), Store(Gap)
 
     def pack(
-        self,
-        search: PathSearch,
-        segments: Sequence[Segment],
-        residents: Residents,
-        limit: int,
-        by_groups: bool,
-        apart: bool,
+        self, search: PathSearch, choice: PathChoice, limit: int, by_groups: bool, apart: bool
     ) -> SramPlan | int:
-        """The plan, or the step whose buffers do not fit next to the values that stay."""
+        """The plan, or the place of a node whose buffers do not fit next to the tensors, TENSORS where these
+        do not."""
         packing, tables, path = self._packing, search.tables, search.steps
         packing.limit, packing.apart, tables.table.by_groups = limit, int(apart), int(by_groups)
-        self._describe(path, segments, residents)
-        stuck = tables.run(PACK, packing, search.record, tables.table)
+        if self._path is not path:
+            self._make_room(path)
+        stuck = tables.run(PACK, packing, search.choose_again(choice), tables.table)
         if stuck != NONE:
-            return path.order[stuck]
+            return stuck
         found, order = self._segments.array(packing.segment_count), path.order
-        parts = [tuple(order[place : place + count]) for place, count in found[:, [_PLACE, _NODES]].tolist()]
         return SramPlan(
             limit,
-            residents.addresses,
-            parts,
+            placed_addresses(self._residents, packing.residents.count),
+            [tuple(order[place : place + count]) for place, count in found[:, [_PLACE, _NODES]].tolist()],
             self._nodes.array(path.count),
             found,
             self._ranges.array(packing.range_count),
@@ -73,30 +59,25 @@ class PlanPacker:
             packing.changing_bytes,
         )
 
-    def _describe(self, path: PathSteps, segments: Sequence[Segment], residents: Residents) -> None:
-        """Say which segments are packed, and what stays in SRAM; make room for what is found."""
-        packing, there = self._packing, self._there.clear(path.value_count)
-        rows, lives = list[int](), 0
-        for value, start in residents.addresses.items():
-            each = residents.live_ranges[value]
-            rows += (start, start + each.size_bytes, each.first, each.last)
-            lives += each.last - each.first + 1
-        there[list(residents.addresses)] = 1
-        self._residents.write(0, rows)
-        self._chosen.write(
-            0, [number for steps in segments for number in (path.places[steps[0]], len(steps))]
-        )
-        packing.chosen_count, packing.resident_count = len(segments), len(residents.addresses)
-        ranges = lives + path.count * MAX_BUFFERS
+    def staying(self, path: PathSteps) -> list[int]:
+        """The tensors that were to stay in SRAM when nothing could be packed, large ones first."""
+        there = self._there.take(0, len(path.tensors))
+        return [value for value, is_there in zip(path.tensors, there, strict=True) if is_there]
+
+    def _make_room(self, path: PathSteps) -> None:
+        """Make room for what is found in any plan of a network."""
+        packing, tensors, self._path = self._packing, len(path.tensors), path
         rooms = (
-            (self._nodes, path.count), (self._segments, path.count), (self._ranges, ranges),
-            (self._ordered, ranges), (self._gaps, ranges + 1),
+            (self._nodes, path.count), (self._segments, path.count), (self._ranges, path.most_ranges),
+            (self._ordered, path.most_ranges), (self._gaps, path.most_ranges + 1),
+            (self._live, tensors), (self._residents, tensors), (self._there, tensors),
         )  # fmt: skip
         for memory, most in rooms:
             memory.reserve(most, 0)
         packing.nodes, packing.segments = self._nodes.pointer, self._segments.pointer
         packing.ranges, packing.ordered = self._ranges.pointer, self._ordered.pointer
-        packing.gaps = self._gaps.pointer
+        packing.gaps, packing.is_there = self._gaps.pointer, self._there.pointer
         packing.numbers, packing.operands = path.numbers.pointer, path.values.pointer
-        packing.is_there = self._there.pointer
-        packing.chosen, packing.residents = self._chosen.pointer, self._residents.pointer
+        packing.tensors, packing.tensor_count = path.ranges.pointer, tensors
+        packing.live, packing.residents.ranges = self._live.pointer, self._residents.pointer
+        packing.residents.alignment = ALIGNMENT
