@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
@@ -28,6 +27,7 @@ from dlasim.compiler_shim.forms.requantization import (
     sums_of,
 )
 from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.recent import Recent
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
@@ -37,7 +37,7 @@ from dlasim.isa.limits import MAX_RANK
 from dlasim.isa.program import HostCall
 from dlasim.isa.registers import CURSORS
 
-MAX_REMEMBERED = 64  # placements of a network, with sums in MAC operations and without
+MAX_REMEMBERED = 24  # placements of a network, with sums in MAC operations and without
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Verdict:
     reason: str
 
 
-_KnownPlacements = OrderedDict[object, tuple[PlacedNetwork, Sequence[int]]]
-_PLACED: WeakKeyDictionary[UnplacedNetwork, _KnownPlacements] = WeakKeyDictionary()
+_PLACED: WeakKeyDictionary[UnplacedNetwork, Recent[tuple[PlacedNetwork, Sequence[int]]]]
+_PLACED = WeakKeyDictionary()
 
 
 def place_once(
@@ -57,20 +57,19 @@ def place_once(
 ) -> tuple[PlacedNetwork, Sequence[int]]:
     """The network with each item where it shall be, and by item the number of its layer; with sums `in_mac`
     operations where they can be. Machines with the same choice share it, and so all that is found for it."""
-    known = _PLACED.setdefault(network, OrderedDict())
+    known = _PLACED.setdefault(network, Recent(MAX_REMEMBERED))
     choice = tuple([each.on_dla for each in verdicts])
     key = choice, in_mac, options.depthwise, options.requant, options.fusion
-    found = known.get(key)
-    if found is None:
-        if in_mac:
-            placed, layers = place_once(network, options, verdicts)
-            found = add_in_output_stage(placed), layers
-        else:
-            found = _Placer(network, options).run(verdicts)
-        known[key] = found
-        if len(known) > MAX_REMEMBERED:
-            known.popitem(last=False)
-    return found
+    return known.get(key, lambda: _place(network, options, verdicts, in_mac))
+
+
+def _place(
+    network: UnplacedNetwork, options: CompileOptions, verdicts: Sequence[Verdict], in_mac: bool
+) -> tuple[PlacedNetwork, Sequence[int]]:
+    if not in_mac:
+        return _Placer(network, options).run(verdicts)
+    placed, layers = place_once(network, options, verdicts)
+    return add_in_output_stage(placed), layers
 
 
 class _Placer:

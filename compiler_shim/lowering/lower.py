@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,6 +30,7 @@ from dlasim.compiler_shim.lowering.tiles.work import (
     list_stored_work,
     list_work,
 )
+from dlasim.compiler_shim.recent import Recent
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
@@ -141,17 +142,15 @@ class _Lowering:
     def _place_values(self) -> _Placement:
         """Found once for plans that keep the same in SRAM."""
         chains = tuple([chain.steps for chain in self._sram.chains.values()])
-        known, key = _placements(self._network), (frozenset(self._in_sram), chains)
-        found = known.get(key)
-        if found is None:
-            ranges = find_live_ranges(self._network).items()
-            outside = {value: live_range for value, live_range in ranges if value not in self._in_sram}
-            system = plan_system(self._network, extend_live_ranges(self._network, outside, chains))
-            waits = self._frame.waits(system, self._in_sram)
-            found = known[key] = _Placement(system, self._describe_places(system), waits)
-            if len(known) > MAX_PLACEMENTS:
-                known.popitem(last=False)
-        return found
+        key = frozenset(self._in_sram), chains
+        return _placements(self._network).get(key, lambda: self._placement(chains))
+
+    def _placement(self, chains: Sequence[Sequence[int]]) -> _Placement:
+        ranges = find_live_ranges(self._network).items()
+        outside = {value: live_range for value, live_range in ranges if value not in self._in_sram}
+        system = plan_system(self._network, extend_live_ranges(self._network, outside, chains))
+        waits = self._frame.waits(system, self._in_sram)
+        return _Placement(system, self._describe_places(system), waits)
 
     def _describe_places(self, system: SystemPlan) -> NDArray[np.int64]:
         """Where values are, by their numbers; those of constants are found when they are met."""
@@ -264,7 +263,7 @@ def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:
 
 
 @once
-def _placements(network: PlacedNetwork) -> OrderedDict[object, _Placement]:
+def _placements(network: PlacedNetwork) -> Recent[_Placement]:
     """Those of the last few plans, by what these keep in SRAM."""
     del network
-    return OrderedDict()
+    return Recent(MAX_PLACEMENTS)

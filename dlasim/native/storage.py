@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from dlasim.native.record import SLOT_BYTES, Array, Integer, Record, c_type, is_record, layout, slots_of
 
 _Kind = TypeVar("_Kind")
+_NUMBERS = np.dtype(np.int64)
 
 
 def pointer_to(array: NDArray[np.integer[Any]], kind: Any = int) -> Any:
     """Leads to the numbers of an array, or to the records that they are, and keeps the array alive. Other
     types, and arrays that may not be written, are copied."""
-    wanted = np.dtype(c_type(kind)) if isinstance(kind, Integer) else np.int64
-    if array.dtype != wanted or not (array.flags.c_contiguous and array.flags.writeable):
+    wanted = np.dtype(c_type(kind)) if isinstance(kind, Integer) else _NUMBERS
+    if array.dtype != wanted or not array.flags.carray:
         array = np.require(array, wanted, ("C", "W"))
     return ctypes.pointer(c_type(kind).from_buffer(array)) if array.size else None
 

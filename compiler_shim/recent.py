@@ -1,0 +1,26 @@
+"""Remembers what was asked for last."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+_Found = TypeVar("_Found")
+
+
+class Recent(Generic[_Found]):
+    """What was found for the `most` keys that were asked for last."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._known = most, OrderedDict[Hashable, _Found]()
+
+    def get(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
+        """What is known for a key, or else what is found now."""
+        if key not in self._known:
+            found = self._known[key] = find()
+            if len(self._known) > self._most:
+                self._known.popitem(last=False)
+            return found
+        self._known.move_to_end(key)
+        return self._known[key]
