@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 from dlasim.compiler_shim.calls.copy_elimination import eliminate_copies
 from dlasim.compiler_shim.calls.nodes import (
@@ -17,6 +16,7 @@ from dlasim.compiler_shim.calls.nodes import (
     alias_chain,
 )
 from dlasim.compiler_shim.calls.sums import add_in_output_stage
+from dlasim.compiler_shim.facts import Recent, once
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 from dlasim.compiler_shim.forms.requantization import (
     requantized_on_cpu,
@@ -27,7 +27,6 @@ from dlasim.compiler_shim.forms.requantization import (
     sums_of,
 )
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.recent import Recent
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
@@ -48,19 +47,21 @@ class Verdict:
     reason: str
 
 
-_PLACED: WeakKeyDictionary[UnplacedNetwork, Recent[tuple[PlacedNetwork, Sequence[int]]]]
-_PLACED = WeakKeyDictionary()
-
-
 def place_once(
     network: UnplacedNetwork, options: CompileOptions, verdicts: Sequence[Verdict], in_mac: bool = False
 ) -> tuple[PlacedNetwork, Sequence[int]]:
     """The network with each item where it shall be, and by item the number of its layer; with sums `in_mac`
     operations where they can be. Machines with the same choice share it, and so all that is found for it."""
-    known = _PLACED.setdefault(network, Recent(MAX_REMEMBERED))
     choice = tuple([each.on_dla for each in verdicts])
     key = choice, in_mac, options.depthwise, options.requant, options.fusion
-    return known.get(key, lambda: _place(network, options, verdicts, in_mac))
+    return _placed(network).get(key, lambda: _place(network, options, verdicts, in_mac))
+
+
+@once
+def _placed(network: UnplacedNetwork) -> Recent[tuple[PlacedNetwork, Sequence[int]]]:
+    """The placements that were asked for last."""
+    del network
+    return Recent(MAX_REMEMBERED)
 
 
 def _place(

@@ -7,12 +7,13 @@ from copy import copy
 from dataclasses import replace
 from math import prod
 
-from dlasim.compiler_shim.calls.nodes import PlacedNetwork
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 from dlasim.compiler_shim.forms.requantization import requantized_on_cpu, requantizes
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
-from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem, TilingProblems
+from dlasim.compiler_shim.lowering.tiles.tiling import NodeKind, TilingProblem, TilingProblems, node_kind
 from dlasim.compiler_shim.placed_network import Verdict, place_once
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
@@ -40,8 +41,24 @@ class CostWeights:
         return f"{cost:,} cycles" if self.nanojoules is None else f"{cost * self.nanojoules:,.0f} nJ"
 
 
+@once
+def _kinds(network: UnplacedNetwork) -> list[list[tuple[DlaNode, NodeKind]]]:
+    """The nodes of each item with their kinds."""
+    return [[(node, node_kind(node)) for node in item.dla] for item in network.items]
+
+
+@once
+def _cpu_cycles(network: UnplacedNetwork) -> list[int]:
+    """By item what it takes on the CPU, if it may be on the DLA."""
+    return [
+        sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
+        for item in network.items
+    ]
+
+
 def _problems(network: UnplacedNetwork, policy: Policy) -> list[list[TilingProblems]]:
-    return [[policy.machine.problems(node) for node in item.dla] for item in network.items]
+    machine = policy.machine
+    return [[machine.problems(node, kind) for node, kind in nodes] for nodes in _kinds(network)]
 
 
 class Placements:
@@ -52,10 +69,6 @@ class Placements:
         self._problems = _problems(network, policy)
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}  # by choice, and whether sums are in MAC
         self._verdicts: dict[PlacedNetwork, tuple[Sequence[Verdict], Sequence[int]]] = {}
-        self._cpu_cycles = [
-            sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
-            for item in network.items
-        ]
 
     def weighed(self, policy: Policy, weights: CostWeights) -> Placements:
         """The same by a policy's estimates and other weights."""
@@ -81,7 +94,7 @@ class Placements:
 
     def _judge(self, sram_bytes: int) -> _Judge:
         return _Judge(
-            self._network, self._policy, self._problems, self._cpu_cycles, sram_bytes, self._weights
+            self._network, self._policy, self._problems, _cpu_cycles(self._network), sram_bytes, self._weights
         )
 
     def _placed(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
+from dlasim.compiler_shim.facts import Recent, once
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.lowering.addresses.weight_codes import WeightCodes, whole_weights
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import CODE_PARTS
-from dlasim.compiler_shim.recent import Recent
 from dlasim.isa.registers import Region
 from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.named_tuple import NamedTuple
@@ -24,11 +23,7 @@ MAX_COMPRESSED = 4  # networks that are remembered, of one
 def compress_weights(network: UnplacedNetwork, config: DlaConfig) -> UnplacedNetwork:
     """The network, with how long its compressed weights take. Machines on which they take as long share it,
     and so all that is found for it."""
-    if not config.dma_decoding:
-        return network
-    if network not in _COMPRESSIONS:
-        _COMPRESSIONS[network] = _Compression(network)
-    return _COMPRESSIONS[network].run(network, config)
+    return _compression(network).run(network, config) if config.dma_decoding else network
 
 
 class _Measured(NamedTuple):
@@ -92,4 +87,4 @@ def _code_parts(weights: _Measured, bus: BusCosts, packs: bool) -> int:
     return ceil_div(CODE_PARTS * cycles, plain) if cycles < other else 0
 
 
-_COMPRESSIONS: WeakKeyDictionary[UnplacedNetwork, _Compression] = WeakKeyDictionary()
+_compression = once(_Compression)

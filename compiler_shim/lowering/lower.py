@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.facts import Recent, once
 from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
 from dlasim.compiler_shim.lowering.addresses.memory import (
     SystemPlan,
     extend_live_ranges,
     find_live_ranges,
-    once,
     plan_system,
     resolve_alias,
 )
@@ -30,7 +30,6 @@ from dlasim.compiler_shim.lowering.tiles.work import (
     list_stored_work,
     list_work,
 )
-from dlasim.compiler_shim.recent import Recent
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
@@ -141,7 +140,7 @@ class _Lowering:
 
     def _place_values(self) -> _Placement:
         """Found once for plans that keep the same in SRAM."""
-        chains = tuple([chain.steps for chain in self._sram.chains.values()])
+        chains = tuple([steps for steps in self._sram.parts if len(steps) > 1])
         key = frozenset(self._in_sram), chains
         return _placements(self._network).get(key, lambda: self._placement(chains))
 

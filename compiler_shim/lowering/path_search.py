@@ -30,8 +30,9 @@ class PathSearch:
     """The nodes of a network, what is known of their kinds, and the cheapest paths through them."""
 
     def __init__(self, steps: PathSteps, policy: Policy, kinds: Sequence[TilingProblems]) -> None:
-        self.steps, self.tables, tables = steps, policy.tables(kinds), policy.tables(kinds)
-        numbers, chains = tables.kinds(kinds), [NONE] * (steps.count * MAX_CHAIN)
+        self.steps, self.tables = steps, policy.tables(kinds)
+        tables, numbers = self.tables, self.tables.kinds(kinds)
+        chains = [NONE] * (steps.count * MAX_CHAIN)
         found = tables.chains([tuple(numbers[place:end]) for place, end in steps.chains])
         for (place, end), number in zip(steps.chains, found, strict=True):
             chains[place * MAX_CHAIN + end - place - 1] = number

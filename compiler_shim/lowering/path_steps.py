@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange, PlacedRange, placed_slots
-from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias, sram_candidates
+from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias, sram_candidates
 from dlasim.compiler_shim.lowering.addresses.packed_records import MAX_BUFFERS
 from dlasim.compiler_shim.lowering.states import MAX_BITS, PathStep
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from dlasim.compiler_shim.calls.nodes import HostNode, PlacedNetwork
+from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.memory import (
     SystemPlan,
     footprints,
-    once,
     resolve_alias,
     variables,
 )

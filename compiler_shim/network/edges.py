@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from dlasim.compiler_shim.calls.nodes import alias_chain
+from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 
 _CONVERTERS = ("QUANTIZE", "DEQUANTIZE")
 
 
+@once
 def cut_edges(network: UnplacedNetwork) -> UnplacedNetwork:
     """The network between its conversions; `left_out` names them."""
     return _Cut(network).run()

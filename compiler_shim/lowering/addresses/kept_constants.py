@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
+from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT, pooled
-from dlasim.compiler_shim.lowering.addresses.memory import once
 from dlasim.compiler_shim.lowering.addresses.sram_plan import KeptConstants
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, WeightCut, network_nodes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes

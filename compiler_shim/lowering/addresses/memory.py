@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from typing import TypeVar
-from weakref import WeakKeyDictionary
+from collections.abc import Iterable, Mapping, Sequence
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
 from dlasim.dataclass import dataclass
 from dlasim.isa.registers import Region
-
-_Fact = TypeVar("_Fact")
-
-
-def once(find: Callable[[PlacedNetwork], _Fact]) -> Callable[[PlacedNetwork], _Fact]:
-    """Find a fact about a network when it is first asked for, and remember it while the network is there."""
-    known: WeakKeyDictionary[PlacedNetwork, _Fact] = WeakKeyDictionary()
-
-    @wraps(find)
-    def found(network: PlacedNetwork) -> _Fact:
-        try:
-            return known[network]
-        except KeyError:
-            fact = known[network] = find(network)
-            return fact
-
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,12 +129,12 @@ class SramPlan:
     @cached_property
     def _cut_chains(self) -> Mapping[Segment, ChainTiling]:
         """How chains are cut, by their steps."""
-        numbers = zip(self.parts, self.segments[:, _CHAIN].tolist(), strict=True)
-        return {
-            steps: self.tables.chain_at(number, [self.problems[step] for step in steps])
-            for steps, number in numbers
-            if number != NONE
-        }
+        found, problems = dict[Segment, ChainTiling](), self.nodes[:, _PROBLEM].tolist()
+        for steps, number in zip(self.parts, self.segments[:, _CHAIN].tolist(), strict=True):
+            if number != NONE:
+                own = [self.tables.problem(problems[self.path.places[step]]) for step in steps]
+                found[steps] = self.tables.chain_at(number, own)
+        return found
 
     @cached_property
     def chains(self) -> Mapping[int, Chain]:
@@ -148,8 +148,7 @@ class SramPlan:
     @cached_property
     def inner(self) -> frozenset[int]:
         """Values that only exist in stripes."""
-        steps = [step for chain in self.chains.values() for step in chain.steps[:-1]]
-        return frozenset([self.path.nodes[step].output for step in steps])
+        return frozenset([self.path.nodes[step].output for steps in self.parts for step in steps[:-1]])
 
     @property
     def has_groups(self) -> bool:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, PlacedNetwork
 from dlasim.compiler_shim.calls.views import dense_layout
+from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.constants import pooled
-from dlasim.compiler_shim.lowering.addresses.memory import once, resolve_alias
+from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts, TensorLocation

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
+from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart
-from dlasim.compiler_shim.lowering.addresses.memory import once
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, WeightCut, network_nodes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instruction_rows import COPIED_BYTES

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.calls.views import dense_layout
-from dlasim.compiler_shim.lowering.addresses.memory import once, reads, resolve_alias, variables, writes
+from dlasim.compiler_shim.facts import once
+from dlasim.compiler_shim.lowering.addresses.memory import reads, resolve_alias, variables, writes
 from dlasim.isa.file_records import WORK
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Region
