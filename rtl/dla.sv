@@ -34,7 +34,7 @@ module dla
     parameter int unsigned MAC_SUMS = 0,  // whether MAC can add a tensor to its results
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,
-    parameter int unsigned QUEUE_DEPTH = 4,
+    parameter int unsigned QUEUE_DEPTH = 3,
     parameter int unsigned COMPUTE_OVERLAP = 1,
     parameter int unsigned MAC_FILL = 4,
     parameter int unsigned MAC_DRAIN = 6,

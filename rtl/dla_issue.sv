@@ -14,7 +14,7 @@ module dla_issue
     parameter int unsigned BEAT_BYTES = 8,
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
-    parameter int unsigned QUEUE_DEPTH = 4,
+    parameter int unsigned QUEUE_DEPTH = 3,
     parameter int unsigned COMPUTE_OVERLAP = 1,  // 0: MAC and VECTOR take turns
     parameter bit UNPACKS = 0,  // OP_DMA_UNPACK is an instruction
     parameter bit DECODES = 0,  // OP_DMA_DECODE is

@@ -25,6 +25,7 @@ MACHINES = {
     "256 O": DlaConfig(pes=256),
     "8x8, output stage unlimited": _GRID.replace(**dict.fromkeys(_RATES, 0)),
     "8x8, `queue_depth` 1": _GRID.replace(queue_depth=1),
+    "8x8, `queue_depth` 4": _GRID.replace(queue_depth=4),
     "8x8, one port and bank of 8 bytes": _GRID.replace(sram_ports=1, sram_banks=1, sram_bandwidth=8),
     "8x8, 8 ports and 16 banks of 32 bytes": _GRID.replace(sram_ports=8, sram_banks=16, sram_bandwidth=32),
     "64 O, accumulators as flip-flops": DlaConfig(accumulator_storage="flip-flops"),
@@ -75,7 +76,9 @@ def figures() -> Iterator[tuple[str, str]]:
     """What sentences of several pages state."""
     config = DlaConfig()
     bits = slot_bits(config)
-    deep, shallow = (areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, 1))
+    deep, own, shallow = (
+        areas(config.replace(queue_depth=depth))["queues"].kge for depth in (4, config.queue_depth, 1)
+    )
     grid = {name: part.kge for name, part in areas(_GRID).items()}
     storage = areas(config.replace(accumulator_storage="flip-flops"))["accumulators"].kge
     buffer = {"LINE_BUFFER_BYTES": config.line_buffer_bytes}
@@ -90,8 +93,9 @@ def figures() -> Iterator[tuple[str, str]]:
     yield "array_mm2", f"{more:.2f}"
     yield "array_kib", f"{more / small['sram'] * config.sram_bytes / KIB:.0f}"
     yield "slot_bits", f"{bits:,}"
-    yield "bit_area", f"{1000 * deep / (4 * bits):.1f}"
-    yield "queues_area", f"{deep:.0f}"
+    yield "bit_area", f"{1000 * own / (config.queue_depth * bits):.1f}"
+    yield "queues_area", f"{own:.0f}"
+    yield "deep_area", f"{deep:.0f}"
     yield "grid_area", f"{sum(grid.values()):,.0f}"
     yield "front_area", f"{grid['queues'] + grid['control']:.0f}"
     yield "ports_area", f"{grid['ports']:.0f}"

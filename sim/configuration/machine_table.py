@@ -110,7 +110,7 @@ class MachineTable:
         part="Issue of instructions", high=1 << 10, better=Better.LESS, rtl=Rtl.SAME,
         rtl_limit=RtlLimit("must be at least 16", low=16),
         no_area="one circuit checks one operand after the other")
-    queue_depth: int = row(4, "Operations that each unit holds, including the running one.",
+    queue_depth: int = row(3, "Operations that each unit holds, including the running one.",
         part="Issue of instructions", flag="--queue-depth", low=1, high=255, better=Better.MORE,
         rtl=Rtl.SAME)
     compute_overlap: int = row(1, "1: MAC and VECTOR work side by side; 0: in turns.",
