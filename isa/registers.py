@@ -159,6 +159,7 @@ _CONTROL = (
     ),
 )  # fmt: skip
 
+COUNTER_BITS = 48  # of each; then it begins again from 0, after 6.5 days at 500 MHz
 COUNTERS = (
     ("CYCLES", "cycles from doorbell to HALT, summed over streams"),
     ("MACS", "multiply-accumulates done"),
@@ -182,10 +183,10 @@ COUNTERS = (
 
 _COUNTER_REGISTERS = tuple(
     Register(
-        f"COUNT_{name}_{half}", 0x100 + 8 * i + 4 * high, _RO, f"{doc}, {word} half", _number(doc), "counter"
+        f"COUNT_{name}_{half}", 0x100 + 8 * i + 4 * high, _RO, f"{doc}, {word}", _number(doc), "counter"
     )
     for i, (name, doc) in enumerate(COUNTERS)
-    for high, (half, word) in enumerate((("LOW", "low"), ("HIGH", "high")))
+    for high, (half, word) in enumerate((("LOW", "bits 0 to 31"), ("HIGH", f"bits 32 to {COUNTER_BITS - 1}")))
 )
 
 EXTENT_BITS = 16  # of a height or width, which share a register

@@ -55,7 +55,7 @@ module dla_host
   logic [31:0] streams_done, queue_size, queue_read, tail, command_low;
   fault_t error_code;
   logic [31:0] error_position, error_address;
-  logic [63:0] counters[COUNTER_COUNT];
+  logic [COUNTER_BITS-1:0] counters[COUNTER_COUNT];
 
   // ------------------------------------------------------------------------------------- which writes are allowed
   logic is_stopped;  // on a fault; shown in the cycle in which it is found
@@ -163,7 +163,7 @@ module dla_host
     localparam int unsigned BITS = count_bits(c);
     always_ff @(posedge clock) begin
       if (reset) counters[c] <= '0;
-      else counters[c] <= counters[c] + 64'(count[c][BITS-1:0]);
+      else counters[c] <= counters[c] + COUNTER_BITS'(count[c][BITS-1:0]);
     end
   end
   assign irq = |({irq_fault || faults, irq_marker, irq_done} & irq_enable);
@@ -176,7 +176,7 @@ module dla_host
     read_data = '0;
     if (is_operand) read_data = operand_words[operand_index];
     else if (address >= ADDRESS_COUNTERS && 32'(counter_offset) < 8 * COUNTER_COUNT && address[1:0] == 0)
-      read_data = address[2] ? counters[counter_offset[7:3]][63:32] : counters[counter_offset[7:3]][31:0];
+      read_data = address[2] ? 32'(counters[counter_offset[7:3]][COUNTER_BITS-1:32]) : counters[counter_offset[7:3]][31:0];
     else if (address >= ADDRESS_REGION0_BASE && 32'(region_offset) < 8 * REGION_COUNT && address[1:0] == 0)
       read_data = address[2] ? region_bytes[region_offset[5:3]] : region_base[region_offset[5:3]];
     else

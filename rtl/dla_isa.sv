@@ -229,6 +229,7 @@ package dla_isa;
 
   localparam logic [11:0] ADDRESS_COUNTERS = 12'h100;  // low and high half of each in turn
   localparam int unsigned COUNTER_COUNT = 18;
+  localparam int unsigned COUNTER_BITS = 48;
   localparam int unsigned COUNT_CYCLES = 0;
   localparam int unsigned COUNT_MACS = 1;
   localparam int unsigned COUNT_MACS_POSSIBLE = 2;

@@ -156,7 +156,9 @@ module dla_mac
   // ---------------------------------------------------------------------------------- address: the loops, a step
   // Registers have the bits that they can need: of a size, of channels, of an address.
   localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
-  logic [31:0] group, block_row, block_column, row, column, tap_row, tap_column, depth, warm_up;
+  localparam int unsigned WARM_UP = FILL - LEAST_FILL, WARM_UP_BITS = $clog2(WARM_UP + 2);
+  logic [31:0] group, block_row, block_column, row, column, tap_row, tap_column, depth;
+  logic [WARM_UP_BITS-1:0] warm_up;
   logic [INDEX_BITS-1:0] index;  // of the pixel in its block
   // Where the group's first filter begins, and how far into it the tap lies: sums of what follows each other in memory
   logic [31:0] weight_group, groups_weights, group_bytes, weight_tap;
@@ -181,7 +183,9 @@ module dla_mac
   endfunction
 
   logic steps, is_first, is_last, meets;
-  assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
+  logic is_warm;
+  assign is_warm = warm_up == WARM_UP_BITS'(WARM_UP);
+  assign steps = valid && more && is_warm && may_step;
   assign is_first = tap_row == 0 && tap_column == 0 && depth == 0 && !high;
   assign is_last = ends_depth && ends_tap_column && ends_tap_row;
 
@@ -240,8 +244,8 @@ module dla_mac
         if (ends_column) row <= next_row;
       end else begin
         index <= '0;
-        row <= block_row;
-        column <= block_column;
+        row <= block_row & SIZE;
+        column <= block_column & SIZE;
         high <= is_int16 && !high;
         if (ends_bytes) depth <= ends_depth ? 0 : (depth + in_step) & CHANNELS;
         if (ends_depth) begin
@@ -253,7 +257,7 @@ module dla_mac
             if (ends_tap_row) begin
               bank <= !bank;
               {tap, weight_tap} <= '0;
-              {row, block_row} <= {2{!ends_column ? row : ends_row ? 32'd0 : next_row}};
+              {row, block_row} <= {2{!ends_column ? row & SIZE : ends_row ? 32'd0 : next_row}};
               {column, block_column} <= {2{ends_column ? 32'd0 : next_column}};
               if (ends_column && ends_row) begin
                 if (ends_group) more <= 1'b0;
@@ -263,7 +267,7 @@ module dla_mac
           end
         end
       end
-    end else if (valid && more && warm_up != FILL - LEAST_FILL) warm_up <= warm_up + 1;
+    end else if (valid && more && !is_warm) warm_up <= warm_up + 1'b1;
   end
 
   // The filters of a group follow those of the one before, but in a depthwise convolution.
@@ -533,7 +537,7 @@ module dla_mac
   if (LIMITED) begin : limits
     logic block_begins, block_leaves, ports_ready, room, leaves, leave_ends, is_written, is_over, may_begin, is_at_rest;
     logic [1:0] blocks;  // that have accumulators
-    logic [31:0] lanes, rows_before, lane_bytes;
+    logic [31:0] lanes, rows_before, lane_bytes, leaving_group, leaving_partial, leaving_result;
     dla_mac_results #(
         .LANES(LANES),
         .BLOCK(BLOCK),
@@ -553,11 +557,14 @@ module dla_mac
         .ends(leave_ends),
         .block_leaves,
         .place(leave_s.place),
-        .output_channel(leave_s.output_channel),
+        .output_channel(leaving_group),
         .lanes,
-        .partial(leave_s.partial),
-        .result(leave_s.result)
+        .partial(leaving_partial),
+        .result(leaving_result)
     );
+    assign leave_s.output_channel = leaving_group & CHANNELS;
+    assign leave_s.partial = leaving_partial & PLACE;
+    assign leave_s.result = leaving_result & PLACE;
     assign leave_s.valid = leaves;
     assign leave_s.ends = leave_ends;
     assign {leave_s.first, leave_s.last, leave_s.high, leave_s.meets} = '0;
@@ -591,7 +598,7 @@ module dla_mac
     end else begin : at_will
       assign {may_begin, is_at_rest} = '1;
     end
-    assign waits = valid && more && warm_up == FILL - LEAST_FILL && !ports_ready;
+    assign waits = valid && more && is_warm && !ports_ready;
     always_ff @(posedge clock) begin
       if (reset || done) blocks <= '0;
       else blocks <= blocks + 2'(steps && block_begins) - 2'(block_leaves);
@@ -627,8 +634,8 @@ module dla_mac
         starts_over <= reset || done || !valid;
         if (starts_over) {inputs_end, filter_end} <= {2{first_inputs}};
         else if (steps && ends_block && ends_bytes) begin
-          inputs_end <= (ends_depth ? '0 : inputs_end) + more_inputs;
-          filter_end <= (is_last ? '0 : filter_end) + more_inputs;
+          inputs_end <= ((ends_depth ? '0 : inputs_end) + more_inputs) & (CHANNELS << 1 | 32'd1);  // a matrix of int16 has two
+          filter_end <= ((is_last ? '0 : filter_end) + more_inputs) & PLACE;
         end
       end
       dla_mac_traffic #(

@@ -32,7 +32,10 @@ module dla_mac_results
 );
   localparam logic [31:0] RATE_SCALE = 32'd65536, MOST = 32'd1 << 30;
   localparam int unsigned LANE_BITS = $clog2(LANES + 1), NEEDED_BITS = $clog2(64'(LANES) * RESULT_CYCLES + 1) + 1;
-  logic [31:0] group, row, column, waiting, time_, index;
+  localparam int unsigned PIXEL_BITS = PLACE_BITS + 1;  // as many as there are accumulators may wait
+  logic [31:0] group, row, column, time_;
+  logic [PLACE_BITS-1:0] index;
+  logic [PIXEL_BITS-1:0] waiting;
   logic bank, pending, in_time, ends_column, ends_row, ends_group, is_begun;
   logic [NEEDED_BITS-1:0] needed;
 
@@ -44,7 +47,7 @@ module dla_mac_results
   assign next_lanes = LANE_BITS'(next_left < group_step ? next_left : group_step);
   always_ff @(posedge clock) begin
     is_begun <= !reset && (is_begun || leaves);
-    left <= next_left;
+    left <= next_left & 32'h01ffffff;
     lanes <= 32'(next_lanes);
     needed <= NEEDED_BITS'(64'(next_lanes) * RESULT_CYCLES);
   end
@@ -60,8 +63,8 @@ module dla_mac_results
       waiting <= '0;
       time_ <= '0;
     end else begin
-      waiting <= waiting + 32'(closes) - 32'(leaves);
-      if (leaves) time_ <= waiting + 32'(closes) == 1 ? '0 : 32'(64'(time_) + 64'(RATE_SCALE) - 64'(needed));
+      waiting <= waiting + PIXEL_BITS'(closes) - PIXEL_BITS'(leaves);
+      if (leaves) time_ <= waiting + PIXEL_BITS'(closes) == 1 ? '0 : 32'(64'(time_) + 64'(RATE_SCALE) - 64'(needed));
       else if (pending && time_ < MOST) time_ <= time_ + RATE_SCALE;
     end
   end
@@ -71,8 +74,8 @@ module dla_mac_results
   assign ends_row = row + 1 == 32'(operands.out_size.height);
   assign ends_group = left <= group_step;
   assign ends = leaves && ends_column && ends_row && ends_group;
-  assign block_leaves = leaves && (index + 1 == BLOCK || (ends_column && ends_row));
-  assign place = PLACE_BITS'(index + (bank ? BLOCK : 0));
+  assign block_leaves = leaves && (32'(index) + 1 == BLOCK || (ends_column && ends_row));
+  assign place = index + PLACE_BITS'(bank ? BLOCK : 0);
   assign output_channel = group;
   logic [31:0] acc_place, out_place;
   assign partial = (operands.acc_addr + acc_place + (group << partial_size)) & PLACE;

@@ -108,7 +108,11 @@ module dla_vector
   localparam int unsigned GREATEST16_CYCLES = GREATEST_CYCLES + ALIGN, RECIPROCAL16_CYCLES = RECIPROCAL_CYCLES - ALIGN;
   // Registers have the bits that they can need: of a size, of channels.
   localparam logic [31:0] SIZE = 32'h0000ffff, CHANNELS = 32'h01ffffff;
-  logic [31:0] row, column, channel, tap_row, tap_column, warm_up;
+  localparam int unsigned WARM_UP = FILL - LEAST_FILL, WARM_UP_BITS = $clog2(WARM_UP + 2);
+  logic [31:0] row, column, channel, tap_row, tap_column;
+  logic [WARM_UP_BITS-1:0] warm_up;
+  logic is_warm;
+  assign is_warm = warm_up == WARM_UP_BITS'(WARM_UP);
   logic [1:0] pass;
   logic [4:0] rest;  // cycles until the next pass has what it needs of the row
   logic more, may_step, ends_tap_column, ends_tap_row, ends_channel, ends_pass, ends_column, ends_row;
@@ -123,7 +127,7 @@ module dla_vector
   logic steps, is_last, ends_all, meets;
   logic [31:0] in_place, in2_place, out_place, out_address;
   logic [LANE_BITS-1:0] results;
-  assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
+  assign steps = valid && more && is_warm && may_step;
   assign is_last = ends_tap_column && ends_tap_row && ends_pass;
   assign ends_all = is_last && ends_channel && ends_column && ends_row;
   assign out_address = (operands.out_addr + out_place + (channel << write_size)) & PLACE;
@@ -168,7 +172,7 @@ module dla_vector
           end
         end
       end
-    end else if (valid && more && warm_up != FILL - LEAST_FILL) warm_up <= warm_up + 1;
+    end else if (valid && more && !is_warm) warm_up <= warm_up + 1'b1;
     else if (rest != 0) rest <= rest - 1'b1;
   end
 
@@ -309,7 +313,11 @@ module dla_vector
   // ---------------------------------------------------------------------------------------------- the output stage
   // Every lane can rescale; a counter keeps to the rate. `behind` is the time that the stage still needs for the
   // results of the steps before, in parts of a cycle; a step with results waits while that is a cycle or more.
-  localparam logic [47:0] CYCLE = 48'd65536;
+  localparam logic [63:0] CYCLE = 64'd65536, MOST_EACH = 3 * REQUANTIZATION_CYCLES > DIVISION_CYCLES
+      ? 64'(3 * REQUANTIZATION_CYCLES) : 64'(DIVISION_CYCLES);
+  // A step with results waits for those before, so no more than its own are ever behind.
+  localparam int unsigned TIME_BITS = $clog2(LANES * MOST_EACH + CYCLE + 1), LATE_BITS = TIME_BITS - 16;
+  typedef logic [TIME_BITS-1:0] stage_time_t;
   logic output_ready, late_over, result_ends, is_over, written;
   assign results = LANE_BITS'(operands.out_channels - channel < LANES ? operands.out_channels - channel : LANES);
   assign result_ends = write_s.valid && write_s.ends;
@@ -317,35 +325,35 @@ module dla_vector
     assign output_ready = 1'b1;
     assign late_over = 1'b1;
   end else begin : limited_results
-    logic [47:0] behind, each;
-    logic signed [48:0] left, left_with_results;  // after this cycle
+    stage_time_t behind, each;
+    logic signed [TIME_BITS:0] left, left_with_results;  // after this cycle
     logic has_ended;  // the last step was in the cycle before
-    logic [31:0] late;  // cycles from the last result's step to its end, beyond the pipeline's
+    logic [LATE_BITS-1:0] late;  // cycles from the last result's step to its end, beyond the pipeline's
     always_comb begin
       case (opcode)
-        OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF, OPCODE_OP_E16_SOFTMAX: each = 48'(3 * REQUANTIZATION_CYCLES);
-        OPCODE_OP_E16_ADD: each = 48'(2 * REQUANTIZATION_CYCLES);
+        OPCODE_OP_E_ADD, OPCODE_OP_E_SUB, OPCODE_OP_E_SQDIFF, OPCODE_OP_E16_SOFTMAX: each = stage_time_t'(3 * REQUANTIZATION_CYCLES);
+        OPCODE_OP_E16_ADD: each = stage_time_t'(2 * REQUANTIZATION_CYCLES);
         OPCODE_OP_REQUANT, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_E_MUL, OPCODE_OP_E_ABS,
         OPCODE_OP_SOFTMAX:
-        each = 48'(REQUANTIZATION_CYCLES);
+        each = stage_time_t'(REQUANTIZATION_CYCLES);
         OPCODE_OP_POOL:
         each = mode == POOL_MAX ? '0
-            : mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP ? 48'(DIVISION_CYCLES) : 48'(REQUANTIZATION_CYCLES);
+            : mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP ? stage_time_t'(DIVISION_CYCLES) : stage_time_t'(REQUANTIZATION_CYCLES);
         default: each = '0;
       endcase
     end
-    assign output_ready = behind < CYCLE || !is_last;
-    assign left = $signed({1'b0, behind}) - $signed({1'b0, CYCLE});
-    assign left_with_results = left + $signed({1'b0, 48'(results) * each});
+    assign output_ready = behind < stage_time_t'(CYCLE) || !is_last;
+    assign left = $signed({1'b0, behind}) - $signed({1'b0, stage_time_t'(CYCLE)});
+    assign left_with_results = left + $signed({1'b0, stage_time_t'(results) * each});
     assign late_over = late == 0;
     always_ff @(posedge clock) begin
       if (reset || done) {behind, late, has_ended} <= '0;
       else begin
-        if (steps && is_last) behind <= left_with_results < 0 ? '0 : left_with_results[47:0];
-        else behind <= left < 0 ? '0 : left[47:0];
+        if (steps && is_last) behind <= left_with_results < 0 ? '0 : left_with_results[TIME_BITS-1:0];
+        else behind <= left < 0 ? '0 : left[TIME_BITS-1:0];
         has_ended <= steps && ends_all;
-        if (has_ended) late <= 32'((behind + CYCLE - 1) >> 16);
-        else if ((result_ends || is_over) && late != 0) late <= late - 1;
+        if (has_ended) late <= LATE_BITS'((behind + stage_time_t'(CYCLE - 1)) >> 16);
+        else if ((result_ends || is_over) && late != 0) late <= late - 1'b1;
       end
     end
   end
@@ -353,7 +361,7 @@ module dla_vector
   // ---------------------------------------------------------------------------------------------- the SRAM's ports
   logic ports_ready, room, is_written;
   assign may_step = output_ready && ports_ready && room && rest == 0;
-  assign waits = valid && more && warm_up == FILL - LEAST_FILL && rest == 0 && !(ports_ready && room);
+  assign waits = valid && more && is_warm && rest == 0 && !(ports_ready && room);
   if (BANK_BYTES == 0) begin : free
     assign {room, ports_ready, is_written} = '1;
     for (genvar s = 0; s < 4; s++) begin : slot

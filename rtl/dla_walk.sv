@@ -16,12 +16,12 @@ module dla_walk #(
     output logic [31:0] place
 );
   logic [31:0] row_place, next_place, next_row_place, first_place, first_row_place;
-  assign next_row_place = !ends_column ? row_place : ends_row ? '0 : (row_place + row_step) & PLACE;
+  assign next_row_place = !ends_column ? row_place & PLACE : ends_row ? '0 : (row_place + row_step) & PLACE;
   assign next_place = ends_column ? next_row_place : (place + column_step) & PLACE;
   always_ff @(posedge clock) begin
     if (reset) {place, row_place, first_place, first_row_place} <= '0;
     else if (step) begin
-      {place, row_place} <= restarts ? {first_place, first_row_place} : {next_place, next_row_place};
+      {place, row_place} <= restarts ? {first_place & PLACE, first_row_place & PLACE} : {next_place, next_row_place};
       if (starts) {first_place, first_row_place} <= {next_place, next_row_place};
     end
   end

@@ -199,147 +199,147 @@ enum dla_region {
 #define DLA_REG_REGION6_SIZE 0x0b4u
 #define DLA_RESET_REGION6_SIZE 0x00000000u
 
-/* RO: cycles from doorbell to HALT, summed over streams, low half. */
+/* RO: cycles from doorbell to HALT, summed over streams, bits 0 to 31. */
 #define DLA_REG_COUNT_CYCLES_LOW 0x100u
 #define DLA_RESET_COUNT_CYCLES_LOW 0x00000000u
 
-/* RO: cycles from doorbell to HALT, summed over streams, high half. */
+/* RO: cycles from doorbell to HALT, summed over streams, bits 32 to 47. */
 #define DLA_REG_COUNT_CYCLES_HIGH 0x104u
 #define DLA_RESET_COUNT_CYCLES_HIGH 0x00000000u
 
-/* RO: multiply-accumulates done, low half. */
+/* RO: multiply-accumulates done, bits 0 to 31. */
 #define DLA_REG_COUNT_MACS_LOW 0x108u
 #define DLA_RESET_COUNT_MACS_LOW 0x00000000u
 
-/* RO: multiply-accumulates done, high half. */
+/* RO: multiply-accumulates done, bits 32 to 47. */
 #define DLA_REG_COUNT_MACS_HIGH 0x10cu
 #define DLA_RESET_COUNT_MACS_HIGH 0x00000000u
 
-/* RO: multiply-accumulates that the PEs could have done while the MAC unit was busy, low half. */
+/* RO: multiply-accumulates that the PEs could have done while the MAC unit was busy, bits 0 to 31. */
 #define DLA_REG_COUNT_MACS_POSSIBLE_LOW 0x110u
 #define DLA_RESET_COUNT_MACS_POSSIBLE_LOW 0x00000000u
 
-/* RO: multiply-accumulates that the PEs could have done while the MAC unit was busy, high half. */
+/* RO: multiply-accumulates that the PEs could have done while the MAC unit was busy, bits 32 to 47. */
 #define DLA_REG_COUNT_MACS_POSSIBLE_HIGH 0x114u
 #define DLA_RESET_COUNT_MACS_POSSIBLE_HIGH 0x00000000u
 
-/* RO: bytes moved from system memory into SRAM, low half. */
+/* RO: bytes moved from system memory into SRAM, bits 0 to 31. */
 #define DLA_REG_COUNT_BYTES_READ_LOW 0x118u
 #define DLA_RESET_COUNT_BYTES_READ_LOW 0x00000000u
 
-/* RO: bytes moved from system memory into SRAM, high half. */
+/* RO: bytes moved from system memory into SRAM, bits 32 to 47. */
 #define DLA_REG_COUNT_BYTES_READ_HIGH 0x11cu
 #define DLA_RESET_COUNT_BYTES_READ_HIGH 0x00000000u
 
-/* RO: bytes moved from SRAM to system memory, low half. */
+/* RO: bytes moved from SRAM to system memory, bits 0 to 31. */
 #define DLA_REG_COUNT_BYTES_WRITTEN_LOW 0x120u
 #define DLA_RESET_COUNT_BYTES_WRITTEN_LOW 0x00000000u
 
-/* RO: bytes moved from SRAM to system memory, high half. */
+/* RO: bytes moved from SRAM to system memory, bits 32 to 47. */
 #define DLA_REG_COUNT_BYTES_WRITTEN_HIGH 0x124u
 #define DLA_RESET_COUNT_BYTES_WRITTEN_HIGH 0x00000000u
 
-/* RO: cycles in which DMA_IN worked, low half. */
+/* RO: cycles in which DMA_IN worked, bits 0 to 31. */
 #define DLA_REG_COUNT_DMA_IN_BUSY_LOW 0x128u
 #define DLA_RESET_COUNT_DMA_IN_BUSY_LOW 0x00000000u
 
-/* RO: cycles in which DMA_IN worked, high half. */
+/* RO: cycles in which DMA_IN worked, bits 32 to 47. */
 #define DLA_REG_COUNT_DMA_IN_BUSY_HIGH 0x12cu
 #define DLA_RESET_COUNT_DMA_IN_BUSY_HIGH 0x00000000u
 
-/* RO: cycles in which DMA_OUT worked, low half. */
+/* RO: cycles in which DMA_OUT worked, bits 0 to 31. */
 #define DLA_REG_COUNT_DMA_OUT_BUSY_LOW 0x130u
 #define DLA_RESET_COUNT_DMA_OUT_BUSY_LOW 0x00000000u
 
-/* RO: cycles in which DMA_OUT worked, high half. */
+/* RO: cycles in which DMA_OUT worked, bits 32 to 47. */
 #define DLA_REG_COUNT_DMA_OUT_BUSY_HIGH 0x134u
 #define DLA_RESET_COUNT_DMA_OUT_BUSY_HIGH 0x00000000u
 
-/* RO: cycles in which MAC worked, low half. */
+/* RO: cycles in which MAC worked, bits 0 to 31. */
 #define DLA_REG_COUNT_MAC_BUSY_LOW 0x138u
 #define DLA_RESET_COUNT_MAC_BUSY_LOW 0x00000000u
 
-/* RO: cycles in which MAC worked, high half. */
+/* RO: cycles in which MAC worked, bits 32 to 47. */
 #define DLA_REG_COUNT_MAC_BUSY_HIGH 0x13cu
 #define DLA_RESET_COUNT_MAC_BUSY_HIGH 0x00000000u
 
-/* RO: cycles in which VECTOR worked, low half. */
+/* RO: cycles in which VECTOR worked, bits 0 to 31. */
 #define DLA_REG_COUNT_VECTOR_BUSY_LOW 0x140u
 #define DLA_RESET_COUNT_VECTOR_BUSY_LOW 0x00000000u
 
-/* RO: cycles in which VECTOR worked, high half. */
+/* RO: cycles in which VECTOR worked, bits 32 to 47. */
 #define DLA_REG_COUNT_VECTOR_BUSY_HIGH 0x144u
 #define DLA_RESET_COUNT_VECTOR_BUSY_HIGH 0x00000000u
 
-/* RO: cycles in which the issue stage worked, low half. */
+/* RO: cycles in which the issue stage worked, bits 0 to 31. */
 #define DLA_REG_COUNT_ISSUE_BUSY_LOW 0x148u
 #define DLA_RESET_COUNT_ISSUE_BUSY_LOW 0x00000000u
 
-/* RO: cycles in which the issue stage worked, high half. */
+/* RO: cycles in which the issue stage worked, bits 32 to 47. */
 #define DLA_REG_COUNT_ISSUE_BUSY_HIGH 0x14cu
 #define DLA_RESET_COUNT_ISSUE_BUSY_HIGH 0x00000000u
 
-/* RO: cycles in which issue was blocked by WAIT, IRQ or HALT, low half. */
+/* RO: cycles in which issue was blocked by WAIT, IRQ or HALT, bits 0 to 31. */
 #define DLA_REG_COUNT_STALL_WAIT_LOW 0x150u
 #define DLA_RESET_COUNT_STALL_WAIT_LOW 0x00000000u
 
-/* RO: cycles in which issue was blocked by WAIT, IRQ or HALT, high half. */
+/* RO: cycles in which issue was blocked by WAIT, IRQ or HALT, bits 32 to 47. */
 #define DLA_REG_COUNT_STALL_WAIT_HIGH 0x154u
 #define DLA_RESET_COUNT_STALL_WAIT_HIGH 0x00000000u
 
-/* RO: cycles in which issue was blocked by a full unit queue, low half. */
+/* RO: cycles in which issue was blocked by a full unit queue, bits 0 to 31. */
 #define DLA_REG_COUNT_STALL_QUEUE_LOW 0x158u
 #define DLA_RESET_COUNT_STALL_QUEUE_LOW 0x00000000u
 
-/* RO: cycles in which issue was blocked by a full unit queue, high half. */
+/* RO: cycles in which issue was blocked by a full unit queue, bits 32 to 47. */
 #define DLA_REG_COUNT_STALL_QUEUE_HIGH 0x15cu
 #define DLA_RESET_COUNT_STALL_QUEUE_HIGH 0x00000000u
 
-/* RO: cycles that operations lost to others on the DMA bus or at the SRAM's ports, low half. */
+/* RO: cycles that operations lost to others on the DMA bus or at the SRAM's ports, bits 0 to 31. */
 #define DLA_REG_COUNT_STALL_CONTENTION_LOW 0x160u
 #define DLA_RESET_COUNT_STALL_CONTENTION_LOW 0x00000000u
 
-/* RO: cycles that operations lost to others on the DMA bus or at the SRAM's ports, high half. */
+/* RO: cycles that operations lost to others on the DMA bus or at the SRAM's ports, bits 32 to 47. */
 #define DLA_REG_COUNT_STALL_CONTENTION_HIGH 0x164u
 #define DLA_RESET_COUNT_STALL_CONTENTION_HIGH 0x00000000u
 
-/* RO: cycles that compute operations lost to SRAM bandwidth, alone, low half. */
+/* RO: cycles that compute operations lost to SRAM bandwidth, alone, bits 0 to 31. */
 #define DLA_REG_COUNT_STALL_SRAM_LOW 0x168u
 #define DLA_RESET_COUNT_STALL_SRAM_LOW 0x00000000u
 
-/* RO: cycles that compute operations lost to SRAM bandwidth, alone, high half. */
+/* RO: cycles that compute operations lost to SRAM bandwidth, alone, bits 32 to 47. */
 #define DLA_REG_COUNT_STALL_SRAM_HIGH 0x16cu
 #define DLA_RESET_COUNT_STALL_SRAM_HIGH 0x00000000u
 
-/* RO: cycles with MAC or VECTOR busy and no DMA, low half. */
+/* RO: cycles with MAC or VECTOR busy and no DMA, bits 0 to 31. */
 #define DLA_REG_COUNT_ONLY_COMPUTE_LOW 0x170u
 #define DLA_RESET_COUNT_ONLY_COMPUTE_LOW 0x00000000u
 
-/* RO: cycles with MAC or VECTOR busy and no DMA, high half. */
+/* RO: cycles with MAC or VECTOR busy and no DMA, bits 32 to 47. */
 #define DLA_REG_COUNT_ONLY_COMPUTE_HIGH 0x174u
 #define DLA_RESET_COUNT_ONLY_COMPUTE_HIGH 0x00000000u
 
-/* RO: cycles with DMA busy and neither MAC nor VECTOR, low half. */
+/* RO: cycles with DMA busy and neither MAC nor VECTOR, bits 0 to 31. */
 #define DLA_REG_COUNT_ONLY_DMA_LOW 0x178u
 #define DLA_RESET_COUNT_ONLY_DMA_LOW 0x00000000u
 
-/* RO: cycles with DMA busy and neither MAC nor VECTOR, high half. */
+/* RO: cycles with DMA busy and neither MAC nor VECTOR, bits 32 to 47. */
 #define DLA_REG_COUNT_ONLY_DMA_HIGH 0x17cu
 #define DLA_RESET_COUNT_ONLY_DMA_HIGH 0x00000000u
 
-/* RO: cycles with compute and DMA busy, low half. */
+/* RO: cycles with compute and DMA busy, bits 0 to 31. */
 #define DLA_REG_COUNT_BOTH_LOW 0x180u
 #define DLA_RESET_COUNT_BOTH_LOW 0x00000000u
 
-/* RO: cycles with compute and DMA busy, high half. */
+/* RO: cycles with compute and DMA busy, bits 32 to 47. */
 #define DLA_REG_COUNT_BOTH_HIGH 0x184u
 #define DLA_RESET_COUNT_BOTH_HIGH 0x00000000u
 
-/* RO: cycles with neither; these four add up to CYCLES, low half. */
+/* RO: cycles with neither; these four add up to CYCLES, bits 0 to 31. */
 #define DLA_REG_COUNT_NEITHER_LOW 0x188u
 #define DLA_RESET_COUNT_NEITHER_LOW 0x00000000u
 
-/* RO: cycles with neither; these four add up to CYCLES, high half. */
+/* RO: cycles with neither; these four add up to CYCLES, bits 32 to 47. */
 #define DLA_REG_COUNT_NEITHER_HIGH 0x18cu
 #define DLA_RESET_COUNT_NEITHER_HIGH 0x00000000u
 

@@ -17,6 +17,7 @@ _COUNTER_PLACES = {
 _RESET = {
     register.name: register.reset for register in registers.REGISTERS if register.name not in _COUNTER_PLACES
 }
+_MOST_COUNT = (1 << registers.COUNTER_BITS) - 1
 _FLAGS = {
     (register.name, field.name): field.mask
     for register in registers.REGISTERS
@@ -55,7 +56,7 @@ class ControlRegisters:
             return value
         number, shift = _COUNTER_PLACES[name]
         self._settle()
-        return (self._counts[number] >> shift) & WORD
+        return (self._counts[number] & _MOST_COUNT) >> shift & WORD
 
     def __setitem__(self, name: str, value: int) -> None:
         assert name in self._values

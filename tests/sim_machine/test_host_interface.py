@@ -130,6 +130,12 @@ def test_counters_run_over_into_their_high_half():
     assert bench.read("COUNT_CYCLES_HIGH") == 2
 
 
+def test_counters_begin_again_after_48_bits():
+    bench = Bench(CONFIG, functional=False)
+    bench.dla.registers.count([(1 << 48) + 5] * len(registers.COUNTERS))
+    assert counters(bench) == dict.fromkeys([name for name, _ in registers.COUNTERS], 5)
+
+
 # Reset
 
 

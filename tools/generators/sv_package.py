@@ -30,6 +30,7 @@ from dlasim.isa.instructions import INSTRUCTIONS, sum_registers
 from dlasim.isa.kept_bits import is_kept, kept_bits, legal_bits, lies_in_sram
 from dlasim.isa.registers import (
     BY_NAME,
+    COUNTER_BITS,
     COUNTERS,
     OPERAND_BASE,
     OPERANDS,
@@ -204,6 +205,7 @@ def _control_registers() -> Iterator[str]:
     first = BY_NAME[f"COUNT_{COUNTERS[0][0]}_LOW"].address
     yield sv_text.constant("ADDRESS_COUNTERS", first, ADDRESS_BITS, "low and high half of each in turn")
     yield sv_text.number("COUNTER_COUNT", len(COUNTERS))
+    yield sv_text.number("COUNTER_BITS", COUNTER_BITS)
     for place, (name, _) in enumerate(COUNTERS):
         yield sv_text.number(f"COUNT_{name}", place)
     yield ""
