@@ -23,7 +23,7 @@ MACHINES = {
     "wide": {
         "parallel": "2x8", **_SMALL, "vector_lanes": 8, "dma_bandwidth": 64, "dma_latency": 200,
         "dma_burst_bytes": 10, "dma_burst_overhead": 1, "queue_depth": 7, "mac_fill": 9, "mac_drain": 8,
-        "dma_unpacking": 7, "dma_decoding": 16,
+        "dma_unpacking": 7, "dma_decoding": 16, "mac_sums": 1,
     },
     "shared": {
         "parallel": "2x3", **_SMALL, "vector_lanes": 5, "dma_bandwidth": 8, "dma_shared_bandwidth": 11,
@@ -36,7 +36,6 @@ MACHINES = {
         "dma_decoding": 7,
     },
     "int16": {"parallel": "3x4", **_SMALL, "int16": 1},
-    "sums": {"parallel": "3x4", **_SMALL, "mac_sums": 1},
     # Weights come at a limited rate, and steps in groups, of which some are lost.
     "paced": {
         "parallel": "3x4", **_SMALL, "mac_weights": 1, "mac_step_group": 3, "accumulators": 20, "mac_sums": 1,
@@ -72,8 +71,7 @@ LIMITED = {
         "vector_requantizations": 2, "vector_divisions": 0.5,
     },
 }  # fmt: skip
-SUMS_LIMITED = {"sums with ports": {"parallel": "4x4", **_SMALL, "mac_sums": 1, "int16": 1}}
-INT16_LIMITED = {"int16 with ports": {"parallel": "4x4", **_SMALL, "int16": 1}}
+INT16_LIMITED = {"int16 and sums with ports": {"parallel": "4x4", **_SMALL, "mac_sums": 1, "int16": 1}}
 # Drawn by chance, without limits: even and odd lanes, with all else that a machine may have.
 INT16_DRAWN = {
     "int16 drawn 6x3": {
@@ -92,10 +90,9 @@ INT16_DRAWN = {
 PACED_LIMITED = {
     "paced with ports": {
         "parallel": "4x4", **_SMALL, "mac_weights": 3, "mac_step_group": 4, "accumulators": 4,
+        "sram_dma_ports": 1,
     },
 }  # fmt: skip
-# Each direction of the DMA has a port of its own.
-OWN_PORTS = {"own ports": {"parallel": "4x4", **_SMALL, "sram_ports": 2, "sram_dma_ports": 1}}
 LARGE_LIMITED = {
     "default": {},
     "default, one port of 8": {"sram_ports": 1, "sram_bandwidth": 8},
@@ -147,9 +144,7 @@ def machine(name: str) -> DlaConfig:
     limited = (
         LIMITED
         | INT16_LIMITED
-        | SUMS_LIMITED
         | PACED_LIMITED
-        | OWN_PORTS
         | LARGE_LIMITED
         | RESULTS_ALONE
         | ODD_LIMITED

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from dlasim import api
+from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.result import RunResult
 from dlasim.session import Session
 from dlasim.vp.system import rtl_library
+from tests.rtl.drawn_networks import graph_of
 from tests.rtl.machines import machine
 
 TINY = {"parallel": "1x1", "sram_bytes": 64 * 1024, "vector_lanes": 1, "dma_bandwidth": 4}
@@ -113,8 +115,10 @@ def test_a_machine_with_limits() -> None:
 
 @pytest.mark.parametrize(("suffix", "head"), [(".vcd", b"$version"), (".fst", b"\0")])
 def test_waveforms(suffix: str, head: bytes, tmp_path: Path) -> None:
-    file = tmp_path / f"waves{suffix}"
-    rtl = on_board("mnist", machine("grid").replace(**TINY), dla="rtl", vcd=str(file))
+    file, model = tmp_path / f"waves{suffix}", tmp_path / "one_layer.tflite"
+    layer = graph_of("one_layer", lambda build, source, classes, _: build.classify(source, classes), (16,))
+    model.write_bytes(write_tflite(layer))
+    rtl = on_board(model, machine("grid").replace(**TINY), dla="rtl", vcd=str(file))
     content = file.read_bytes()
     assert content.startswith(head)
     if suffix == ".vcd":

@@ -62,5 +62,5 @@ def test_softmax(rtl: RtlMachine, name: str) -> None:
 
 @pytest.mark.parametrize("name", INT16_LIMITED)
 def test_random_streams_with_ports(rtl: RtlMachine, name: str) -> None:
-    """The check on words that have crossed sees both bytes of an element."""
+    """The check on words that crossed sees both bytes of an element, and those of a tensor that is added."""
     compare_cycles(rtl, machine(name), NEAR)

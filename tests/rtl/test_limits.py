@@ -20,7 +20,6 @@ from tests.rtl.machines import (
     DRAWN_LIMITED,
     LARGE_LIMITED,
     LIMITED,
-    OWN_PORTS,
     PACED_LIMITED,
     RESULTS_ALONE,
     machine,
@@ -91,7 +90,7 @@ def test_a_group_waits_after_a_short_block_as_in_the_stepped_machine(rtl: RtlMac
     compare_short_block(rtl, machine(name))
 
 
-@pytest.mark.parametrize("name", OWN_PORTS)
+@pytest.mark.parametrize("name", PACED_LIMITED)
 def test_transfers_have_ports_of_their_own(rtl: RtlMachine, name: str) -> None:
     compare_transfers(rtl, machine(name))
     for number in range(STREAMS):
