@@ -25,8 +25,8 @@ from generators import (
     port_page,
     report_schema,
     report_types_module,
+    rtl_page,
     sv_package,
-    timing_table,
     tops_table,
 )
 
@@ -50,7 +50,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/figures.md": figures_page.page,
     "docs/parameters.md": parameters_page.page,
     "docs/sram-ports.md": port_page.page,
-    "docs/rtl.md": timing_table.page,
+    "docs/rtl.md": rtl_page.page,
     "docs/area.md": tops_table.page,
 }
 

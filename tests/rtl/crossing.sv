@@ -86,12 +86,17 @@ module dla_crossing
       input int unsigned u, input int unsigned s, input logic [31:0] address, input int unsigned bytes,
       input int unsigned buffer_bytes);
     for (int unsigned word = address / BANK_BYTES; word <= (address + bytes - 1) / BANK_BYTES; word++) begin
-      if (crossed_in[place(u, s, word)] != operation[u-MAC])
+      int unsigned at;
+      int ago;
+      at = place(u, s, word);
+      if (crossed_in[at] != operation[u-MAC])
         $fatal(1, "unit %0d, stream %0d, operation %0d: byte %0d has not crossed the ports", u, s, operation[u-MAC],
                address);
-      if (buffer_bytes != 0 && total[u-MAC][s] - crossed_after[place(u, s, word)] > buffer_bytes)
+      // The bytes of its word before it crossed at the same time, if they did.
+      ago = int'(total[u-MAC][s] - crossed_after[at]);
+      if (buffer_bytes != 0 && ago > int'(buffer_bytes + address % BANK_BYTES))
         $fatal(1, "unit %0d, stream %0d, operation %0d: byte %0d crossed %0d bytes ago", u, s, operation[u-MAC],
-               address, total[u-MAC][s] - crossed_after[place(u, s, word)]);
+               address, ago);
     end
   endfunction
 
@@ -172,6 +177,7 @@ module dla_crossing
           at = place(u, s, (taken[u-MAC][s].address + i * taken[u-MAC][s].stride) / BANK_BYTES);
           crossed_in[at] = operation[u-MAC];
           crossed_after[at] = taken_after[u-MAC][s];
+          if (i != 0 && taken[u-MAC][s].stride == BANK_BYTES) crossed_after[at] += (i - 1) * BANK_BYTES;
         end
         taken[u-MAC][s] = request[u][s];
         taken_after[u-MAC][s] = total[u-MAC][s];

@@ -155,11 +155,8 @@ def test_networks(network: str, name: str, tmp_path: Path) -> None:
     assert_near(built_in(network, tmp_path), name)
 
 
-SAMPLE = "drawn 7x4, eight ports of 4"  # of the drawn machines, for CI
-DRAWN = [pytest.param(name, marks=[] if name == SAMPLE else pytest.mark.slow) for name in DRAWN_LIMITED]
-
-
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.slow  # tests/rtl/test_random_machines.py has other drawn machines
+@pytest.mark.parametrize("name", DRAWN_LIMITED)
 @pytest.mark.parametrize("network", ["mnist", "autoencoder", "ds_cnn"])
 def test_networks_on_drawn_machines(network: str, name: str, tmp_path: Path) -> None:
     assert_near(built_in(network, tmp_path), name)

@@ -16,7 +16,7 @@ from tests.rtl.machines import machine
 PRESETS = (  # that the RTL can be
     "default", "gemmini", "nvdla-large", "nvdla-medium-512", "nvdla-small", "nvdla-small-256", "vta",
 )  # fmt: skip
-LONG = {"nvdla-large", "nvdla-medium-512", "nvdla-small-256"}  # nvdla-small is of the same kind
+LONG = {"gemmini", "nvdla-large", "nvdla-medium-512", "nvdla-small-256"}  # others are of the same kinds
 LINTED = [pytest.param(name, marks=pytest.mark.slow if name in LONG else []) for name in PRESETS]
 
 
