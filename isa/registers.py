@@ -182,9 +182,7 @@ COUNTERS = (
 )
 
 _COUNTER_REGISTERS = tuple(
-    Register(
-        f"COUNT_{name}_{half}", 0x100 + 8 * i + 4 * high, _RO, f"{doc}, {word}", _number(doc), "counter"
-    )
+    Register(f"COUNT_{name}_{half}", 0x100 + 8 * i + 4 * high, _RO, f"{doc}, {word}", _number(doc), "counter")
     for i, (name, doc) in enumerate(COUNTERS)
     for high, (half, word) in enumerate((("LOW", "bits 0 to 31"), ("HIGH", f"bits 32 to {COUNTER_BITS - 1}")))
 )
