@@ -151,19 +151,25 @@ module dla_host
       end
     end
   end
-  // Most count cycles, two at a time where two units may wait.
+  // Most count cycles, two at a time where two units may wait. The high half is counted without waiting for the carry.
+  localparam int unsigned LOW_BITS = COUNTER_BITS / 2;
   function automatic int unsigned count_bits(input int unsigned counter);
     case (counter)
       COUNT_MACS, COUNT_MACS_POSSIBLE: return $clog2(PES + 1);
-      COUNT_BYTES_READ, COUNT_BYTES_WRITTEN: return 32;
+      COUNT_BYTES_READ, COUNT_BYTES_WRITTEN: return LOW_BITS;
       default: return 2;
     endcase
   endfunction
   for (genvar c = 0; c < COUNTER_COUNT; c++) begin : counter
     localparam int unsigned BITS = count_bits(c);
+    logic [LOW_BITS:0] low;  // with the carry
+    assign low = (LOW_BITS + 1)'(counters[c][LOW_BITS-1:0]) + (LOW_BITS + 1)'(count[c][BITS-1:0]);
     always_ff @(posedge clock) begin
       if (reset) counters[c] <= '0;
-      else counters[c] <= counters[c] + COUNTER_BITS'(count[c][BITS-1:0]);
+      else begin
+        counters[c][LOW_BITS-1:0] <= low[LOW_BITS-1:0];
+        if (low[LOW_BITS]) counters[c][COUNTER_BITS-1:LOW_BITS] <= counters[c][COUNTER_BITS-1:LOW_BITS] + 1'b1;
+      end
     end
   end
   assign irq = |({irq_fault || faults, irq_marker, irq_done} & irq_enable);
