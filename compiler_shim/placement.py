@@ -147,9 +147,10 @@ class _Judge:
         self._network, self._policy, self._sram_bytes = network, policy, sram_bytes
         self._weights, self._launch = weights, weights.cpu(LAUNCH_CYCLES)
         self._known: dict[TilingProblem, int] = {}  # their cycles
+        self._known_costs: dict[object, _Costs] = {}  # of items that are alike
         self._fixed = [self._forced(*each) for each in zip(network.items, problems, strict=True)]
         self._costs = [
-            self._estimate(item, nodes, cpu) if verdict is None else None
+            self._cost(item, nodes, cpu) if verdict is None else None
             for item, nodes, cpu, verdict in zip(
                 network.items, problems, cpu_cycles, self._fixed, strict=True
             )
@@ -195,9 +196,15 @@ class _Judge:
                 return Verdict(False, f"needs {needed} bytes of SRAM, but the machine has {there}")
         return None
 
-    def _estimate(self, item: Item, nodes: Sequence[TilingProblems], cpu: int) -> _Costs:
-        machine = self._policy.machine
+    def _cost(self, item: Item, nodes: Sequence[TilingProblems], cpu: int) -> _Costs:
         rest = self._requantizing_cycles(item)
+        key = *nodes, cpu, rest
+        if key not in self._known_costs:
+            self._known_costs[key] = self._estimate(item, nodes, cpu, rest)
+        return self._known_costs[key]
+
+    def _estimate(self, item: Item, nodes: Sequence[TilingProblems], cpu: int, rest: int) -> _Costs:
+        machine = self._policy.machine
         isolated_cycles, in_sequence_cycles = (
             sum(self._cycles(problems.anywhere(in_sram)) for problems in nodes) + rest
             for in_sram in (False, True)

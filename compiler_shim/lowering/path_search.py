@@ -11,7 +11,6 @@ from dlasim.compiler_shim.lowering.path_steps import PathSteps
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.states import CHOOSE, MAX_PATHS, Path, StateSearch
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblems
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.storage import Store, plain
@@ -27,18 +26,15 @@ class PathChoice(NamedTuple):
 
 
 class PathSearch:
-    """The nodes of a network, what is known of their kinds, and the cheapest paths through them."""
+    """The nodes of a network, what is known of its `kinds`, and the cheapest paths through it."""
 
     def __init__(self, steps: PathSteps, policy: Policy, kinds: Sequence[TilingProblems]) -> None:
         self.steps, self.tables = steps, policy.tables(kinds)
         tables, numbers = self.tables, self.tables.kinds(kinds)
-        chains = [NONE] * (steps.count * MAX_CHAIN)
-        found = tables.chains([tuple(numbers[place:end]) for place, end in steps.chains])
-        for (place, end), number in zip(steps.chains, found, strict=True):
-            chains[place * MAX_CHAIN + end - place - 1] = number
+        found = tables.chains([tuple([numbers[kind] for kind in chain]) for chain in steps.chains])
         self._kinds, self._chains, self._leaves = Store(int), Store(int), Store(int, steps.count)
-        self._kinds.write(0, numbers)
-        self._chains.write(0, chains)
+        self._kinds.write_array(0, np.array(numbers, np.int64)[steps.kind_of])
+        self._chains.write_array(0, np.array([*found, NONE])[steps.chain_of])
         self._chosen = Store(int, 3 * steps.count)
         search = self.record = plain(StateSearch) if tables.is_plain else StateSearch()
         search.steps, search.endings = steps.steps.pointer, steps.endings.pointer

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange, PlacedRange, placed_slots
@@ -13,7 +15,7 @@ from dlasim.compiler_shim.lowering.states import MAX_BITS, PathStep
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
-from dlasim.compiler_shim.lowering.tiles.tiling import node_kind
+from dlasim.compiler_shim.lowering.tiles.tiling import NodeKind, node_kind
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.native.storage import Store, filled_memory
 
@@ -23,7 +25,6 @@ class PathSteps:
 
     def __init__(self, network: PlacedNetwork) -> None:
         self.nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
-        self.kinds = {step: node_kind(node) for step, node in self.nodes.items()}
         self.heights = [node.out_shape[0] for node in self.nodes.values()]
         self.live_ranges = sram_candidates(network)
         self.inputs = {
@@ -55,7 +56,7 @@ class PathSteps:
             bits += [self._bit(value) for value in ending[step]]
             sizes += [self._size(value) for value in ending[step]]
         self.steps, self.count = filled_memory(PathStep, records), len(records)
-        self.chains = self._list_chains()
+        self._find_kinds()
         ordered = sorted(self.live_ranges.values(), key=lambda each: (-each.size_bytes, each.key))
         self.tensors, self.ranges = [each.key for each in ordered], Store(PlacedRange)
         self.ranges.write(0, [slot for each in ordered for slot in placed_slots(each)])
@@ -87,15 +88,27 @@ class PathSteps:
             and node.out_shape == follower.in_shape
         )
 
-    def _list_chains(self) -> list[tuple[int, int]]:
-        """The first place of each chain that there may be, and the end."""
-        found, linked = list[tuple[int, int]](), [step in self.links for step in self.order]
+    def _find_kinds(self) -> None:
+        """Find `kinds`, each with one of its nodes, and `chains` of kinds; `kind_of` and `chain_of` say which
+        a place, and a place and so many more nodes, have. The first node, before which nothing comes, has a
+        kind of its own."""
+        kinds, chains = dict[object, int](), dict[tuple[int, ...], int]()
+        self.kinds = list[tuple[DlaNode, NodeKind]]()
+        self.kind_of = np.zeros(self.count, np.int64)
+        for place, node in enumerate(self.nodes.values()):
+            kind = node_kind(node)
+            self.kind_of[place] = kinds.setdefault((kind, place > 0), len(kinds))
+            if len(kinds) > len(self.kinds):
+                self.kinds.append((node, kind))
+        numbers, linked = self.kind_of.tolist(), [step in self.links for step in self.order]
+        self.chain_of = np.full(self.count * MAX_CHAIN, NONE)
         for place in range(self.count):
             end = place + 1
             while end < min(place + MAX_CHAIN, self.count) and linked[end - 1]:
                 end += 1
-                found.append((place, end))
-        return found
+                found = chains.setdefault(tuple(numbers[place:end]), len(chains))
+                self.chain_of[place * MAX_CHAIN + end - place - 1] = found
+        self.chains = list(chains)
 
     def _count_alive_bytes(self) -> Mapping[int, int]:
         """What all values that may stay in SRAM take there at each step."""

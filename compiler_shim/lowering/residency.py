@@ -33,11 +33,10 @@ class SramPlanner:
         self._steps = path_steps(network)
         self._nodes, self._live_ranges = self._steps.nodes, self._steps.live_ranges
         machines = chain([policy.first_machine], repeat(policy.machine))
-        self._problems = {
-            step: machine.problems(node, self._steps.kinds[step])
-            for machine, (step, node) in zip(machines, self._nodes.items(), strict=False)
-        }
-        self._search = PathSearch(self._steps, policy, list(self._problems.values()))
+        self._kinds = [
+            machine.problems(*each) for machine, each in zip(machines, self._steps.kinds, strict=False)
+        ]
+        self._search = PathSearch(self._steps, policy, self._kinds)
         self._choices: dict[int, PathChoice] = {}  # by size of the SRAM
         self._packer = packer or PlanPacker()
 
@@ -91,7 +90,8 @@ class SramPlanner:
         has_matrix, inputs = step in self._steps.matrices, len(self._steps.inputs[step])
         keeps = self._policy.keeps_constants and not has_matrix
         where = InSram((first, second)[:inputs], output, has_matrix and second, keeps)
-        return self._problems[step][where]
+        kind = int(self._steps.kind_of[self._steps.places[step]])
+        return self._kinds[kind][where]
 
     def sufficient_bytes(self) -> int:
         """The SRAM size above which the plan no longer changes.
@@ -99,13 +99,13 @@ class SramPlanner:
         At the step that needs most, it has room for all live values, the node's buffers and the constants of
         all later nodes. If nothing stays in SRAM, it is twice the largest buffers of a node.
         """
-        budgets, constants = [], []
-        for step in self._nodes:
-            problem = self._problem(step, self._live_ranges if self._policy.keeps_tensors else ())
-            budgets.append(self._search.tables.sufficient_bytes(problem))
-            constants.append(problem.constant_bytes)
-        if not self._policy.keeps_tensors:
-            return 2 * max(budgets, default=0)
-        taken = self._steps.alive_bytes.values()
-        ahead = [sum(constants[place + 1 :]) for place in range(len(constants))]
-        return max(map(sum, zip(budgets, taken, ahead, strict=True)), default=0)
+        keeps = self._policy.keeps_tensors
+        problems = {step: self._problem(step, self._live_ranges if keeps else ()) for step in self._nodes}
+        known = {each: self._search.tables.sufficient_bytes(each) for each in {*problems.values()}}
+        if not keeps:
+            return 2 * max(known.values(), default=0)
+        most = ahead = 0
+        for step, problem in reversed(problems.items()):
+            most = max(most, known[problem] + self._steps.alive_bytes[step] + ahead)
+            ahead += problem.constant_bytes
+        return most
