@@ -5,6 +5,7 @@ from __future__ import annotations
 from dlasim.compiler_shim.lowering.addresses.allocation import PLACE
 from dlasim.compiler_shim.lowering.addresses.tensor_packing import PACK
 from dlasim.compiler_shim.lowering.addresses.weight_encoder import ENCODE
+from dlasim.compiler_shim.lowering.emission.plan_rows import ROWS
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.segment_times import TIMES
@@ -20,7 +21,7 @@ from dlasim.vp.riscv.decode import CLASSES
 from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
 ROUTINES = (
-    *(TILINGS, CHOOSE, PLACE, PACK, TIMES, LOADS, EMIT, ENCODE),
+    *(TILINGS, CHOOSE, PLACE, PACK, TIMES, LOADS, ROWS, EMIT, ENCODE),
     *(LEGALITY, READ, WALK, CLASSES, SUMS, EXECUTIONS),
 )
 

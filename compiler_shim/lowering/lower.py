@@ -19,8 +19,7 @@ from dlasim.compiler_shim.lowering.addresses.memory import (
     resolve_alias,
 )
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.emission.emitter import Emitter
-from dlasim.compiler_shim.lowering.emission.planned_nodes import EmissionMemory, PlannedNodes
+from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory, Emitter
 from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM, Place
 from dlasim.compiler_shim.lowering.program_frame import program_frame
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
@@ -106,12 +105,12 @@ def plan_ends(
 
 
 class _Placement(NamedTuple):
-    """Where values are that are not in SRAM, also as records by value; and by host call the streams that must
-    have ended before it."""
+    """Where values are that are not in SRAM, also as records by value; and the streams and host calls in
+    their order, with what must have ended before each call."""
 
     system: SystemPlan
     places: NDArray[np.int64]
-    waits: list[int]
+    steps: list[p.Step]
 
 
 class _Lowering:
@@ -127,63 +126,59 @@ class _Lowering:
     ) -> None:
         self._network, self._config, self._sram = network, config, plan
         self._frame, self._with_constants = program_frame(network), with_constants
-        self._nodes = PlannedNodes(network, plan, memory)
-        self._check_tile_limit()
-        inner = dict.fromkeys(plan.inner, 0)  # stripes of them, wherever their chain has them
-        self._in_sram = {**inner, **plan.addresses}
+        self._memory = memory
         self._placed = self._place_values()
-        self._places = self._list_places()
-        self.emitter = Emitter(network, self._nodes, self._places, config, with_constants, memory)
-        self.emitter.write(plan, self._frame.runs, self._frame.pooled)
+        self.emitter = Emitter(network, plan, self._frame, config, memory)
+        crowded = self.emitter.list_rows(MAX_TILES)
+        if crowded != NONE:
+            raise self._too_many_tiles(crowded)
+        self.emitter.write(with_constants)
         if len(self.emitter.words) > p.MAX_OPERATIONS:
             self._check_operation_limit(count_operations(self.emitter.words))
 
     def _place_values(self) -> _Placement:
-        """Found once for plans that keep the same in SRAM."""
-        chains = tuple([steps for steps in self._sram.parts if len(steps) > 1])
-        key = frozenset(self._in_sram), chains
-        return _placements(self._network).get(key, lambda: self._placement(chains))
+        """Say where values are; what is not in SRAM has its place found once for plans that keep the same
+        there."""
+        plan, values = self._sram, self._network.values
+        key = frozenset(plan.addresses), plan.inner, plan.kept.size_bytes > 0
+        placed = _placements(self._network).get(key, self._find_places)
+        self._memory.places.reserve(len(values), 0)
+        places = self._memory.places.view()
+        places[: len(values)] = placed.places
+        if plan.addresses:
+            numbers = list(plan.addresses)
+            places[numbers, 0], places[numbers, 1] = SRAM, list(plan.addresses.values())
+        return placed
 
-    def _placement(self, chains: Sequence[Sequence[int]]) -> _Placement:
-        ranges = find_live_ranges(self._network).items()
-        outside = {value: live_range for value, live_range in ranges if value not in self._in_sram}
-        system = plan_system(self._network, extend_live_ranges(self._network, outside, chains))
-        waits = self._frame.waits(system, self._in_sram)
-        return _Placement(system, self._describe_places(system), waits)
-
-    def _describe_places(self, system: SystemPlan) -> NDArray[np.int64]:
-        """Where values are, by their numbers; those of constants are found when they are met."""
-        places = Store(Place, len(self._network.values)).view()
+    def _find_places(self) -> _Placement:
+        """Where values are that are not in SRAM. Those that only exist in stripes are there, wherever their
+        chain has them."""
+        plan, network = self._sram, self._network
+        in_sram = plan.inner.union(plan.addresses)
+        ranges = find_live_ranges(network).items()
+        outside = {value: live_range for value, live_range in ranges if value not in in_sram}
+        system = plan_system(network, extend_live_ranges(network, outside, tuple(plan.chains)))
+        places = Store(Place, len(network.values)).view()
         places[:, 0] = NONE
+        places[list(plan.inner), 0] = SRAM
         for value, place in system.locations.items():
             places[value, :2] = place
-        for node in self._network.nodes:
+        for node in network.nodes:
             if isinstance(node, DlaNode) and node.cursor:
-                _, offset = system.locations[resolve_alias(self._network, node.output)]
+                _, offset = system.locations[resolve_alias(network, node.output)]
                 places[node.output] = node.cursor.region, offset, node.cursor.reach
-        return places
+        return _Placement(system, places, self._steps(self._frame.waits(system, in_sram)))
 
-    def _list_places(self) -> Store[Place]:
-        """The same with those in SRAM."""
-        places = Store(Place, len(self._network.values))
-        view = places.view()
-        view[:] = self._placed.places
-        if self._in_sram:
-            view[list(self._in_sram), 0], view[list(self._in_sram), 1] = SRAM, list(self._in_sram.values())
-        return places
-
-    def _check_tile_limit(self) -> None:
-        """Reject a program with too many tiles, as a large layer in a tiny SRAM makes."""
-        tiles = np.cumsum(self._nodes.tasks * self._nodes.repeats)
-        for step in np.flatnonzero(tiles > MAX_TILES)[:1].tolist():
-            node, tiling = self._network.nodes[step], self._sram.tilings[step]
-            assert isinstance(node, DlaNode)
-            layer = self._network.layers[node.layer]
-            raise InputError(
-                f"layer {layer.name} ({layer.operator}) would be cut into {tiling.tasks:,} tiles to fit "
-                f"{self._config.sram_bytes} bytes of SRAM, but a program can hold at most "
-                f"{MAX_TILES:,} in total; use more SRAM (--sram)"
-            )
+    def _too_many_tiles(self, step: int) -> InputError:
+        """A large layer in a tiny SRAM makes so many."""
+        node, tiling = self._network.nodes[step], self._sram.tilings[step]
+        assert isinstance(node, DlaNode)
+        layer = self._network.layers[node.layer]
+        return InputError(
+            f"layer {layer.name} ({layer.operator}) would be cut into {tiling.tasks:,} tiles to fit "
+            f"{self._config.sram_bytes} bytes of SRAM, but a program can hold at most "
+            f"{MAX_TILES:,} in total; use more SRAM (--sram)"
+        )
 
     def _check_operation_limit(self, operations: int) -> None:
         if operations > p.MAX_OPERATIONS:
@@ -195,21 +190,21 @@ class _Lowering:
 
     def cycles(self, timer: StreamTimer) -> int:
         """Of an inference on the timer's machine, after a preload."""
-        emitter, frame, preloads = self.emitter, self._frame, bool(self._sram.kept.addresses)
+        emitter, frame, preloads = self.emitter, self._frame, int(self._sram.kept.size_bytes > 0)
         streams = timer.cycles(emitter.words, emitter.streams[preloads:])
         doorbell = doorbell_cycles(timer.config, bool(frame.calls))
-        return inference_cycles(self._steps(), doorbell, [0] * preloads + streams, frame.call_cycles)
+        return inference_cycles(self._placed.steps, doorbell, [0] * preloads + streams, frame.call_cycles)
 
-    def _steps(self) -> list[p.Step]:
-        """The streams and host calls in their order."""
-        preloads, calls, steps = int(bool(self._sram.kept.addresses)), 0, list[p.Step]()
+    def _steps(self, waits: Sequence[int]) -> list[p.Step]:
+        """The streams and host calls in their order; the preload of constants that stay is a stream, too."""
+        preloads, calls, steps = int(self._sram.kept.size_bytes > 0), 0, list[p.Step]()
         if preloads:
             steps.append(p.Step(StepKind.PRELOAD, 0))
         for is_stream in self._frame.order:
             if is_stream:
                 steps.append(p.Step(StepKind.STREAM, len(steps) - calls))
             else:
-                after = self._placed.waits[calls]
+                after = waits[calls]
                 steps.append(p.Step(StepKind.HOST, calls, after + preloads if after else 0))
                 calls += 1
         return steps
@@ -218,7 +213,7 @@ class _Lowering:
         """The program of the plan."""
         emitter, frame, system = self.emitter, self._frame, self._placed.system
         size = emitter.pool_bytes
-        places = [Place(*place) for place in self._places.view()[frame.bases].tolist()]
+        places = [Place(*place) for place in self._memory.places.view()[frame.bases].tolist()]
         return p.Program(
             name=self._network.name,
             requirement=self._config.requirement(
@@ -229,7 +224,7 @@ class _Lowering:
             ),
             commands=emitter.words.copy(),
             streams=tuple(p.Stream(*stream) for stream in emitter.streams),
-            steps=tuple(self._steps()),
+            steps=tuple(self._placed.steps),
             constants=constants_image(emitter.pool())
             if self._with_constants
             else np.broadcast_to(_NO_BYTE, size),
@@ -246,10 +241,10 @@ class _Lowering:
 
     def _work(self) -> NDArray[np.void]:
         """The compulsory work of an inference."""
-        if self._sram.kept.addresses:
+        if self._sram.kept.size_bytes:
             return list_kept_work(self._network)
-        if self._nodes.spared:
-            return list_stored_work(self._network, packs_weights(self._config), self._nodes.spared)
+        if self.emitter.spared:
+            return list_stored_work(self._network, packs_weights(self._config), self.emitter.spared)
         return list_packed_work(self._network) if packs_weights(self._config) else list_work(self._network)
 
 

@@ -17,7 +17,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import NodeKind, node_kind
 from dlasim.isa.instructions import BY_MNEMONIC
-from dlasim.native.storage import Store, filled_memory
+from dlasim.native.storage import Store, filled_memory, filled_numbers
 
 
 class PathSteps:
@@ -62,15 +62,12 @@ class PathSteps:
         self.ranges.write(0, [slot for each in ordered for slot in placed_slots(each)])
         lives = sum([each.last - each.first + 2 * MAX_CHAIN for each in ordered])  # with those of chains
         self.most_ranges = lives + self.count * MAX_BUFFERS
-        self.numbers, self.units, self.values = Store(int), Store(int), Store(int)
-        self.numbers.write(0, self.order)
-        self.units.write(0, [BY_MNEMONIC[node.mnemonic].unit for node in self.nodes.values()])
+        self.numbers = filled_numbers(self.order)
+        self.units = filled_numbers([BY_MNEMONIC[node.mnemonic].unit for node in self.nodes.values()])
         numbers = {value: number for number, value in enumerate(self.tensors)}
         operands = [each for own in self.operands.values() for each in own]
-        self.values.write(0, [NONE if each is None else numbers.get(each, NONE) for each in operands])
-        self.endings, self.ending_bytes = Store(int), Store(int)
-        self.endings.write(0, bits)
-        self.ending_bytes.write(0, sizes)
+        self.values = filled_numbers([NONE if each is None else numbers.get(each, NONE) for each in operands])
+        self.endings, self.ending_bytes = filled_numbers(bits), filled_numbers(sizes)
 
     def _is_link(self, step: int) -> bool:
         """Whether only the next node reads a node's output."""

@@ -3,8 +3,8 @@ programs describe, and what decides when a host call may start."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Sequence
+from itertools import accumulate, chain, product
 
 from dlasim.compiler_shim.calls.nodes import HostNode, PlacedNetwork
 from dlasim.compiler_shim.facts import once
@@ -18,6 +18,7 @@ from dlasim.isa import program as p
 from dlasim.isa.file_records import DataType, LayerKind, Role
 from dlasim.isa.host_op_rows import PLACE_CURSOR
 from dlasim.isa.registers import Region
+from dlasim.native.storage import Store, filled_numbers
 from dlasim.sim.host_time.host_estimate import estimate_call
 
 _Range = tuple[Region, int, int]
@@ -53,6 +54,8 @@ class ProgramFrame:
                 self.runs.append([step])
                 self.pooled.append([])
                 self.order.append(True)
+        self.listed = _listed(self.runs, self.pooled)
+        self.pooled_count = sum(map(len, self.pooled))
         self.layers = tuple(
             p.Layer(layer.name, layer.operator, LayerKind(layer.kind), layer.macs) for layer in network.layers
         )
@@ -84,7 +87,7 @@ class ProgramFrame:
             )  # fmt: skip
         return self.numbers[value]
 
-    def waits(self, system: SystemPlan, in_sram: Mapping[int, int]) -> list[int]:
+    def waits(self, system: SystemPlan, in_sram: frozenset[int]) -> list[int]:
         """By host call how many streams must have ended before it: it may conflict with the last of them."""
         waits, streams, calls = list[int](), list[_Ranges](), iter(self._host_steps)
         for is_stream in self.order:
@@ -98,7 +101,7 @@ class ProgramFrame:
             waits.append(after)
         return waits
 
-    def _ranges(self, steps: Sequence[int], system: SystemPlan, in_sram: Mapping[int, int]) -> _Ranges:
+    def _ranges(self, steps: Sequence[int], system: SystemPlan, in_sram: frozenset[int]) -> _Ranges:
         """Where in system memory nodes read, and where they write."""
         found: _Ranges = ([], [])
         for step in steps:
@@ -108,6 +111,13 @@ class ProgramFrame:
                         region, offset = system.locations[value]
                         ranges.append((region, offset, offset + self._network.values[value].size_bytes))
         return found
+
+
+def _listed(runs: Sequence[Sequence[int]], pooled: Sequence[Sequence[int]]) -> list[Store[int]]:
+    """For routines: by stream how many nodes there are up to its end; the constants that get their places
+    before streams, and behind them; and by stream where its own begin, and the end of all."""
+    ends, firsts = accumulate(map(len, runs)), accumulate(map(len, pooled), initial=0)
+    return [filled_numbers(list(each)) for each in (ends, chain.from_iterable(pooled), firsts)]
 
 
 def _conflict(one: _Ranges, other: _Ranges) -> bool:

@@ -6,16 +6,11 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption, MachineModel
 from dlasim.dataclass import dataclass
 from dlasim.sim.configuration.config import DlaConfig
-
-_SHAPE = [SLOTS[name] for name in ("rows", "columns", "channels", "depth", "is_channels_outer", "buffering")]
-_ROUNDS = [SEGMENT_SLOTS[name] for name in ("place", "rounds")]
-_PLACED = [*range(SLOTS["buffers"], SLOTS["buffering"]), SLOTS["between_address"]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,32 +52,18 @@ class PlanCandidate:
         assert isinstance(node, DlaNode)
         return node.layer
 
-    def tile_shapes(self) -> object:
+    def shapes(self) -> object:
         """How nodes are cut, and which tensors stay in SRAM."""
-        plan = self.plan
-        return (
-            self.kind.network,
-            tuple(plan.addresses),
-            plan.nodes[:, _SHAPE].tobytes(),
-            plan.segments[:, _ROUNDS].tobytes(),
-        )
+        return self.kind.network, self.plan.shapes
 
     def layout(self) -> object:
         """All that decides about the commands but prefetches. Plans for different machines often have the
         same, but other estimates."""
-        plan = self.plan
-        return (
-            self.tile_shapes(),
-            tuple(plan.addresses.values()),
-            plan.nodes[:, _PLACED].tobytes(),
-            tuple(plan.kept.addresses.items()),
-        )
+        return self.kind.network, self.plan.layout
 
     def commands(self) -> object:
         """All that decides about the commands."""
-        prefetches = self.plan.prefetches
-        loads = tuple([(step, tuple(each)) for step, each in prefetches.loads.items()])
-        return self.layout(), loads, tuple(prefetches.addresses.items()), prefetches.load_first
+        return self.kind.network, self.plan.layout, self.plan.prefetches.commands()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, p
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.plan_packer import PlanPacker
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory
 from dlasim.compiler_shim.lowering.emission.network_nodes import WeightCut
-from dlasim.compiler_shim.lowering.emission.planned_nodes import EmissionMemory
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
 from dlasim.compiler_shim.lowering.lower import Lowered, emit, plan_cycles, plan_ends
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors

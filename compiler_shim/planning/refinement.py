@@ -116,7 +116,7 @@ def _time_cut(
     known, plan = search.maker.memory.parted, whole.plan
     if (plan, key) not in known:
         smaller = split_rows(plan, parts)
-        if smaller is not None and whole.kind.tiling == "auto" and not plan.kept.addresses:
+        if smaller is not None and whole.kind.tiling == "auto" and not plan.kept.size_bytes:
             smaller = search.maker.with_prefetches(whole.kind, smaller)
         known[plan, key] = smaller
     smaller = known[plan, key]
@@ -143,16 +143,16 @@ def order_loads(search: PlanSearch) -> None:
     each of them in other tiles, and hardly slower than the fastest of all."""
     different = dict[object, TimedPlan]()
     for timed in sorted(search.timed, key=lambda timed: timed.cycles):
-        if timed.plan.prefetches.loads and timed.cycles <= ORDERED_RATIO * search.least_cycles:
-            different.setdefault(timed.candidate.tile_shapes(), timed)
+        if len(timed.plan.prefetches.loads) and timed.cycles <= ORDERED_RATIO * search.least_cycles:
+            different.setdefault(timed.candidate.shapes(), timed)
     for timed in list(different.values())[:MAX_ORDERED]:
         _order_loads(search, timed)
 
 
 def _order_loads(search: PlanSearch, timed: TimedPlan) -> None:
     prefetches = timed.plan.prefetches
-    steps = frozenset([nodes[0] for nodes in timed.plan.parts])
-    for load_first in (frozenset[int](), steps):
-        if load_first != prefetches.load_first:
+    for flag in (0, 1):
+        if (prefetches.load_first != flag).any():
+            load_first = np.full_like(prefetches.load_first, flag)
             plan = replace(timed.plan, prefetches=replace(prefetches, load_first=load_first))
             search.time(replace(timed.candidate, plan=plan))

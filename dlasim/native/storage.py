@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from struct import Struct
 from typing import Any, Generic, TypeVar, cast
 
@@ -20,10 +20,16 @@ _NUMBERS = np.dtype(np.int64)
 def pointer_to(array: NDArray[np.integer[Any]], kind: Any = int) -> Any:
     """Leads to the numbers of an array, or to the records that they are, and keeps the array alive. Other
     types, and arrays that may not be written, are copied."""
-    wanted = np.dtype(c_type(kind)) if isinstance(kind, Integer) else _NUMBERS
-    if array.dtype != wanted or not array.flags.carray:
+    wanted, made = _types_of(kind)
+    if array.dtype is not wanted or not array.flags.carray:
         array = np.require(array, wanted, ("C", "W"))
-    return ctypes.pointer(c_type(kind).from_buffer(array)) if array.size else None
+    return ctypes.pointer(made.from_buffer(array)) if array.size else None
+
+
+@cache
+def _types_of(kind: Any) -> tuple[np.dtype[Any], Any]:
+    """The type of an array's numbers, and that of what a pointer leads to."""
+    return np.dtype(c_type(kind)) if isinstance(kind, Integer) else _NUMBERS, c_type(kind)
 
 
 class Store(Generic[_Kind]):
@@ -105,6 +111,13 @@ def filled_memory(kind: type[_Kind], records: Iterable[Record]) -> Store[_Kind]:
     """A memory that begins with these records."""
     made = Store(kind)
     made.write(0, [number for each in records for number in each.flatten()])
+    return made
+
+
+def filled_numbers(numbers: Sequence[int]) -> Store[int]:
+    """A memory that begins with these numbers."""
+    made = Store(int)
+    made.write(0, numbers)
     return made
 
 

@@ -28,4 +28,6 @@ def chain_tiling(
     place = tables.run(CHAINS, table, chain, where, budget)
     if place == NONE or not (table.chains[place].rows or table.chains[place].group_channels):
         return None
-    return tables.chain_at(place, problems)
+    return tables.chain_at(
+        place, [tables.kind(each.kind) * WHERES + each.in_sram.number for each in problems]
+    )

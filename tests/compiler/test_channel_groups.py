@@ -122,7 +122,7 @@ def chains_of(path, config):
     """The chains in groups of channels that the cheapest plan by estimates has."""
     policy = Policy(config, CompileOptions(place="dla"))
     plan = SramPlanner(place(load_model(path), policy), policy).plan(config.sram_bytes)
-    return [chain for chain in plan.chains.values() if chain.groups]
+    return [chain for chain in plan.chains.values() if chain.layout.groups]
 
 
 @pytest.mark.parametrize("first", range(0, 60, 20))

@@ -8,6 +8,7 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.emission import emitter
+from dlasim.compiler_shim.lowering.emission.plan_rows import ROWS
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.lower import emit, plan_cycles
 from dlasim.compiler_shim.options import CompileOptions
@@ -65,7 +66,7 @@ def test_both_ways_write_the_same(make: Any, plans: Plans) -> None:
     for seed in range(1000, 1000 + SEEDS):
         case, plain = make(seed), None
         for arguments in plans.of(case):
-            with in_python(EMIT):
+            with in_python(ROWS, EMIT):
                 plain = _emitted(arguments)
             with counted(EMIT) as calls:
                 assert_same(plain, _emitted(arguments), case)

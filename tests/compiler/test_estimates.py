@@ -258,22 +258,24 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
     planned = SramPlanner(network, policy).plan(config.sram_bytes)
     found = measured_terms(emit(network, config, planned, None, with_constants=False), config)
     checked = {"stripes": 0, "groups": 0}
-    for chain in planned.chains.values():
-        first, last = planned.problems[chain.steps[0]], planned.problems[chain.steps[-1]]
-        if chain.groups or first.height % len(chain.schedule) == 0:
+    for steps, chain in planned.chains.items():
+        layout = chain.layout
+        first, last = planned.problems[steps[0]], planned.problems[steps[-1]]
+        if layout.groups or first.height % len(layout.schedule) == 0:
             fixed = sum(
-                (chain.groups or 1) * constant_beats(planned.problems[step], planned.tilings[step].tile_shape)
-                for step in chain.steps
+                (layout.groups or 1)
+                * constant_beats(planned.problems[step], planned.tilings[step].tile_shape)
+                for step in steps
             )
-            loaded = sum(found[network.nodes[step].layer][3] for step in chain.steps)
+            loaded = sum(found[network.nodes[step].layer][3] for step in steps)
             assert chain.tensor_cycles + fixed == loaded
-            checked["groups" if chain.groups else "stripes"] += 1
-        if chain.groups and not last.geometry.sizes.is_dense:
-            tile, group = Tile(*planned.tilings[chain.steps[-1]].tile_shape), ChannelGroup()
+            checked["groups" if layout.groups else "stripes"] += 1
+        if layout.groups and not last.geometry.sizes.is_dense:
+            tile, group = Tile(*planned.tilings[steps[-1]].tile_shape), ChannelGroup()
             sizes, machine = last.geometry.sizes, last.machine_costs
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
-            stored = chain.groups * tile_costs.store_beats(sizes, machine, group, tile)
-            assert stored == found[network.nodes[chain.steps[-1]].layer][4]
+            stored = layout.groups * tile_costs.store_beats(sizes, machine, group, tile)
+            assert stored == found[network.nodes[steps[-1]].layer][4]
     assert checked["stripes"] > 4
     assert checked["groups"] > 0
 

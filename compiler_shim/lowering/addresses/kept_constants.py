@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT, pooled
-from dlasim.compiler_shim.lowering.addresses.sram_plan import KeptConstants
+from dlasim.compiler_shim.lowering.addresses.sram_plan import KeptConstants, PlacedPieces
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, WeightCut, network_nodes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes
 
@@ -17,21 +19,20 @@ def place_kept(
 ) -> KeptConstants:
     """Addresses from `first` on for the pieces into which the tilings of steps cut their constants; without
     tilings each node has one. Nodes with the same constants, cut alike, share them."""
-    addresses, shared = dict[int, tuple[int, ...]](), dict[object, tuple[int, ...]]()
+    counts, addresses, shared = list[int](), list[int](), dict[object, list[int]]()
     begin = end = pooled(first)
     for step, node in network_nodes(network).items():
         sizes = node.facts.sizes
         cut = WeightCut(sizes.channels, sizes.depth) if cuts is None else cuts[step]
         key = (node.shared, cut) if node.shared else step
         if key not in shared:
-            found = []
+            found = shared[key] = []
             for size in piece_sizes(node, cut):
                 found.append(end)
                 end += pooled(size)
-            shared[key] = tuple(found)
-        if shared[key]:
-            addresses[step] = shared[key]
-    return KeptConstants(addresses, end - begin)
+        counts.append(len(shared[key]))
+        addresses += shared[key]
+    return KeptConstants(PlacedPieces(np.array(counts), np.array(addresses, np.int64)), end - begin)
 
 
 @once

@@ -10,55 +10,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
+from dlasim.compiler_shim.lowering.emission.records import Load
 from dlasim.compiler_shim.lowering.path_steps import PathSteps
-from dlasim.compiler_shim.lowering.segments.chains import Chain, ChainTiling
+from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
 from dlasim.dataclass import dataclass
 from dlasim.named_tuple import NamedTuple
+from dlasim.native.record import slots_of
 
 Segment = tuple[int, ...]  # the steps of a node or a chain
-_TASKS, _ROWS, _OUTER, _PROBLEM, _TILING, _BETWEEN = (
-    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "tiling", "between_address")
+_TASKS, _ROWS, _OUTER, _PROBLEM, _TILING = (
+    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "tiling")
 )
-_CHAIN, _CYCLES = SEGMENT_SLOTS["chain"], SEGMENT_SLOTS["cycles"]
+_PLACE, _CHAIN, _CYCLES = (SEGMENT_SLOTS[name] for name in ("place", "chain", "cycles"))
+_SHAPE = [SLOTS[name] for name in ("rows", "columns", "channels", "depth", "is_channels_outer", "buffering")]
+_CHAINED = [SEGMENT_SLOTS[name] for name in ("nodes", "rounds")]
+_ADDRESSES = [*range(SLOTS["buffers"], SLOTS["buffering"]), SLOTS["between_address"]]
 
 
-class Prefetch(NamedTuple):
-    """Loads of some pieces of a step's constants, after a task of another segment or an earlier one of its
-    own."""
+class PlacedPieces(NamedTuple):
+    """By place of a node how many of the first pieces of its constants have places, and the addresses of all
+    of these. Where none have, there are no counts."""
 
-    step: int
-    task: int
-    first: int
-    pieces: int
+    counts: NDArray[np.int64]
+    addresses: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PrefetchPlan:
-    """By the first step of a segment the loads that it makes for later tasks, and by step the addresses of
-    the first pieces of its constants, which are loaded so. And the steps whose tiles are each loaded before
-    the tile before is computed."""
+    """The loads of constants that segments make for later tasks, as rows of `Load` in their order, and the
+    pieces that are loaded so; by segment whether its tiles are each loaded before the tile before is
+    computed; and the most SRAM that is in use during a segment, 0 where nothing is prefetched."""
 
-    loads: Mapping[int, Sequence[Prefetch]]
-    addresses: Mapping[int, tuple[int, ...]]
-    peak_bytes: int = 0  # the most SRAM that is in use during a segment; 0 where nothing is prefetched
-    load_first: frozenset[int] = frozenset()
+    loads: NDArray[np.int64]
+    pieces: PlacedPieces
+    load_first: NDArray[np.int64]
+    peak_bytes: int = 0
 
-
-NO_PREFETCHES = PrefetchPlan({}, {})
+    def commands(self) -> object:
+        """All that decides about the commands."""
+        return tuple([each.tobytes() for each in (self.loads, *self.pieces, self.load_first)])
 
 
 class KeptConstants(NamedTuple):
-    """Constants that stay in SRAM after the first inference: by step the address of each piece, and the bytes
-    that all take."""
+    """Constants that stay in SRAM after the first inference, and the bytes that they take."""
 
-    addresses: Mapping[int, tuple[int, ...]]
+    pieces: PlacedPieces
     size_bytes: int
 
 
-NO_KEPT = KeptConstants({}, 0)
+_NOTHING = np.zeros(0, np.int64)
+NO_PIECES = PlacedPieces(_NOTHING, _NOTHING)
+NO_PREFETCHES = PrefetchPlan(_NOTHING.reshape(0, slots_of(Load)), NO_PIECES, _NOTHING)
+NO_KEPT = KeptConstants(NO_PIECES, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +85,18 @@ class SramPlan:
     changing_bytes: int  # of SRAM, below which estimates count on fewer prefetches
     prefetches: PrefetchPlan = NO_PREFETCHES
     kept: KeptConstants = NO_KEPT
+
+    @cached_property
+    def shapes(self) -> object:
+        """How nodes are cut, and which tensors stay in SRAM."""
+        cut = self.nodes[:, _SHAPE].tobytes(), self.segments[:, _CHAINED].tobytes()
+        return *cut, tuple(self.addresses)
+
+    @cached_property
+    def layout(self) -> object:
+        """All that decides about the commands but prefetches."""
+        placed = self.nodes[:, _ADDRESSES].tobytes(), *[each.tobytes() for each in self.kept.pieces]
+        return self.shapes, *placed, tuple(self.addresses.values())
 
     @property
     def peak_bytes(self) -> int:
@@ -114,7 +132,7 @@ class SramPlan:
     @cached_property
     def tilings(self) -> Mapping[int, Tiling]:
         """By step how it is cut."""
-        found, cut = dict[int, Tiling](), self._cut_chains
+        found = dict[int, Tiling]()
         for step, row in zip(self.steps, self.nodes.tolist(), strict=True):
             if row[_TILING] != NONE:
                 tiling = self.tables.tiling_at(row[_TILING], self.problems[step])
@@ -122,28 +140,21 @@ class SramPlan:
                     shape = tiling.tile_shape._replace(rows=row[_ROWS], is_channels_outer=row[_OUTER] == 1)
                     tiling = replace(tiling, tile_shape=shape, tasks=row[_TASKS])
                 found[step] = tiling
-        for steps, chain in cut.items():
+        for steps, chain in self.chains.items():
             found |= {step: chain.tiling(number) for number, step in enumerate(steps)}
         return {step: found[step] for step in self.steps}
 
     @cached_property
-    def _cut_chains(self) -> Mapping[Segment, ChainTiling]:
+    def chains(self) -> Mapping[Segment, ChainTiling]:
         """How chains are cut, by their steps."""
-        found, problems = dict[Segment, ChainTiling](), self.nodes[:, _PROBLEM].tolist()
-        for steps, number in zip(self.parts, self.segments[:, _CHAIN].tolist(), strict=True):
+        found, problems = dict[Segment, ChainTiling](), self.nodes[:, _PROBLEM]
+        for steps, place, number in zip(
+            self.parts, *self.segments[:, [_PLACE, _CHAIN]].T.tolist(), strict=True
+        ):
             if number != NONE:
-                own = [self.tables.problem(problems[self.path.places[step]]) for step in steps]
+                own = problems[place : place + len(steps)].tolist()
                 found[steps] = self.tables.chain_at(number, own)
         return found
-
-    @cached_property
-    def chains(self) -> Mapping[int, Chain]:
-        """By first step."""
-        between = dict(zip(self.steps, self.nodes[:, _BETWEEN].tolist(), strict=True))
-        return {
-            steps[0]: cut.chain(steps, tuple([between[step] for step in steps[:-1]]))
-            for steps, cut in self._cut_chains.items()
-        }
 
     @cached_property
     def inner(self) -> frozenset[int]:
@@ -153,4 +164,4 @@ class SramPlan:
     @property
     def has_groups(self) -> bool:
         """Whether a chain is computed in groups of channels."""
-        return any(chain.groups for chain in self.chains.values())
+        return any(chain.layout.groups for chain in self.chains.values())

@@ -1,39 +1,42 @@
-"""The command words of a program: all its streams by one call of the routine that writes them, or by as many
-as use up its room.
-
-Segments, each a node or a chain, are rows of numbers, the slots of the records that describe them. The memory
-of one program serves for the next.
-"""
+"""The command words of a plan: its nodes and segments as rows, by one call of a routine, and all its streams
+by another, or by as many calls as use up its room. The memory of one program serves for the next."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
-from dlasim.compiler_shim.lowering.addresses.sram_plan import Prefetch, SramPlan
+from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, PackedSegment
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.network_nodes import (
-    constant_operands,
+    WeightCut,
+    constant_facts,
     facts_memory,
+    network_nodes,
     value_bytes,
 )
-from dlasim.compiler_shim.lowering.emission.planned_nodes import EmissionMemory, PlannedNodes
+from dlasim.compiler_shim.lowering.emission.piece_codes import piece_bytes, piece_codes
+from dlasim.compiler_shim.lowering.emission.plan_rows import ROWS, ChainRows, PlanRows
 from dlasim.compiler_shim.lowering.emission.records import (
-    COMPUTATIONS,
     MAX_FIXED,
     MAX_REGISTERS,
     NONE,
+    TENSORS,
     EmittedSegment,
+    InFlight,
     Load,
+    Node,
+    Piece,
     Place,
+    Slice,
+    Span,
     StreamBuilder,
     StripeRows,
 )
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
+from dlasim.compiler_shim.lowering.program_frame import ProgramFrame
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.registers import Region
@@ -43,66 +46,111 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import packs_weights, queue_depth
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
-
 _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
-_SEGMENT = layout(EmittedSegment).fields
-_STEP, _NODES, _TASKS, _GROUPS, _STRIPE, _LOAD, _LOADS, _LOAD_FIRST, _OPERATIONS, _VALUE, _VALUES = (
-    each.slot for each in _SEGMENT.values()
-)
+_CODED_WORDS, _CODED_STEPS = (layout(Piece).fields[name].slot for name in ("coded_words", "coded_steps"))
+
+
+class EmissionMemory:
+    """What emission works on, which grows with the largest program so far."""
+
+    def __init__(self) -> None:
+        self.plan, self.places = PlanRows(), Store(Place)
+        self.nodes, self.rows, self.values = Store(Node), Store(EmittedSegment), Store(int)
+        self.pieces, self.kept = Store(Piece), Store(Load)
+        self.in_flight, self.words, self.ends = Store(InFlight), Store(int), Store(int)
+        self.spans, self.slices = Store(Span), Store(Slice)
 
 
 class Emitter:
-    """Writes the streams of a plan. Steps of each stream follow each other in `runs`; the constants that host
-    calls read before each, and after the last, are `pooled`."""
+    """Writes the streams of a plan, whose values are at the `places` of the memory. What it finds is there
+    until another program is written. `spared` are the bytes of compressed weights that do not cross the bus,
+    by value."""
 
     def __init__(
         self,
         network: PlacedNetwork,
-        nodes: PlannedNodes,
-        places: Store[Place],
+        plan: SramPlan,
+        frame: ProgramFrame,
         config: DlaConfig,
-        keeps_slices: bool,
         memory: EmissionMemory,
     ) -> None:
-        self._network, self._nodes, self._places, self._memory = network, nodes, places, memory
-        self._unpacks, self._keeps_slices = packs_weights(config), keeps_slices
+        self._network, self._plan, self._frame, self._memory = network, plan, frame, memory
+        self.spared = dict[int, int]()
         stream = self._stream = StreamBuilder()
-        stream.keeps_slices, stream.fingerprint = int(keeps_slices), config.fingerprint
-        stream.unpacks = int(self._unpacks)
+        stream.fingerprint, stream.unpacks = config.fingerprint, int(packs_weights(config))
         stream.most_ahead = queue_depth(config)  # with more, loads would wait to be issued
 
-    def write(self, plan: SramPlan, runs: Sequence[Sequence[int]], pooled: Sequence[Sequence[int]]) -> None:
-        """Write all words."""
-        segments = _SegmentRows(self._network, self._nodes, plan, runs, pooled)
-        stream, nodes = self._stream, self._nodes
-        self._memory.ends.reserve(len(runs) + 1, 0)
-        fixed: dict[str, Store[Any]] = {
-            "facts": facts_memory(self._network),
-            "nodes": nodes.records,
-            "places": self._places,
-            "ends": self._memory.ends,
-            "value_bytes": value_bytes(self._network),
-            "constant_offsets": nodes.constant_offsets,
-            "coded_words": nodes.coded_words,
-            "coded_steps": nodes.coded_steps,
-            "prefetch_addresses": nodes.prefetch_addresses,
-        }
-        for name, store in fixed.items():
-            setattr(stream, name, store.pointer)
-        stream.segments, stream.segment_count = pointer_to(segments.rows, EmittedSegment), len(segments.rows)
-        stream.values = pointer_to(np.array(segments.values, np.int64))
-        stream.stripes = pointer_to(np.array(segments.stripes, np.int64), StripeRows)
-        stream.loads = pointer_to(np.array(segments.loads, np.int64), Load)
-        self._run(segments.rows)
+    def list_rows(self, most_tiles: int) -> int:
+        """Make the rows of the plan; the step with which it has too many tiles, NONE if it has not."""
+        frame, plan, rows, facts = self._frame, self._plan, self._memory.plan, constant_facts(self._network)
+        path, given, is_kept = plan.path, plan.prefetches, plan.kept.size_bytes > 0
+        pieces = plan.kept.pieces if is_kept else given.pieces
+        rows.place_count, rows.part_count, rows.load_count = path.count, len(plan.segments), len(given.loads)
+        rows.placed_count, rows.load_first_count = len(pieces.counts), len(given.load_first)
+        rows.run_count, rows.keeps_constants, rows.most_tiles = len(frame.runs), int(is_kept), most_tiles
+        rows.numbers, rows.facts = path.numbers.pointer, facts.rows.pointer
+        rows.operands = facts.operands.pointer
+        rows.run_ends, rows.pooled, rows.pooled_ends = (each.pointer for each in frame.listed)
+        rows.packed, rows.parts = pointer_to(plan.nodes, PackedNode), pointer_to(plan.segments, PackedSegment)
+        rows.placed_counts, rows.placed_addresses = map(pointer_to, pieces)
+        rows.loads, rows.load_first = pointer_to(given.loads, Load), pointer_to(given.load_first)
+        operands = 2 * facts.operand_count + TENSORS * len(given.loads) * (facts.operand_count > 0)
+        self._make_room(rows, 2 * frame.pooled_count + operands)
+        if plan.chains:
+            self._list_chains(rows)
+        self._list_pieces(rows)
+        return rows.crowded_step
 
-    def _run(self, rows: NDArray[np.int64]) -> None:
-        """Call the routine until nothing is left."""
-        most = int(rows[:, _OPERATIONS].max())  # also for the last task there must seem to be room
-        operations = int((rows[:, _TASKS] * rows[:, _OPERATIONS]).sum())
-        room, is_left = min(operations + most, max(most, _OPERATIONS_AT_A_TIME)), 1
+    def _make_room(self, rows: PlanRows, values: int) -> None:
+        """Room for what is listed; constants that stay take two rows of their own."""
+        memory = self._memory
+        memory.nodes.reserve(len(self._network.nodes), 0)
+        memory.kept.reserve(rows.place_count, 0)
+        memory.rows.reserve(rows.part_count + rows.run_count + 3, 0)
+        memory.values.reserve(values, 0)
+        rows.nodes, rows.rows, rows.values = memory.nodes.pointer, memory.rows.pointer, memory.values.pointer
+        rows.kept = memory.kept.pointer
+
+    def _list_chains(self, rows: PlanRows) -> None:
+        """Say how chains are computed, in groups or in stripes."""
+        layouts = [chain.layout for chain in self._plan.chains.values()]
+        stripes = [each.rows for each in layouts]
+        ends = np.cumsum([len(each) for each in stripes]).tolist()
+        chains = [(each.groups, first) for each, first in zip(layouts, [0, *ends], strict=False)]
+        rows.chains = pointer_to(np.array(chains), ChainRows)
+        self._stream.stripes = pointer_to(np.concatenate(stripes), StripeRows)
+
+    def _list_pieces(self, rows: PlanRows) -> None:
+        """Make the rows, with room for all pieces of constants, and say how large compressed ones are."""
+        pieces, network = self._memory.pieces, self._network
+        rows.pieces, rows.piece_room = pieces.pointer, len(pieces)
+        while not ROWS(rows):
+            pieces.reserve(rows.piece_count, 0)
+            rows.pieces, rows.piece_room = pieces.pointer, len(pieces)
+        codes = piece_codes(network)
+        for step, weights in codes.weights.items():
+            node = self._memory.nodes[step]
+            sizes = codes.sizes(step, WeightCut(node.tile_channels, node.tile_depth))
+            own = slice(node.first_constant, node.first_constant + len(sizes.words))
+            pieces.view()[own, _CODED_WORDS], pieces.view()[own, _CODED_STEPS] = sizes.words, sizes.steps
+            self.spared[weights] = max(sizes.spared, self.spared.get(weights, 0))
+
+    def write(self, keeps_slices: bool) -> None:
+        """Write all words; with slices, where each computation writes what of a tensor."""
+        stream, memory, network, rows = self._stream, self._memory, self._network, self._memory.plan
+        memory.ends.reserve(rows.run_count + 1, 0)
+        stream.keeps_slices = int(keeps_slices)
+        stream.facts, stream.value_bytes = facts_memory(network).pointer, value_bytes(network).pointer
+        stream.nodes, stream.pieces = memory.nodes.pointer, memory.pieces.pointer
+        stream.places, stream.ends = memory.places.pointer, memory.ends.pointer
+        stream.segments, stream.segment_count = memory.rows.pointer, rows.row_count
+        stream.values = memory.values.pointer
+        stream.loads = memory.kept.pointer if rows.keeps_constants else rows.loads
+        most = rows.most_operations  # also for the last task there must seem to be room
+        room, is_left = min(rows.operations + most, max(most, _OPERATIONS_AT_A_TIME)), 1
         while is_left:
             self._reserve(room)
-            is_left = EMIT(self._stream)
+            is_left = EMIT(stream)
 
     def _reserve(self, operations: int) -> None:
         """Make room for this many more operations."""
@@ -112,7 +160,7 @@ class Emitter:
         memory.in_flight.reserve(used + operations, used)
         memory.words.reserve(words + operations * _WORDS_PER_OPERATION, words)
         memory.spans.reserve(stream.span_count + operations, stream.span_count)
-        if self._keeps_slices:
+        if stream.keeps_slices:
             memory.slices.reserve(stream.slice_count + operations, stream.slice_count)
         stream.operation_limit = stream.operation_count + operations
         stream.in_flight, stream.words = memory.in_flight.pointer, memory.words.pointer
@@ -120,7 +168,7 @@ class Emitter:
 
     @property
     def words(self) -> NDArray[np.uint64]:
-        """The command words, until another program is written."""
+        """The command words."""
         return self._memory.words.view()[: self._stream.word_count].view(np.uint64)
 
     @property
@@ -146,109 +194,18 @@ class Emitter:
 
     def pool(self) -> ConstantPool:
         """All constants in their places."""
-        pool, nodes = ConstantPool(self.pool_bytes), self._nodes
-        for value, (space, offset, _) in enumerate(self._places.view().tolist()):
+        memory, unpacks = self._memory, bool(self._stream.unpacks)
+        pool, network = ConstantPool(self.pool_bytes), self._network
+        for value, (space, offset, _) in zip(network.values, memory.places.view().tolist(), strict=False):
             if space == Region.CONSTANTS:
-                data = self._network.values[value].data
-                assert data is not None, "nothing else is among the constants"
-                pool.note(offset, data.tobytes)
-        for step in nodes.steps:
-            first, pieces = int(nodes.first[step]), int(nodes.pieces[step])
-            for number, offset in enumerate(nodes.constant_offsets.take(first, first + pieces)):
-                if offset != NONE:
-                    pool.note(offset, nodes.pack(step, number, self._unpacks))
+                assert value.data is not None, "nothing else is among the constants"
+                pool.note(offset, value.data.tobytes)
+        for step, found in network_nodes(network).items():
+            node = memory.nodes[step]
+            cut = WeightCut(node.tile_channels, node.tile_depth)
+            for number in range(found.pieces(cut)):
+                piece = memory.pieces[node.first_constant + number]
+                if piece.offset != NONE:
+                    build = piece_bytes(network, found, cut, number, bool(piece.coded_steps), unpacks)
+                    pool.note(piece.offset, build)
         return pool
-
-
-class _SegmentRows:
-    """The segments of a plan, and the end of each stream. A task is no more than its `operations`, with all
-    loads for later tasks, and computations and stores that were put off."""
-
-    def __init__(
-        self,
-        network: PlacedNetwork,
-        nodes: PlannedNodes,
-        plan: SramPlan,
-        runs: Sequence[Sequence[int]],
-        pooled: Sequence[Sequence[int]],
-    ) -> None:
-        self._network, self._nodes, self._plan = network, nodes, plan
-        self.values, self.stripes, self.loads = list[int](), list[int](), list[int]()
-        firsts = [steps[0] for steps in plan.parts]
-        preload = 2 if plan.kept.addresses else 0  # rows for constants that stay in SRAM, and their end
-        ends = np.searchsorted(firsts, [steps[-1] for steps in runs], "right")  # parts until each run's end
-        numbers, sizes = np.arange(len(runs)), np.diff(ends, prepend=0)
-        self._begins = (ends - sizes + numbers + preload).tolist()
-        self._row_of_part = np.arange(len(firsts)) + np.repeat(numbers, sizes) + preload
-        self.rows = np.zeros((preload + len(firsts) + len(runs) + 1, len(_SEGMENT)), np.int64)
-        self.rows[:-1, _TASKS] = self.rows[:, _OPERATIONS] = 1  # the last row only gives values their places
-        if firsts:
-            found = self.rows[self._row_of_part]
-            found[:, _STEP], found[:, _NODES], found[:, _TASKS] = firsts, 1, nodes.tasks[firsts]
-            found[:, _OPERATIONS] = nodes.operations[firsts]
-            self.rows[self._row_of_part] = found
-        self._row_of = np.zeros(len(network.nodes), np.int64)
-        self._row_of[firsts] = self._row_of_part
-        self._add_chains()
-        self._put_off()
-        if preload:
-            kept = [Prefetch(step, 0, 0, int(nodes.pieces[step])) for step in nodes.kept_steps]
-            self._add_loads(0, kept)
-        for step, loads in plan.prefetches.loads.items():
-            self._add_loads(int(self._row_of[step]), loads)
-        self._add_values(pooled, bool(preload))
-
-    def _add_chains(self) -> None:
-        repeats = self._nodes.repeats
-        for step, chain in self._plan.chains.items():
-            row, steps = self.rows[self._row_of[step]], list(chain.steps)
-            self._row_of[steps] = self._row_of[step]
-            row[_NODES], row[_GROUPS], row[_STRIPE] = len(steps), chain.groups, len(self.stripes) // 4
-            row[_TASKS] = chain.groups + 1 if chain.groups else len(chain.schedule)
-            row[_OPERATIONS] = repeats[steps].sum() + 4 * len(steps) + 1
-            self.stripes += [number for stripe in chain.schedule for each in stripe for number in each]
-
-    def _put_off(self) -> None:
-        """Where a segment is to load first, tasks that follow may load before a task computes."""
-        plan, repeats = self._plan, self._nodes.repeats
-        for step in plan.prefetches.load_first:
-            steps = plan.chains[step].steps if step in plan.chains else (step,)
-            if (repeats[list(steps)] == 1).all():
-                self.rows[self._row_of[step], _LOAD_FIRST] = 1
-        if self.rows[:, _LOAD_FIRST].any():
-            self.rows[:, _OPERATIONS] += 2 * COMPUTATIONS
-
-    def _add_loads(self, number: int, loads: Sequence[Prefetch]) -> None:
-        row = self.rows[number]
-        row[_LOAD], row[_LOADS] = len(self.loads) // 4, len(loads)
-        row[_OPERATIONS] += sum([each.pieces for each in loads])
-        self.loads += [each for load in loads for each in load]
-
-    def _add_values(self, pooled: Sequence[Sequence[int]], preloads: bool) -> None:
-        """Give constants that are tensors to the first row of the stream before which they get their places:
-        those that host calls before it read, and the operands of its nodes and of what it loads."""
-        operands, (before, *later) = constant_operands(self._network), pooled
-        used = [(int(self._row_of[step]), 0, step) for step in operands]
-        for step, loads in self._plan.prefetches.loads.items() if operands else ():
-            row = int(self._row_of[step])
-            used += [
-                (row, number, load.step) for number, load in enumerate(loads, 1) if load.step in operands
-            ]
-        used.sort(reverse=True)
-        if preloads:
-            self._place_values(0, [*before, *[each for step in operands for each in operands[step]]])
-            before = []
-        for begin, end, constants in zip(
-            self._begins, [*self._begins[1:], len(self.rows)], (before, *later), strict=False
-        ):
-            found = list(constants)
-            while used and used[-1][0] < end:
-                found += operands[used.pop()[2]]
-            self._place_values(begin, found)
-        self._place_values(-1, pooled[-1] if self._begins else before)
-
-    def _place_values(self, number: int, values: Iterable[int]) -> None:
-        first = len(self.values)
-        self.values += values
-        if len(self.values) > first:
-            self.rows[number, _VALUE], self.rows[number, _VALUES] = first, len(self.values) - first

@@ -6,9 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, PlacedNetwork
 from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.facts import once
@@ -16,13 +13,14 @@ from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
+from dlasim.compiler_shim.lowering.emission.plan_rows import NodeConstants
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts, TensorLocation
 from dlasim.compiler_shim.lowering.tiles.geometry import geometries_of
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import Init, Out
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.named_tuple import NamedTuple
-from dlasim.native.storage import Store
+from dlasim.native.storage import Store, filled_memory, filled_numbers
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
 _IN, _IN2, _ACC = (register(f"{name}_ADDR") for name in ("IN", "IN2", "ACC"))
@@ -90,53 +88,35 @@ def _describe_node(node: DlaNode, owners: tuple[int, ...]) -> NetworkNode:
     return NetworkNode(node, facts, owners, *cut, _constants(node))
 
 
-class NodeColumns(NamedTuple):
-    """By step how many channels and how much depth of constants are cut, inputs, and whether it computes
-    channel by channel; all 0 for nodes of the CPU. And what decides about the constants of nodes that share
-    them with others."""
+class ConstantFacts(NamedTuple):
+    """What emission reads of the constants of nodes, by step, and the operands of nodes that are
+    constants."""
 
-    constant_channels: NDArray[np.int64]
-    constant_depth: NDArray[np.int64]
-    inputs: NDArray[np.int64]
-    is_channel_by_channel: NDArray[np.int64]
-    shared: Mapping[int, tuple[object, ...]]
+    rows: Store[NodeConstants]
+    operands: Store[int]
+    operand_count: int
 
 
 @once
-def node_columns(network: PlacedNetwork) -> NodeColumns:
-    """The columns of a network, which its plans share."""
-    nodes, rows = network_nodes(network), np.zeros((4, len(network.nodes)), np.int64)
-    for step, found in nodes.items():
-        node = found.node
-        cut = found.constant_channels, found.constant_depth
-        rows[:, step] = *cut, len(node.inputs), node.is_channel_by_channel
-    channels, depths, inputs, by_channel = rows
-    return NodeColumns(
-        channels,
-        depths,
-        inputs,
-        by_channel,
-        {step: each.shared for step, each in nodes.items() if each.shared},
-    )
-
-
-@once
-def constant_operands(network: PlacedNetwork) -> Mapping[int, list[int]]:
-    """By step the operands that are constants, of those that have any."""
-    values, nodes = network.values, network_nodes(network).items()
-    found = {step: [each for each in node.operands if values[each].data is not None] for step, node in nodes}
-    return {step: each for step, each in found.items() if each}
+def constant_facts(network: PlacedNetwork) -> ConstantFacts:
+    """The facts of a network, which its plans share."""
+    rows, operands, last = [NodeConstants() for _ in network.nodes], list[int](), dict[object, int]()
+    for step, found in network_nodes(network).items():
+        row, node = rows[step], found.node
+        row.channels, row.depth = found.constant_channels, found.constant_depth
+        row.inputs, row.is_channel_by_channel = len(node.inputs), int(node.is_channel_by_channel)
+        if found.shared:
+            row.alike, last[found.shared] = last.get(found.shared, NONE), step
+        own = [value for value in found.operands if network.values[value].data is not None]
+        row.first_operand, row.operands = len(operands), len(own)
+        operands += own
+    return ConstantFacts(filled_memory(NodeConstants, rows), filled_numbers(operands), len(operands))
 
 
 @once
 def value_bytes(network: PlacedNetwork) -> Store[int]:
     """By value that is a constant the bytes that it takes among the constants."""
-    sizes, store = (
-        [0 if each.data is None else pooled(each.data.nbytes) for each in network.values],
-        Store(int),
-    )
-    store.write(0, sizes)
-    return store
+    return filled_numbers([0 if each.data is None else pooled(each.data.nbytes) for each in network.values])
 
 
 @once

@@ -1,13 +1,17 @@
-"""How large the pieces of compressed weights are, which decides where in memory they lie."""
+"""Pieces of constants: their bytes, and how large those of compressed weights are, which decides where in
+memory they lie."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.facts import once
-from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart
+from dlasim.compiler_shim.files.half_bytes import pack_int4
+from dlasim.compiler_shim.lowering.addresses.constants import WeightsPart, pack, part_of_weights
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, WeightCut, network_nodes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instruction_rows import COPIED_BYTES
@@ -29,12 +33,14 @@ class CodeSizes(NamedTuple):
 
 
 class PieceCodes:
-    """The pieces of a network's weights, measured once for each way to cut them. `steps` are those of nodes
-    whose weights are compressed."""
+    """The pieces of a network's weights, measured once for each way to cut them. `weights` are those that are
+    compressed, by step."""
 
     def __init__(self, network: PlacedNetwork) -> None:
         self._network, self._nodes = network, network_nodes(network)
-        self.steps = [step for step, found in self._nodes.items() if found.node.code_parts]
+        nodes = {step: found.node for step, found in self._nodes.items()}
+        coded = {step: node.weights for step, node in nodes.items() if node.code_parts}
+        self.weights = {step: weights for step, weights in coded.items() if weights is not None}
         self._known = dict[tuple[int, WeightCut], CodeSizes]()
 
     def sizes(self, step: int, cut: WeightCut) -> CodeSizes:
@@ -63,6 +69,24 @@ class PieceCodes:
 def piece_codes(network: PlacedNetwork) -> PieceCodes:
     """Those of a network, which its plans share."""
     return PieceCodes(network)
+
+
+def piece_bytes(
+    network: PlacedNetwork, found: NetworkNode, cut: WeightCut, number: int, is_coded: bool, unpacks: bool
+) -> Callable[[], bytes]:
+    """Makes a piece of a node's constants, for a machine that `unpacks` or not."""
+    node, values, part = found.node, network.values, cut_weights(found, cut, number)
+
+    def make() -> bytes:
+        stored = b""
+        if is_coded and network.codes:
+            stored = network.codes.code(node, part).to_bytes()
+        elif node.weights is not None:
+            weights = part_of_weights(node, values, part)
+            stored = (pack_int4(weights) if unpacks and node.packs_weights else weights).tobytes()
+        return pack(node, values, part, stored)
+
+    return make
 
 
 def cut_weights(found: NetworkNode, cut: WeightCut, piece: int) -> WeightsPart:

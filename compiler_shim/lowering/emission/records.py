@@ -145,10 +145,9 @@ class NodeFacts(Record):
 class Node(Record):
     """A node as a plan has it: its tile shape, tensors and buffers, and how far the buffers are filled.
 
-    Its pieces of constants have their places in `constant_offsets` and `prefetch_addresses` from
-    `first_constant` on. The first `prefetched` of them are loaded before their tasks, or all before the first
-    inference where it `keeps_constants`. In a chain, what lies between it and the next node is at
-    `between_address`.
+    The pieces of its constants are those from `first_constant` on. The first `prefetched` of them are loaded
+    before their tasks, or all before the first inference where it `keeps_constants`. In a chain, what lies
+    between it and the next node is at `between_address`.
     """
 
     step: int = 0
@@ -166,6 +165,16 @@ class Node(Record):
     fills: list[BufferFill] = array(BufferFill, BUFFERS)
 
 
+class Piece(Record):
+    """A piece of constants: its offset among them, where it is in SRAM if it is loaded early or stays there,
+    and the words and steps in which it is decoded, if it is compressed."""
+
+    offset: int = NONE
+    address: int = 0
+    coded_words: int = 0
+    coded_steps: int = 0
+
+
 class StripeRows(Record):
     """What one node of a chain does in a stripe: computes rows [first, end); before that the buffer of its
     output, which began at row `old_base`, is made to begin at `base`."""
@@ -179,6 +188,7 @@ class StripeRows(Record):
 class Load(Record):
     """Some pieces of a node's constants that are loaded after a task of a segment, for later tasks."""
 
+    segment: int = 0
     step: int = 0
     task: int = 0
     first: int = 0
@@ -232,9 +242,8 @@ class StreamBuilder(Record):
     whether it ends its task, and how many loads were issued before it; at most `most_ahead` loads overtake
     one. `configured_node` is the node whose fixed registers are set, `free_slot` the first free slot of
     `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in flight, and how
-    many operations were issued to it. `unpacks`: whether the machine can. Pieces of constants that are
-    compressed have words and steps. Facts and nodes are there by step of the network. Each stream has the
-    word after its last in `ends`.
+    many operations were issued to it. `unpacks`: whether the machine can. Facts and nodes are there by step
+    of the network. Each stream has the word after its last in `ends`.
     """
 
     stream_count: int = 0
@@ -285,7 +294,4 @@ class StreamBuilder(Record):
     words: Numbers = pointer(int)
     spans: Records[Span] = pointer(Span)
     slices: Records[Slice] = pointer(Slice)
-    constant_offsets: Numbers = pointer(int)
-    coded_words: Numbers = pointer(int)
-    coded_steps: Numbers = pointer(int)
-    prefetch_addresses: Numbers = pointer(int)
+    pieces: Records[Piece] = pointer(Piece)

@@ -116,7 +116,7 @@ def _prefetch(stream: StreamBuilder, segment: EmittedSegment, task: int) -> None
         load = stream.loads[stream.load_number]
         node = stream.nodes[load.step]
         for piece in range(load.first, load.first + load.pieces):
-            load_piece(stream, node, piece, stream.prefetch_addresses[node.first_constant + piece])
+            load_piece(stream, node, piece, stream.pieces[node.first_constant + piece].address)
         stream.load_number += 1
 
 

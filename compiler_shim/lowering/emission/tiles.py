@@ -146,7 +146,7 @@ def _fill(stream: StreamBuilder, node: Node, number: int, box: TensorBox) -> tup
     fill.box.assign(box)
     prefetched = node.prefetched if number == CONSTANTS else 0
     if count < prefetched:
-        fill.address = stream.prefetch_addresses[node.first_constant + count]
+        fill.address = stream.pieces[node.first_constant + count].address
         return fill.address, 0
     fill.address = buffer.addresses[(count - prefetched) % buffer.copies]
     return fill.address, 1
@@ -254,7 +254,7 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
     if not constant_bytes(sizes, tile.channels, depth):
         return 0
     if node.keeps_constants:
-        return stream.prefetch_addresses[node.first_constant + _piece(stream, node, start)]
+        return stream.pieces[node.first_constant + _piece(stream, node, start)].address
     if sizes.table_bytes:
         set_box(box, 0, 0, 0, 0, 0, 0)
     else:
@@ -291,11 +291,11 @@ def load_piece(stream: StreamBuilder, node: Node, number: int, address: int) -> 
 @routine
 def reserve_piece(stream: StreamBuilder, node: Node, number: int) -> int:
     """Where a piece of a node's constants is in the pool, which gives it its place when first asked."""
-    place = node.first_constant + number
-    if stream.constant_offsets[place] == NONE:
-        stream.constant_offsets[place] = stream.pool_bytes
+    piece = stream.pieces[node.first_constant + number]
+    if piece.offset == NONE:
+        piece.offset = stream.pool_bytes
         stream.pool_bytes += pooled(_piece_bytes(stream, node, number).in_memory)
-    return stream.constant_offsets[place]
+    return piece.offset
 
 
 @routine
@@ -306,11 +306,11 @@ def _piece_bytes(stream: StreamBuilder, node: Node, number: int) -> PieceBytes:
     passes = -(-sizes.depth // node.tile_depth)
     channels = min(node.tile_channels, sizes.channels - number // passes * node.tile_channels)
     depth = min(node.tile_depth, sizes.depth - number % passes * node.tile_depth)
-    size, steps = constant_bytes(sizes, channels, depth), stream.coded_steps[node.first_constant + number]
-    if steps:
-        words = stream.coded_words[node.first_constant + number]
+    size, piece = constant_bytes(sizes, channels, depth), stream.pieces[node.first_constant + number]
+    if piece.coded_steps:
+        words = piece.coded_words
         in_memory = size - align(channels * sizes.weight_bytes * depth) + words * CODE_BYTES
-        return PieceBytes(size, in_memory, 0, words, steps)
+        return PieceBytes(size, in_memory, 0, words, piece.coded_steps)
     packed = packed_bytes(sizes, channels, depth) if stream.unpacks else 0
     return PieceBytes(size, size - packed, packed, 0, 0)
 

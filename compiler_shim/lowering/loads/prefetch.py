@@ -6,17 +6,17 @@ longer than they compute; `load_schedule` then when each piece is loaded, and wh
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, PackedSegment
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, PackedNode, PackedSegment
 from dlasim.compiler_shim.lowering.addresses.sram_plan import (
     NO_PREFETCHES,
-    Prefetch,
+    PlacedPieces,
     PrefetchPlan,
-    Segment,
     SramPlan,
 )
 from dlasim.compiler_shim.lowering.loads.load_backlogs import MAX_CYCLES
@@ -38,9 +38,10 @@ from dlasim.native.storage import Store, plain, pointer_to
 
 _START = layout(TimedPiece).fields["start"].slot
 _LOAD_FIRST, _CONSTANTS = (layout(TimedSegment).fields[name].slot for name in ("is_load_first", "constants"))
-_SEGMENT, _NODE, _PIECES = (
-    layout(TimedConstants).fields[name].slot for name in ("segment", "node", "pieces")
+_SEGMENT, _NODE, _PLACED = (
+    layout(TimedConstants).fields[name].slot for name in ("segment", "node", "placed")
 )
+_OWNER = layout(PlannedLoad).fields["constants"].slot  # which becomes the step of a `Load`
 
 
 class LoadMemory:
@@ -73,9 +74,8 @@ class LoadMemory:
         pieces = (TIMES if costs.is_moderate else TIMES.function)(times, schedule)
         return pieces > 0 and times.most_cycles < MAX_CYCLES
 
-    def run(self, limit: int, machine: MachineModel) -> int:
-        """Plan the loads of what has been described, in an SRAM of so many bytes; how many pieces have
-        places."""
+    def run(self, limit: int, machine: MachineModel) -> None:
+        """Plan the loads of what has been described, in an SRAM of so many bytes."""
         schedule, pieces = self.schedule, self.schedule.piece_count
         schedule.limit, schedule.port_share = limit, machine.port_share
         schedule.queue_depth, schedule.last = machine.queue_depth, max(machine.queue_depth, 2) - 1
@@ -91,31 +91,22 @@ class LoadMemory:
             setattr(schedule, name, getattr(self, name).pointer)
         for both in (schedule.busy, schedule.blocked):
             both.starts, both.ends = next(lists).pointer, next(lists).pointer
-        return LOADS(schedule)
+        LOADS(schedule)
 
-    def load_first(self, steps: Sequence[Segment]) -> frozenset[int]:
-        """The first steps of segments for which the bus has more to do than the units; of all where that
-        holds for the whole."""
-        flags = self.segments.view()[: len(steps), _LOAD_FIRST].tolist()
-        return frozenset([each[0] for each, flag in zip(steps, flags, strict=True) if flag])
-
-    def planned(self, steps: Sequence[Segment], load_first: frozenset[int]) -> PrefetchPlan:
-        """The loads of pieces that have places, in the order in which they are made."""
-        loads, addresses = defaultdict[int, list[Prefetch]](list), dict[int, tuple[int, ...]]()
-        owners, first = list[int](), 0
-        starts = self.pieces.view()[: self.schedule.piece_count, _START].tolist()
-        count = int(self.segments.view()[: len(steps), _CONSTANTS].sum())
-        rows = self.constants.view()[:count, [_SEGMENT, _NODE, _PIECES]].tolist()
-        for segment, node, pieces in rows:
-            step = steps[segment][node]
-            owners.append(step)
-            found = tuple([start for start in starts[first : first + pieces] if start != NONE])
-            first += pieces
-            if found:
-                addresses[step] = found
-        for number, owner, *load in self.loads.view()[: self.schedule.load_count].tolist():
-            loads[steps[number][0]].append(Prefetch(owners[owner], *load))
-        return PrefetchPlan(dict(loads), addresses, self.schedule.peak, load_first)
+    def found(self, places: NDArray[np.int64], steps: NDArray[np.int64]) -> PrefetchPlan:
+        """What has been planned for segments that begin at these places, with nodes of these steps."""
+        schedule = self.schedule
+        segments = self.segments.view()[: schedule.segment_count]
+        load_first = segments[:, _LOAD_FIRST].copy()
+        if not schedule.load_count:
+            return replace(NO_PREFETCHES, load_first=load_first)
+        constants = self.constants.view()[: int(segments[:, _CONSTANTS].sum())]
+        owners, counts = places[constants[:, _SEGMENT]] + constants[:, _NODE], np.zeros(len(steps), np.int64)
+        counts[owners] = constants[:, _PLACED]
+        loads, starts = self.loads.array(schedule.load_count), self.pieces.view()[:, _START]
+        starts = starts[: schedule.piece_count]
+        loads[:, _OWNER] = steps[owners[loads[:, _OWNER]]]
+        return PrefetchPlan(loads, PlacedPieces(counts, starts[starts != NONE]), load_first, schedule.peak)
 
 
 def add_prefetches(plan: SramPlan, machine: MachineModel, memory: LoadMemory | None = None) -> SramPlan:
@@ -123,17 +114,8 @@ def add_prefetches(plan: SramPlan, machine: MachineModel, memory: LoadMemory | N
     memory = memory or LoadMemory()
     prefetches = NO_PREFETCHES
     if memory.describe(plan, machine):
-        prefetches = plan_prefetches(plan.parts, plan.sram_bytes, machine, memory)
+        memory.run(plan.sram_bytes, machine)
+        prefetches = memory.found(
+            plan.segments[:, SEGMENT_SLOTS["place"]], plan.path.numbers.array(plan.path.count)
+        )
     return replace(plan, prefetches=prefetches)
-
-
-def plan_prefetches(
-    steps: Sequence[Segment], limit: int, machine: MachineModel, memory: LoadMemory
-) -> PrefetchPlan:
-    """The loads that segments, which have been described, make for later tasks in an SRAM of `limit` bytes,
-    by the times of a machine."""
-    placed = memory.run(limit, machine)
-    load_first = memory.load_first(steps)
-    if not placed:
-        return replace(NO_PREFETCHES, load_first=load_first)
-    return memory.planned(steps, load_first)

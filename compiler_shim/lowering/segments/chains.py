@@ -6,6 +6,10 @@ A piece is a stripe of rows (`stripes`) or a group of channels (`channel_groups`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.tiles.geometry import Buffers, TileShape, total_bytes
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
@@ -27,7 +31,7 @@ class Rows(NamedTuple):
 Schedule = tuple[tuple[Rows, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChainLayout:
     """The pieces of a chain, and the buffers that they take: by node its tile shape, its own buffers and its
     tasks, and by link the bytes between two nodes. There is a schedule of stripes, or a number of groups."""
@@ -49,18 +53,10 @@ class ChainLayout:
         """The size of all buffers together."""
         return sum(map(total_bytes, self.buffers)) + sum(map(align, self.inner))
 
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A chain as planned: its steps in the network, its pieces, where the buffers between nodes lie, and the
-    estimate of its cycles."""
-
-    steps: tuple[int, ...]
-    schedule: Schedule
-    groups: int
-    inner_addresses: tuple[int, ...]
-    cycles: int
-    tensor_cycles: int  # of the loads of tensors
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The schedule by stripe and node."""
+        return np.array(self.schedule, np.int64).reshape(-1, len(Rows._fields))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,12 +78,6 @@ class ChainTiling:
     def sram_bytes(self) -> int:
         """The size of all buffers together."""
         return self.layout.sram_bytes
-
-    def chain(self, steps: tuple[int, ...], inner_addresses: tuple[int, ...]) -> Chain:
-        """The chain of these steps with its buffers at these addresses."""
-        made = self.layout
-        cycles = self.cycles, self.tensor_cycles
-        return Chain(steps, made.schedule, made.groups, inner_addresses, *cycles)
 
     def tiling(self, number: int) -> Tiling:
         """What `explain` tells of one node of the chain."""

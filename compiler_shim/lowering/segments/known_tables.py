@@ -114,11 +114,12 @@ class KnownTables:
             )
         return found
 
-    def chain_at(self, place: int, problems: Sequence[TilingProblem]) -> ChainTiling:
-        """The pieces of a chain by their number."""
+    def chain_at(self, place: int, problems: Sequence[int]) -> ChainTiling:
+        """The pieces of a chain of these problems, all by their numbers."""
         found = self._chain_tilings.get(place)
         if found is None:
-            known, links = self.table.chains[place], tuple([problem.geometry for problem in problems])
+            known = self.table.chains[place]
+            links = tuple([self.problem(number).geometry for number in problems])
             layouts = stripe_layouts(links) if known.rows else group_layouts(links)
             size, cycles = known.rows or known.group_channels, (known.cycles, known.moved_bytes)
             found = self._chain_tilings[place] = ChainTiling(layouts, size, *cycles, known.tensor_cycles)

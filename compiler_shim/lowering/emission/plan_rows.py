@@ -1,0 +1,273 @@
+"""The nodes and segments of a plan as emission reads them, made of the plan's records by one routine."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, PackedSegment
+from dlasim.compiler_shim.lowering.emission.operations import set_box
+from dlasim.compiler_shim.lowering.emission.records import (
+    BUFFERS,
+    COMPUTATIONS,
+    NONE,
+    EmittedSegment,
+    Load,
+    Node,
+    Piece,
+)
+from dlasim.native.record import Record, Records, pointer
+from dlasim.native.routine import Numbers, Routine, inlined, routine
+
+
+class NodeConstants(Record):
+    """What is the same of a node however it is cut: over how many output and input channels its constants
+    are, 0 where it has none; the node before whose constants are the same, if any; its inputs, whether it
+    computes channel by channel, and which of `operands` are constants."""
+
+    channels: int = 0
+    depth: int = 0
+    alike: int = NONE
+    inputs: int = 0
+    is_channel_by_channel: int = 0
+    first_operand: int = 0
+    operands: int = 0
+
+
+class ChainRows(Record):
+    """A chain: its groups of channels, or else the first of its rows of stripes."""
+
+    groups: int = 0
+    first_stripe: int = 0
+
+
+class PlanRows(Record):
+    """A plan as its records say it, and the rows that follow from it.
+
+    By place a node has its step in `numbers`; of its constants as many pieces as `placed_counts` says, the
+    first, have `placed_addresses`, all of them where a plan `keeps_constants`. Segments up to each of
+    `run_ends` are a stream. Of the `pooled` constants those up to each of `pooled_ends` get their
+    places before a stream, the last ones after all of them. `parts` are segments, with `loads` after them,
+    and whether they `load_first`.
+
+    Found are `nodes` by step, the pieces, of which there may be more than `piece_room`; the step with which
+    `tiles` are more than `most_tiles`, if any; the `rows` of segments, each stream with its end; the `values`
+    that get their places with them; and `kept` constants, as loads. `operations` are those of all rows, and
+    the most of a task.
+    """
+
+    place_count: int = 0
+    part_count: int = 0
+    run_count: int = 0
+    load_count: int = 0
+    placed_count: int = 0
+    load_first_count: int = 0
+    keeps_constants: int = 0
+    most_tiles: int = 0
+    piece_room: int = 0
+    numbers: Numbers = pointer(int)
+    facts: Records[NodeConstants] = pointer(NodeConstants)
+    operands: Numbers = pointer(int)
+    packed: Records[PackedNode] = pointer(PackedNode)
+    parts: Records[PackedSegment] = pointer(PackedSegment)
+    chains: Records[ChainRows] = pointer(ChainRows)
+    run_ends: Numbers = pointer(int)
+    pooled: Numbers = pointer(int)
+    pooled_ends: Numbers = pointer(int)
+    placed_counts: Numbers = pointer(int)
+    placed_addresses: Numbers = pointer(int)
+    loads: Records[Load] = pointer(Load)
+    load_first: Numbers = pointer(int)
+    nodes: Records[Node] = pointer(Node)
+    pieces: Records[Piece] = pointer(Piece)
+    rows: Records[EmittedSegment] = pointer(EmittedSegment)
+    values: Numbers = pointer(int)
+    kept: Records[Load] = pointer(Load)
+    piece_count: int = 0
+    tiles: int = 0
+    crowded_step: int = 0
+    kept_count: int = 0
+    row_count: int = 0
+    next_load: int = 0
+    next_chain: int = 0
+    value_count: int = 0
+    puts_off: int = 0
+    operations: int = 0
+    most_operations: int = 0
+
+
+@routine
+def list_rows(plan: PlanRows) -> int:
+    """Make the nodes, and the rows if there is room for all pieces; returns whether there is."""
+    _list_nodes(plan)
+    if plan.piece_count > plan.piece_room:
+        return 0
+    plan.row_count = plan.next_load = plan.next_chain = plan.value_count = plan.puts_off = part = 0
+    if plan.kept_count:
+        _list_kept(plan)
+    for run in range(plan.run_count):
+        begin, first_value = plan.rows[plan.row_count], plan.value_count
+        _pool(plan, run)
+        while part < plan.part_count and plan.parts[part].place < plan.run_ends[run]:
+            _list_part(plan, plan.rows[plan.row_count], part)
+            part += 1
+        _begin_row(plan, plan.rows[plan.row_count])
+        begin.first_value, begin.values = first_value, plan.value_count - first_value
+    last = plan.rows[plan.row_count]
+    _begin_row(plan, last)
+    last.tasks, last.first_value = 0, plan.value_count
+    _pool(plan, plan.run_count)
+    last.values = plan.value_count - last.first_value
+    _count_operations(plan)
+    return 1
+
+
+ROWS = Routine(list_rows, "rows")
+
+
+@routine
+def _list_nodes(plan: PlanRows) -> None:
+    """Nodes, and the addresses of their pieces. Nodes whose constants are the same, and cut alike, share
+    them, unless they are loaded early for one of them alone."""
+    plan.piece_count, plan.tiles, plan.crowded_step, plan.kept_count, given = 0, 0, NONE, 0, 0
+    for place in range(plan.place_count):
+        step, packed = plan.numbers[place], plan.packed[place]
+        node, facts = plan.nodes[step], plan.facts[step]
+        placed = plan.placed_counts[place] if place < plan.placed_count else 0
+        _fill_in(node, packed)
+        node.step, node.prefetched = step, placed
+        node.keeps_constants = plan.keeps_constants if placed else 0
+        alike = _find_alike(plan, node, facts) if plan.keeps_constants or placed == 0 else NONE
+        if alike != NONE:
+            node.first_constant = plan.nodes[alike].first_constant
+        else:
+            node.first_constant = plan.piece_count
+            _list_pieces(plan, node, facts, placed, given)
+            if node.keeps_constants:
+                kept, plan.kept_count = plan.kept[plan.kept_count], plan.kept_count + 1
+                kept.step, kept.task, kept.first, kept.pieces = step, 0, 0, placed
+        given += placed
+        plan.tiles += packed.tasks * _repeats(node, facts)
+        if plan.tiles > plan.most_tiles and plan.crowded_step == NONE:
+            plan.crowded_step = step
+
+
+@routine
+def _list_pieces(plan: PlanRows, node: Node, facts: NodeConstants, placed: int, given: int) -> None:
+    """The pieces of a node's constants, of which some are placed, at addresses from one on."""
+    groups = -(-facts.channels // max(node.tile_channels, 1))
+    plan.piece_count += groups * -(-facts.depth // max(node.tile_depth, 1))
+    for number in range(node.first_constant, min(plan.piece_count, plan.piece_room)):
+        piece, early = plan.pieces[number], number - node.first_constant
+        piece.offset, piece.address, piece.coded_words, piece.coded_steps = NONE, 0, 0, 0
+        if early < placed:
+            piece.address = plan.placed_addresses[given + early]
+
+
+@routine
+def _fill_in(node: Node, packed: PackedNode) -> None:
+    """How a node is cut, and its buffers, which nothing has filled."""
+    node.tile_rows, node.tile_columns, node.tile_channels = packed.rows, packed.columns, packed.channels
+    node.tile_depth, node.is_channels_outer = packed.depth, packed.is_channels_outer
+    node.between_address = packed.between_address
+    for number in range(BUFFERS):
+        node.buffers[number].assign(packed.buffers[number])
+        fill = node.fills[number]
+        fill.count = fill.address = 0
+        set_box(fill.box, 0, 0, 0, 0, 0, 0)
+
+
+@routine
+def _find_alike(plan: PlanRows, node: Node, facts: NodeConstants) -> int:
+    """The last node before with the same constants, cut alike; NONE for none."""
+    found = facts.alike
+    while found != NONE:
+        other = plan.nodes[found]
+        if other.tile_channels == node.tile_channels and other.tile_depth == node.tile_depth:
+            return found
+        found = plan.facts[found].alike
+    return NONE
+
+
+@inlined
+def _repeats(node: Node, facts: NodeConstants) -> int:
+    """How often a task's computation is repeated: once for each channel, or once in all."""
+    return max(node.tile_channels, 1) if facts.is_channel_by_channel else 1
+
+
+@routine
+def _list_kept(plan: PlanRows) -> None:
+    """Rows for the constants that stay in SRAM, and their end; all operands get their places with them."""
+    row = plan.rows[0]
+    _begin_row(plan, row)
+    row.loads = plan.kept_count
+    for number in range(plan.kept_count):
+        row.operations += plan.kept[number].pieces
+    _pool(plan, 0)
+    for place in range(plan.place_count):
+        _list_operands(plan, plan.numbers[place])
+    row.values = plan.value_count
+    _begin_row(plan, plan.rows[plan.row_count])
+
+
+@routine
+def _pool(plan: PlanRows, run: int) -> None:
+    """List the constants that host calls read before a stream, or at the end."""
+    for number in range(plan.pooled_ends[run], plan.pooled_ends[run + 1]):
+        plan.values[plan.value_count] = plan.pooled[number]
+        plan.value_count += 1
+
+
+@routine
+def _list_operands(plan: PlanRows, step: int) -> None:
+    facts = plan.facts[step]
+    for number in range(facts.first_operand, facts.first_operand + facts.operands):
+        plan.values[plan.value_count] = plan.operands[number]
+        plan.value_count += 1
+
+
+@routine
+def _begin_row(plan: PlanRows, row: EmittedSegment) -> None:
+    """Begin the next row, without anything yet: one that ends a stream."""
+    plan.row_count += 1
+    row.first_value = row.values = 0
+    row.step = row.nodes = row.groups = row.first_stripe = row.first_load = row.loads = row.is_load_first = 0
+    row.tasks = row.operations = 1
+
+
+@routine
+def _list_part(plan: PlanRows, row: EmittedSegment, number: int) -> None:
+    """List a segment with its loads for later tasks. A task is no more than the row's operations, with all
+    these loads. Where the segment is to load first, tasks that follow may load before a task computes."""
+    part, repeats, is_single = plan.parts[number], 0, 1
+    step = plan.numbers[part.place]
+    for each in range(step, step + part.nodes):
+        own = _repeats(plan.nodes[each], plan.facts[each])
+        repeats, is_single = repeats + own, is_single if own == 1 else 0
+        _list_operands(plan, each)
+    _begin_row(plan, row)
+    row.step, row.nodes, row.tasks = step, part.nodes, part.rounds
+    row.operations = plan.facts[step].inputs + 2 + repeats
+    if part.nodes > 1:
+        chain = plan.chains[plan.next_chain]
+        row.groups, row.first_stripe = chain.groups, chain.first_stripe
+        row.operations = repeats + 4 * part.nodes + 1
+        plan.next_chain += 1
+    row.first_load = plan.next_load
+    while plan.next_load < plan.load_count and plan.loads[plan.next_load].segment == number:
+        load = plan.loads[plan.next_load]
+        row.operations += load.pieces
+        _list_operands(plan, load.step)
+        plan.next_load += 1
+    row.loads = plan.next_load - row.first_load
+    if is_single and number < plan.load_first_count and plan.load_first[number]:
+        row.is_load_first = plan.puts_off = 1
+
+
+@routine
+def _count_operations(plan: PlanRows) -> None:
+    """Computations and stores that were put off come on top of those of a task."""
+    plan.operations = plan.most_operations = 0
+    for number in range(plan.row_count):
+        row = plan.rows[number]
+        if plan.puts_off:
+            row.operations += 2 * COMPUTATIONS
+        plan.operations += row.tasks * row.operations
+        plan.most_operations = max(plan.most_operations, row.operations)
