@@ -171,7 +171,7 @@ class SweepResult:
         study, and these.
 
         >>> import dlasim
-        >>> found = dlasim.sweep("mnist", pes=[16, 64], jobs=1).decide("area < 3.2", "energy")
+        >>> found = dlasim.sweep("mnist", pes=[16, 64], jobs=1).decide("area < 3.1", "energy")
         >>> found.winner["pes"], len(found.within)
         (16, 1)
         """
