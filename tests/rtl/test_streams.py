@@ -233,7 +233,7 @@ def compare_softmax16(rtl: RtlMachine, config: DlaConfig, number: int) -> None:
     assert found.plan.fault is None
 
 
-@pytest.mark.parametrize("name", ["small", "sums", "int16"])
+@pytest.mark.parametrize("name", ["small", "wide", "int16"])
 def test_multipliers_of_a_chip(name: str) -> None:
     """The other tests multiply by the operator."""
     config = machine(name)
