@@ -11,16 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
-from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE, WHERES
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.isa.instruction_rows import Unit
 
-_TASKS, _ROWS, _COLUMNS, _CHANNELS, _DEPTH, _OUTER = (
-    SLOTS[name] for name in ("tasks", "rows", "columns", "channels", "depth", "is_channels_outer")
+_TASKS, _ROWS, _OUTER, _PROBLEM, _TILING, _CYCLES = (
+    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "tiling", "cycles")
 )
-_PROBLEM, _TILING, _CYCLES = (SLOTS[name] for name in ("problem", "tiling", "cycles"))
+_TILE = slice(_ROWS, _OUTER + 1)  # rows, columns, channels, depth, and the order of tiles
 _PLACE, _ROUNDS = SEGMENT_SLOTS["place"], SEGMENT_SLOTS["rounds"]
 MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut
 
@@ -40,7 +39,7 @@ def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
     nodes, segments, is_cut = plan.nodes.copy(), plan.segments.copy(), False
     for step, count in parts.items():
         place = plan.path.places[step]
-        found = _split(plan.path.nodes[step], plan.nodes[place].tolist(), count)
+        found = _split(plan, place, count)
         if found is not None:
             nodes[place, _TASKS], nodes[place, _ROWS], nodes[place, _OUTER] = *found, 1
             segments[segments[:, _PLACE] == place, _ROUNDS], is_cut = found[0], True
@@ -72,14 +71,16 @@ def _at_changes(plan: SramPlan) -> Sequence[int]:
     return sorted(found)
 
 
-def _split(node: DlaNode, row: Sequence[int], parts: int) -> tuple[int, int] | None:
-    """Tasks and rows of a tiling in rows of a part of the height, if that loads nothing again but rows that
+def _split(plan: SramPlan, place: int, parts: int) -> tuple[int, int] | None:
+    """Tasks and rows of a node in rows of a part of the height, if that loads nothing again but rows that
     windows share."""
-    height, width, channels = node.out_shape
-    rows, depth, inputs = -(-height // parts), node.in_shape[2] if node.is_dense else 1, len(node.inputs)
-    is_whole = row[_COLUMNS] == width and row[_DEPTH] == depth and rows < row[_ROWS]
-    groups, in_sram = -(-channels // row[_CHANNELS]), row[_PROBLEM] % WHERES
-    stay = row[_OUTER] and in_sram & 1 and (inputs == 1 or in_sram & 2)
-    if not is_whole or (groups > 1 and not stay):
+    problem = int(plan.nodes[place, _PROBLEM])
+    sizes = plan.tables.sizes.pointer[problem]
+    tile_rows, columns, channels, depth, is_channels_outer = plan.nodes[place, _TILE].tolist()
+    rows = -(-sizes.height // parts)
+    if columns != sizes.width or depth != sizes.depth or rows >= tile_rows:
         return None
-    return -(-height // rows) * groups, rows
+    groups = -(-sizes.channels // channels)
+    if groups > 1 and not (is_channels_outer and all(plan.tables.problem(problem).in_sram.inputs)):
+        return None
+    return -(-sizes.height // rows) * groups, rows
