@@ -140,7 +140,7 @@ class _Lowering:
         """Say where values are; what is not in SRAM has its place found once for plans that keep the same
         there."""
         plan, values = self._sram, self._network.values
-        key = frozenset(plan.addresses), plan.inner, plan.kept.size_bytes > 0
+        key = frozenset(plan.addresses), plan.inner, plan.keeps_constants
         placed = _placements(self._network).get(key, self._find_places)
         self._memory.places.reserve(len(values), 0)
         places = self._memory.places.view()
@@ -190,14 +190,14 @@ class _Lowering:
 
     def cycles(self, timer: StreamTimer) -> int:
         """Of an inference on the timer's machine, after a preload."""
-        emitter, frame, preloads = self.emitter, self._frame, int(self._sram.kept.size_bytes > 0)
+        emitter, frame, preloads = self.emitter, self._frame, int(self._sram.keeps_constants)
         streams = timer.cycles(emitter.words, emitter.streams[preloads:])
         doorbell = doorbell_cycles(timer.config, bool(frame.calls))
         return inference_cycles(self._placed.steps, doorbell, [0] * preloads + streams, frame.call_cycles)
 
     def _steps(self, waits: Sequence[int]) -> list[p.Step]:
         """The streams and host calls in their order; the preload of constants that stay is a stream, too."""
-        preloads, calls, steps = int(self._sram.kept.size_bytes > 0), 0, list[p.Step]()
+        preloads, calls, steps = int(self._sram.keeps_constants), 0, list[p.Step]()
         if preloads:
             steps.append(p.Step(StepKind.PRELOAD, 0))
         for is_stream in self._frame.order:
@@ -241,7 +241,7 @@ class _Lowering:
 
     def _work(self) -> NDArray[np.void]:
         """The compulsory work of an inference."""
-        if self._sram.kept.size_bytes:
+        if self._sram.keeps_constants:
             return list_kept_work(self._network)
         if self.emitter.spared:
             return list_stored_work(self._network, packs_weights(self._config), self.emitter.spared)

@@ -116,7 +116,7 @@ def _time_cut(
     known, plan = search.maker.memory.parted, whole.plan
     if (plan, key) not in known:
         smaller = split_rows(plan, parts)
-        if smaller is not None and whole.kind.tiling == "auto" and not plan.kept.size_bytes:
+        if smaller is not None and whole.kind.tiling == "auto" and not plan.keeps_constants:
             smaller = search.maker.with_prefetches(whole.kind, smaller)
         known[plan, key] = smaller
     smaller = known[plan, key]

@@ -99,6 +99,11 @@ class SramPlan:
         return self.shapes, *placed, tuple(self.addresses.values())
 
     @property
+    def keeps_constants(self) -> bool:
+        """Whether constants stay in SRAM after the first inference."""
+        return self.kept.size_bytes > 0
+
+    @property
     def peak_bytes(self) -> int:
         """The most SRAM that is in use at a time."""
         return self.working_bytes + self.kept.size_bytes

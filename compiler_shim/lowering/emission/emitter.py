@@ -83,11 +83,12 @@ class Emitter:
     def list_rows(self, most_tiles: int) -> int:
         """Make the rows of the plan; the step with which it has too many tiles, NONE if it has not."""
         frame, plan, rows, facts = self._frame, self._plan, self._memory.plan, constant_facts(self._network)
-        path, given, is_kept = plan.path, plan.prefetches, plan.kept.size_bytes > 0
-        pieces = plan.kept.pieces if is_kept else given.pieces
+        path, given = plan.path, plan.prefetches
+        pieces = plan.kept.pieces if plan.keeps_constants else given.pieces
         rows.place_count, rows.part_count, rows.load_count = path.count, len(plan.segments), len(given.loads)
         rows.placed_count, rows.load_first_count = len(pieces.counts), len(given.load_first)
-        rows.run_count, rows.keeps_constants, rows.most_tiles = len(frame.runs), int(is_kept), most_tiles
+        rows.run_count, rows.most_tiles = len(frame.runs), most_tiles
+        rows.keeps_constants = int(plan.keeps_constants)
         rows.numbers, rows.facts = path.numbers.pointer, facts.rows.pointer
         rows.operands = facts.operands.pointer
         rows.run_ends, rows.pooled, rows.pooled_ends = (each.pointer for each in frame.listed)

@@ -103,9 +103,9 @@ class LoadMemory:
         constants = self.constants.view()[: int(segments[:, _CONSTANTS].sum())]
         owners, counts = places[constants[:, _SEGMENT]] + constants[:, _NODE], np.zeros(len(steps), np.int64)
         counts[owners] = constants[:, _PLACED]
-        loads, starts = self.loads.array(schedule.load_count), self.pieces.view()[:, _START]
-        starts = starts[: schedule.piece_count]
+        loads = self.loads.array(schedule.load_count)
         loads[:, _OWNER] = steps[owners[loads[:, _OWNER]]]
+        starts = self.pieces.view()[: schedule.piece_count, _START]
         return PrefetchPlan(loads, PlacedPieces(counts, starts[starts != NONE]), load_first, schedule.peak)
 
 
