@@ -1,8 +1,9 @@
-"""A generated table in a page whose rest is written by hand: it follows a comment that names its source."""
+"""Generated tables in pages whose rest is written by hand: each follows a comment that names its source."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 
 def with_table(text: str, source: str, table: str) -> str:
@@ -11,3 +12,8 @@ def with_table(text: str, source: str, table: str) -> str:
     page, count = re.subn(re.escape(begin) + r"(\|.*\n)*", lambda _: begin + table, text)
     assert count == 1, f"the page has one table from {source}"
     return page
+
+
+def table_line(cells: Iterable[object]) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(map(str, cells))} |"

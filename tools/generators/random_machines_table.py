@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
 from statistics import mean
 
 from synthesis import ROOT
+
+from generators.marked_table import table_line
 
 SOURCE = "benchmarks/compared/rtl_random.csv"
 HEAD = ("machine", "networks", "mean of sizes", "least", "most", "farthest")
@@ -21,7 +22,7 @@ def table() -> str:
         by_machine.setdefault(row["machine"], []).append(row)
     limited = {name: of for name, of in by_machine.items() if not name.endswith("ideal ports")}
     free = {name: of for name, of in by_machine.items() if name not in limited}
-    lines = [_line(HEAD), "| --- | ---: | ---: | ---: | ---: | --- |"]
+    lines = [table_line(HEAD), "| --- | ---: | ---: | ---: | ---: | --- |"]
     for title, machines in (("with limits", limited), ("without", free)):
         if machines:
             lines.append(_row(f"{len(machines)} {title}", [row for of in machines.values() for row in of]))
@@ -33,7 +34,7 @@ def _row(title: str, rows: list[dict[str, str]]) -> str:
     found = [_difference(row) for row in rows]
     most = max(rows, key=lambda row: abs(_difference(row)))
     size = f"{mean(map(abs, found)):.2f} %"
-    return _line((title, str(len(rows)), size, *map(_per_cent, (min(found), max(found))), most["network"]))
+    return table_line((title, len(rows), size, *map(_per_cent, (min(found), max(found))), most["network"]))
 
 
 def _difference(row: dict[str, str]) -> float:
@@ -42,7 +43,3 @@ def _difference(row: dict[str, str]) -> float:
 
 def _per_cent(number: float) -> str:
     return "0" if not number else f"{number:+.2f} %".replace("-", "−")
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

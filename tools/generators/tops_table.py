@@ -8,7 +8,7 @@ from synthesis import ROOT
 from top_synthesis import Machine, config_of, modelled
 
 from dlasim.sim.configuration.sizes import KIB
-from generators.marked_table import with_table
+from generators.marked_table import table_line, with_table
 
 PAGE = ROOT / "docs" / "area.md"
 SOURCE = "benchmarks/compared/tops.csv"
@@ -48,4 +48,4 @@ def _line(machine: Machine, row: dict[str, str]) -> str:
         f"{model:,.0f}",
         f"{100 * (model / kge - 1):+.1f} %".replace("-", "−"),
     )
-    return f"| {' | '.join(map(str, cells))} |"
+    return table_line(cells)
