@@ -36,7 +36,6 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     spatial_tiles,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, ChannelGroup, Tile
-from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
@@ -119,22 +118,21 @@ class Forced(SramPlanner):
             problems = [self._problem(step, kept, inner) for step in self._chain]
             self._force_chain(problems, tile_shapes["depthwise"].rows)
 
-    def _force_tiling(self, problem: TilingProblem, tile_shape: TileShape) -> None:
+    def _force_tiling(self, problem: int, tile_shape: TileShape) -> None:
         """Write a tiling into the place of the one that is best without limit."""
         self._tables.sufficient_bytes(problem)
-        number = self._tables.kind(problem.kind) * WHERES + problem.in_sram.number
-        known = self._tables.table.tilings.problems[number]
+        known = self._tables.table.tilings.problems[problem]
         tiling = self._tables.table.tilings.tilings[known.most]
         known.sufficient_bytes, tiling.cycles = 0, known.work_cycles
         tiling.tile.assign(Tile(*tile_shape))
-        group, sizes = ChannelGroup(), problem.geometry.sizes
+        group, sizes = ChannelGroup(), self._tables.kinds.geometry(problem).sizes
         describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
         list_buffers(sizes, group, tiling.tile, tiling.buffers)
         tiling.tasks = spatial_tiles(sizes, tile_shape.rows, tile_shape.columns) * group.groups * group.passes
 
-    def _force_chain(self, problems: Sequence[TilingProblem], rows: int) -> None:
+    def _force_chain(self, problems: Sequence[int], rows: int) -> None:
         """Write stripes of so many rows into the place of what is best."""
-        (number,) = self._tables.chains([tuple([self._tables.kind(each.kind) for each in problems])])
+        (number,) = self._tables.kinds.chains([tuple([problem // WHERES for problem in problems])])
         known = self._tables.table.chains[self._tables.table.newest[number]]
         known.first, known.end, known.rows, known.group_channels = 0, INFINITE, rows, 0
         self._tables._chain_tilings.clear()  # what was best

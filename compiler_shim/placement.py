@@ -7,13 +7,13 @@ from copy import copy
 from dataclasses import replace
 from math import prod
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 from dlasim.compiler_shim.forms.requantization import requantized_on_cpu, requantizes
 from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKind, node_kind
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
-from dlasim.compiler_shim.lowering.tiles.tiling import NodeKind, TilingProblem, TilingProblems, node_kind
 from dlasim.compiler_shim.placed_network import Verdict, place_once
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
@@ -42,9 +42,9 @@ class CostWeights:
 
 
 @once
-def _kinds(network: UnplacedNetwork) -> list[list[tuple[DlaNode, NodeKind]]]:
-    """The nodes of each item with their kinds."""
-    return [[(node, node_kind(node)) for node in item.dla] for item in network.items]
+def _kinds(network: UnplacedNetwork) -> list[list[NodeKind]]:
+    """The kinds of each item's nodes."""
+    return [[node_kind(node) for node in item.dla] for item in network.items]
 
 
 @once
@@ -56,17 +56,11 @@ def _cpu_cycles(network: UnplacedNetwork) -> list[int]:
     ]
 
 
-def _problems(network: UnplacedNetwork, policy: Policy) -> list[list[TilingProblems]]:
-    machine = policy.machine
-    return [[machine.problems(node, kind) for node, kind in nodes] for nodes in _kinds(network)]
-
-
 class Placements:
     """A network with every operator on the DLA or the CPU, for machines that differ only in their SRAM."""
 
     def __init__(self, network: UnplacedNetwork, policy: Policy, weights: CostWeights | None = None) -> None:
         self._network, self._policy, self._weights = network, policy, weights or CostWeights()
-        self._problems = _problems(network, policy)
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}  # by choice, and whether sums are in MAC
         self._verdicts: dict[PlacedNetwork, tuple[Sequence[Verdict], Sequence[int]]] = {}
 
@@ -74,7 +68,6 @@ class Placements:
         """The same by a policy's estimates and other weights."""
         found = copy(self)
         found._policy, found._weights = policy, weights
-        found._problems = _problems(self._network, policy)
         return found
 
     def promising(self, sram_bytes: int) -> Iterator[PlacedNetwork]:
@@ -93,9 +86,7 @@ class Placements:
         return self._placed(tuple(verdict.on_dla for verdict in verdicts), verdicts)
 
     def _judge(self, sram_bytes: int) -> _Judge:
-        return _Judge(
-            self._network, self._policy, self._problems, _cpu_cycles(self._network), sram_bytes, self._weights
-        )
+        return _Judge(self._network, self._policy, sram_bytes, self._weights)
 
     def _placed(
         self, choice: tuple[bool, ...], verdicts: Sequence[Verdict], in_mac: bool = False
@@ -119,7 +110,7 @@ class Placements:
         return replace(placed, layers=tuple(layers))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Costs:
     """Estimated cycles of an item: on the CPU; on the DLA alone, with all tensors in system memory and a
     launch; on the DLA in a sequence with others, with all tensors in SRAM; and of moving its tensors in and
@@ -136,23 +127,18 @@ class _Judge:
     """Decides for one machine where operators run."""
 
     def __init__(
-        self,
-        network: UnplacedNetwork,
-        policy: Policy,
-        problems: Sequence[Sequence[TilingProblems]],
-        cpu_cycles: Sequence[int],
-        sram_bytes: int,
-        weights: CostWeights,
+        self, network: UnplacedNetwork, policy: Policy, sram_bytes: int, weights: CostWeights
     ) -> None:
         self._network, self._policy, self._sram_bytes = network, policy, sram_bytes
         self._weights, self._launch = weights, weights.cpu(LAUNCH_CYCLES)
-        self._known: dict[TilingProblem, int] = {}  # their cycles
         self._known_costs: dict[object, _Costs] = {}  # of items that are alike
-        self._fixed = [self._forced(*each) for each in zip(network.items, problems, strict=True)]
+        self._judged: dict[tuple[_Costs, bool], Verdict] = {}
+        kinds = [policy.kinds.numbers(each) for each in _kinds(network)]
+        self._fixed = [self._forced(*each) for each in zip(network.items, kinds, strict=True)]
         self._costs = [
-            self._cost(item, nodes, cpu) if verdict is None else None
-            for item, nodes, cpu, verdict in zip(
-                network.items, problems, cpu_cycles, self._fixed, strict=True
+            self._cost(item, own, cpu) if verdict is None else None
+            for item, own, cpu, verdict in zip(
+                network.items, kinds, _cpu_cycles(network), self._fixed, strict=True
             )
         ]
 
@@ -174,7 +160,7 @@ class _Judge:
         ):
             yield self._verdicts([False] * len(self._fixed))
 
-    def _forced(self, item: Item, nodes: Sequence[TilingProblems]) -> Verdict | None:
+    def _forced(self, item: Item, kinds: Sequence[int]) -> Verdict | None:
         """What rules, options and the size of the SRAM decide; None where both are possible."""
         options = self._policy.options
         if not item.dla:
@@ -189,25 +175,24 @@ class _Judge:
             return Verdict(False, "--place cpu")
         if options.place == "dla" or options.tiling != "auto" or not item.host:
             return Verdict(True, "supported")
-        for problems in nodes:
-            problem = problems.anywhere(in_sram=False)
-            if self._cycles(problem) == INFINITE:
+        for kind in kinds:
+            if self._cycles(kind, False) == INFINITE:
+                problem = self._policy.kinds.anywhere(kind, False)
                 needed, there = self._policy.needed(problem), self._sram_bytes
                 return Verdict(False, f"needs {needed} bytes of SRAM, but the machine has {there}")
         return None
 
-    def _cost(self, item: Item, nodes: Sequence[TilingProblems], cpu: int) -> _Costs:
+    def _cost(self, item: Item, kinds: Sequence[int], cpu: int) -> _Costs:
         rest = self._requantizing_cycles(item)
-        key = *nodes, cpu, rest
+        key = *kinds, cpu, rest
         if key not in self._known_costs:
-            self._known_costs[key] = self._estimate(item, nodes, cpu, rest)
+            self._known_costs[key] = self._estimate(item, kinds, cpu, rest)
         return self._known_costs[key]
 
-    def _estimate(self, item: Item, nodes: Sequence[TilingProblems], cpu: int, rest: int) -> _Costs:
+    def _estimate(self, item: Item, kinds: Sequence[int], cpu: int, rest: int) -> _Costs:
         machine = self._policy.machine
         isolated_cycles, in_sequence_cycles = (
-            sum(self._cycles(problems.anywhere(in_sram)) for problems in nodes) + rest
-            for in_sram in (False, True)
+            sum(self._cycles(kind, in_sram) for kind in kinds) + rest for in_sram in (False, True)
         )
         first, last = item.dla[0], item.dla[-1]
         load = machine.load_cost(prod(first.in_shape) * first.in_element_bytes)
@@ -227,12 +212,9 @@ class _Judge:
         calls = [requantized_on_cpu(call, call.outputs[0], 0) for call in item.host]
         return self._weights.cpu(sum(_host_cycles(self._network, call, 0) for call in calls))
 
-    def _cycles(self, problem: TilingProblem) -> int:
-        """Of the tiling, INFINITE where none fits."""
-        if problem not in self._known:
-            tiling = self._policy.tiling(problem, self._sram_bytes)
-            self._known[problem] = INFINITE if tiling is None else tiling.cycles
-        return self._known[problem]
+    def _cycles(self, kind: int, in_sram: bool) -> int:
+        """Of a node with all of its tensors in SRAM, or none; INFINITE where no tiling fits."""
+        return self._policy.tables.cycles(self._policy.kinds.anywhere(kind, in_sram), self._sram_bytes)
 
     def _cheapest_runs(self) -> list[bool]:
         """The cheapest sequence of DLA and CPU, where changing from one to the other costs a launch or a
@@ -253,9 +235,15 @@ class _Judge:
 
     def _verdicts(self, choice: Sequence[bool]) -> list[Verdict]:
         return [
-            fixed if fixed is not None else _judged(costs or _FREE, on_dla, self._weights)
+            fixed if fixed is not None else self._verdict(costs or _FREE, on_dla)
             for fixed, costs, on_dla in zip(self._fixed, self._costs, choice, strict=True)
         ]
+
+    def _verdict(self, costs: _Costs, on_dla: bool) -> Verdict:
+        key = costs, on_dla
+        if key not in self._judged:
+            self._judged[key] = _judged(costs, on_dla, self._weights)
+        return self._judged[key]
 
 
 def _host_cycles(network: UnplacedNetwork, call: HostCall, macs: int) -> int:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.path_steps import PathSteps
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.states import CHOOSE, MAX_PATHS, Path, StateSearch
+from dlasim.compiler_shim.lowering.states import CHOOSE, StateSearch
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblems
 from dlasim.named_tuple import NamedTuple
-from dlasim.native.storage import Store, plain
+from dlasim.native.storage import Store
 
 
 class PathChoice(NamedTuple):
@@ -26,24 +25,24 @@ class PathChoice(NamedTuple):
 
 
 class PathSearch:
-    """The nodes of a network, what is known of its `kinds`, and the cheapest paths through it."""
+    """The nodes of a network, what is known of their kinds, and the cheapest paths through it."""
 
-    def __init__(self, steps: PathSteps, policy: Policy, kinds: Sequence[TilingProblems]) -> None:
-        self.steps, self.tables = steps, policy.tables(kinds)
-        tables, numbers = self.tables, self.tables.kinds(kinds)
-        found = tables.chains([tuple([numbers[kind] for kind in chain]) for chain in steps.chains])
+    def __init__(self, steps: PathSteps, policy: Policy) -> None:
+        self.steps, self.tables = steps, policy.tables
+        numbers = policy.kinds.numbers(steps.kinds)
+        found = policy.kinds.chains([tuple([numbers[kind] for kind in chain]) for chain in steps.chains])
+        self.kind_of = np.array(numbers, np.int64)[steps.kind_of]
         self._kinds, self._chains, self._leaves = Store(int), Store(int), Store(int, steps.count)
-        self._kinds.write_array(0, np.array(numbers, np.int64)[steps.kind_of])
+        self._kinds.write_array(0, self.kind_of)
         self._chains.write_array(0, np.array([*found, NONE])[steps.chain_of])
         self._chosen = Store(int, 3 * steps.count)
-        search = self.record = plain(StateSearch) if tables.is_plain else StateSearch()
+        search = self.record = StateSearch()
         search.steps, search.endings = steps.steps.pointer, steps.endings.pointer
         search.ending_bytes, search.step_count = steps.ending_bytes.pointer, steps.count
         search.kinds, search.chain_numbers = self._kinds.pointer, self._chains.pointer
         search.keeps_tensors, search.keeps_constants = int(policy.keeps_tensors), int(policy.keeps_constants)
         search.leaves, search.chosen = self._leaves.pointer, self._chosen.pointer
-        search.paths = tables.memory(Path, (steps.count + 1) * MAX_PATHS).pointer
-        search.counts = tables.memory(int, steps.count + 1).pointer
+        search.paths, search.counts = steps.paths.pointer, steps.counts.pointer
 
     def choose(self, limit: int, by_groups: bool, leaving: Container[int] = ()) -> PathChoice:
         """The cheapest path in an SRAM of `limit` bytes; what these steps write leaves it."""

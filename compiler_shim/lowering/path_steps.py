@@ -11,11 +11,11 @@ from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange, PlacedRange, placed_slots
 from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias, sram_candidates
 from dlasim.compiler_shim.lowering.addresses.packed_records import MAX_BUFFERS
-from dlasim.compiler_shim.lowering.states import MAX_BITS, PathStep
+from dlasim.compiler_shim.lowering.states import MAX_BITS, MAX_PATHS, Path, PathStep
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
+from dlasim.compiler_shim.lowering.tiles.node_kinds import node_kind
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
-from dlasim.compiler_shim.lowering.tiles.tiling import NodeKind, node_kind
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.native.storage import Store, filled_memory, filled_numbers
 
@@ -56,6 +56,7 @@ class PathSteps:
             bits += [self._bit(value) for value in ending[step]]
             sizes += [self._size(value) for value in ending[step]]
         self.steps, self.count = filled_memory(PathStep, records), len(records)
+        self.paths, self.counts = Store(Path, (self.count + 1) * MAX_PATHS), Store(int, self.count + 1)
         self._find_kinds()
         ordered = sorted(self.live_ranges.values(), key=lambda each: (-each.size_bytes, each.key))
         self.tensors, self.ranges = [each.key for each in ordered], Store(PlacedRange)
@@ -86,17 +87,11 @@ class PathSteps:
         )
 
     def _find_kinds(self) -> None:
-        """Find `kinds`, each with one of its nodes, and `chains` of kinds; `kind_of` and `chain_of` say which
-        a place, and a place and so many more nodes, have. The first node, before which nothing comes, has a
-        kind of its own."""
-        kinds, chains = dict[object, int](), dict[tuple[int, ...], int]()
-        self.kinds = list[tuple[DlaNode, NodeKind]]()
-        self.kind_of = np.zeros(self.count, np.int64)
-        for place, node in enumerate(self.nodes.values()):
-            kind = node_kind(node)
-            self.kind_of[place] = kinds.setdefault((kind, place > 0), len(kinds))
-            if len(kinds) > len(self.kinds):
-                self.kinds.append((node, kind))
+        """Find `kinds`, and `chains` of them; `kind_of` and `chain_of` say which a place, and a place and so
+        many more nodes, have. The first node, before which nothing comes, has a kind of its own."""
+        nodes = [node_kind(node, is_first=place == 0) for place, node in enumerate(self.nodes.values())]
+        self.kinds, chains = list(dict.fromkeys(nodes)), dict[tuple[int, ...], int]()
+        self.kind_of = np.array([self.kinds.index(kind) for kind in nodes], np.int64)
         numbers, linked = self.kind_of.tolist(), [step in self.links for step in self.order]
         self.chain_of = np.full(self.count * MAX_CHAIN, NONE)
         for place in range(self.count):

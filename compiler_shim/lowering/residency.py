@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container
-from itertools import chain, repeat
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.plan_packer import PlanPacker
@@ -12,8 +11,7 @@ from dlasim.compiler_shim.lowering.addresses.tensor_packing import TENSORS
 from dlasim.compiler_shim.lowering.path_search import PathChoice, PathSearch
 from dlasim.compiler_shim.lowering.path_steps import path_steps
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.tiles.geometry import InSram
-from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem
+from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES
 from dlasim.errors import InputError
 
 
@@ -32,11 +30,7 @@ class SramPlanner:
         self._network, self._policy, self._by_groups = network, policy, by_groups
         self._steps = path_steps(network)
         self._nodes, self._live_ranges = self._steps.nodes, self._steps.live_ranges
-        machines = chain([policy.first_machine], repeat(policy.machine))
-        self._kinds = [
-            machine.problems(*each) for machine, each in zip(machines, self._steps.kinds, strict=False)
-        ]
-        self._search = PathSearch(self._steps, policy, self._kinds)
+        self._search = PathSearch(self._steps, policy)
         self._choices: dict[int, PathChoice] = {}  # by size of the SRAM
         self._packer = packer or PlanPacker()
 
@@ -84,14 +78,12 @@ class SramPlanner:
             f"but the machine has {sram_bytes}"
         )
 
-    def _problem(self, step: int, in_sram: Container[int], inner: Container[int] = ()) -> TilingProblem:
-        """A node with these values in SRAM, and those within its chain."""
+    def _problem(self, step: int, in_sram: Container[int], inner: Container[int] = ()) -> int:
+        """The problem of a node with these values in SRAM, and those within its chain."""
         first, second, output = [value in in_sram or value in inner for value in self._steps.operands[step]]
-        has_matrix, inputs = step in self._steps.matrices, len(self._steps.inputs[step])
-        keeps = self._policy.keeps_constants and not has_matrix
-        where = InSram((first, second)[:inputs], output, has_matrix and second, keeps)
-        kind = int(self._steps.kind_of[self._steps.places[step]])
-        return self._kinds[kind][where]
+        keeps = self._policy.keeps_constants and step not in self._steps.matrices
+        where = first + 2 * second + 4 * output + 8 * keeps
+        return int(self._search.kind_of[self._steps.places[step]]) * WHERES + where
 
     def sufficient_bytes(self) -> int:
         """The SRAM size above which the plan no longer changes.
@@ -107,5 +99,6 @@ class SramPlanner:
         most = ahead = 0
         for step, problem in reversed(problems.items()):
             most = max(most, known[problem] + self._steps.alive_bytes[step] + ahead)
-            ahead += problem.constant_bytes
+            geometry = self._policy.kinds.geometry(problem)
+            ahead += geometry.constant_bytes(geometry.channels, geometry.depth)
         return most

@@ -75,12 +75,13 @@ def _split(plan: SramPlan, place: int, parts: int) -> tuple[int, int] | None:
     """Tasks and rows of a node in rows of a part of the height, if that loads nothing again but rows that
     windows share."""
     problem = int(plan.nodes[place, _PROBLEM])
-    sizes = plan.tables.sizes.pointer[problem]
+    geometry = plan.tables.kinds.geometry(problem)
+    sizes = geometry.sizes
     tile_rows, columns, channels, depth, is_channels_outer = plan.nodes[place, _TILE].tolist()
     rows = -(-sizes.height // parts)
     if columns != sizes.width or depth != sizes.depth or rows >= tile_rows:
         return None
     groups = -(-sizes.channels // channels)
-    if groups > 1 and not (is_channels_outer and all(plan.tables.problem(problem).in_sram.inputs)):
+    if groups > 1 and not (is_channels_outer and all(geometry.in_sram.inputs)):
         return None
     return -(-sizes.height // rows) * groups, rows

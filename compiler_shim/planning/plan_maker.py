@@ -19,6 +19,7 @@ from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetc
 from dlasim.compiler_shim.lowering.lower import Lowered, emit, plan_cycles, plan_ends
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
@@ -46,6 +47,7 @@ class PlanMemory:
     placements: Placements | None = None
     sufficient_bytes: int = 0
     kept_bytes: int = 0  # of constants that stay in SRAM
+    node_kinds: NodeKinds = field(default_factory=NodeKinds)
     packer: PlanPacker = field(default_factory=PlanPacker)
     loads: LoadMemory = field(default_factory=LoadMemory)
     policies: dict[tuple[DlaConfig, str, CostAssumption, int], Policy] = field(default_factory=dict)
@@ -151,7 +153,7 @@ class PlanMaker:
         known, key = self.memory.policies, (machine, tiling, assumption, byte_price)
         if key not in known:
             options = replace(self.options, tiling=tiling)
-            known[key] = Policy(machine, options, assumption, byte_price)
+            known[key] = Policy(machine, options, assumption, byte_price, self.memory.node_kinds)
         return known[key]
 
     def time(self, candidate: PlanCandidate) -> TimedPlan:

@@ -10,11 +10,13 @@ from contextlib import suppress
 from dataclasses import replace
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
+from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.forms.weight_forms import compress_weights
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.lower import Lowered
+from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds
 from dlasim.compiler_shim.network.edges import cut_edges
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
@@ -94,12 +96,20 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
     """The placements of a network; found with the SRAM that suffices, unless the memory has them."""
     memory = maker.memory
     if memory.placements is None:
+        memory.node_kinds = _node_kinds(network)
         policy = maker.policy(maker.machine, maker.options.tiling)
         memory.placements = Placements(compress_weights(network, maker.config), policy)
         most_on_dla = memory.placements.most_on_dla()
         memory.sufficient_bytes = _sufficient_bytes(maker, most_on_dla)
         memory.kept_bytes = kept_bytes(most_on_dla) if maker.options.weights == "keep" else 0
     return memory.placements
+
+
+@once
+def _node_kinds(network: UnplacedNetwork) -> NodeKinds:
+    """The kinds of its nodes, which all machines share."""
+    del network
+    return NodeKinds()
 
 
 def _refusal(search: PlanSearch) -> InputError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from struct import Struct
 from typing import Any, Generic, TypeVar, cast
@@ -132,31 +132,6 @@ def plain(kind: type[_Kind]) -> _Kind:
     return cast("_Kind", _Plain(kind))
 
 
-class PlainStore(Generic[_Kind]):
-    """As `Store`, with numbers of any size and plain objects."""
-
-    __slots__ = ("_kind", "pointer")
-
-    def __init__(self, kind: type[_Kind], count: int = 0) -> None:
-        self._kind, self.pointer = kind, list[Any]()
-        self.reserve(count, 0)
-
-    def reserve(self, count: int, used: int) -> None:
-        """Make room for so many."""
-        del used  # all stay
-        self.pointer += [_empty(self._kind) for _ in range(count - len(self.pointer))]
-
-    def write(self, first: int, numbers: Sequence[int]) -> None:
-        """Write whole elements from one on."""
-        slots = slots_of(self._kind)
-        self.reserve(first + len(numbers) // slots, first)
-        _write(self.pointer, range(first, first + len(numbers) // slots), iter(numbers))
-
-    def write_array(self, first: int, slots: NDArray[np.int64]) -> None:
-        """The same with an array."""
-        self.write(first, slots.tolist())
-
-
 class _Plain:
     def __init__(self, kind: Any) -> None:
         for name, (_, what) in layout(kind).fields.items():
@@ -197,17 +172,3 @@ def _numbers(value: Any) -> list[int]:
     if isinstance(value, _Plain):
         return value.flatten()
     return [number for each in value for number in _numbers(each)] if isinstance(value, list) else [value]
-
-
-def _write(whole: Any, places: Iterable[Any], numbers: Iterator[int]) -> None:
-    """Write numbers into places of a list, or fields of an object."""
-    for place in places:
-        inner = whole[place] if isinstance(whole, list) else getattr(whole, place)
-        if isinstance(inner, _Plain):
-            _write(inner, list(vars(inner)), numbers)
-        elif isinstance(inner, list):
-            _write(inner, range(len(inner)), numbers)
-        elif isinstance(whole, list):
-            whole[place] = next(numbers)
-        else:
-            setattr(whole, place, next(numbers))

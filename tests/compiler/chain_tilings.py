@@ -8,26 +8,22 @@ from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.known_chains import add_node, find_chain
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE, WHERES
-from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem
 from dlasim.native.routine import Routine
 
 CHAINS = Routine(find_chain, "chains")
 
 
 def chain_tiling(
-    tables: KnownTables, problems: Sequence[TilingProblem], budget: int, by_groups: bool = True
+    tables: KnownTables, problems: Sequence[int], budget: int, by_groups: bool = True
 ) -> ChainTiling | None:
     """The cheapest pieces within a budget, None where none fit."""
-    (chain,) = tables.chains([tuple([tables.kind(each.kind) for each in problems])])
+    (chain,) = tables.kinds.chains([tuple([problem // WHERES for problem in problems])])
     table, where = tables.table, 0
     table.search.count, table.by_groups = 0, int(by_groups)
-    for number, each in enumerate(problems):
-        is_last = number + 1 == len(problems)
-        here = add_node(table.search, tables.kind(each.kind), each.in_sram.number, int(is_last))
-        where = where * WHERES + here
+    for number, problem in enumerate(problems):
+        is_last = int(number + 1 == len(problems))
+        where = where * WHERES + add_node(table.search, problem // WHERES, problem % WHERES, is_last)
     place = tables.run(CHAINS, table, chain, where, budget)
     if place == NONE or not (table.chains[place].rows or table.chains[place].group_channels):
         return None
-    return tables.chain_at(
-        place, [tables.kind(each.kind) * WHERES + each.in_sram.number for each in problems]
-    )
+    return tables.chain_at(place, problems)

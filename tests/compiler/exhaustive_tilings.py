@@ -11,11 +11,12 @@ import numpy as np
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
-from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.timing import cost
 from dlasim.sim.timing.formulas import lane_cycles
+from tests.compiler.problems import Problem
 
 KINDS = "OP_CONV", "OP_DEPTH_CONV", "channel by channel", "OP_E_ADD", "OP_POOL", "OP_C_MAX", "OP_ACT_LUT"
 
@@ -81,17 +82,17 @@ def random_config(rng: np.random.Generator, **changes: object) -> DlaConfig:
     return DlaConfig().replace(**machine | changes)
 
 
-def random_problem(rng: np.random.Generator, most: int, config: DlaConfig | None = None) -> TilingProblem:
+def random_problem(rng: np.random.Generator, most: int, config: DlaConfig | None = None) -> Problem:
     """A node on a machine, its tensors anywhere."""
     node = random_node(rng, most)
     in_sram = InSram(tuple(bool(rng.integers(3) == 0) for _ in node.inputs), bool(rng.integers(3) == 0))
-    return MachineModel(random_config(rng) if config is None else config).problems(node)[in_sram]
+    return Problem(node, MachineModel(random_config(rng) if config is None else config), in_sram)
 
 
 class Walk:
     """The tiles of a shape one after the other, as they would run."""
 
-    def __init__(self, problem: TilingProblem, tile_shape: TileShape) -> None:
+    def __init__(self, problem: Problem, tile_shape: TileShape) -> None:
         self._problem, self._node, self.tile_shape = problem, problem.node, tile_shape
         self.tiles = list(self._tiles())
 
@@ -269,7 +270,7 @@ class Walk:
         return Tiling(self.tile_shape, buffers, sram, self.cycles(), len(self.tiles), self.read_bytes())
 
 
-def sizes_of_groups(problem: TilingProblem) -> list[int]:
+def sizes_of_groups(problem: Problem) -> list[int]:
     """All channels, their fractions in whole lanes, whole lanes, then halves of those; large ones first."""
     node, config = problem.node, problem.machine.config
     channels, step = node.out_shape[2], 1 if node.is_dense else node.multiplier
@@ -286,7 +287,7 @@ def sizes_of_groups(problem: TilingProblem) -> list[int]:
     return sorted(sizes | ({step} if step < channels else set()), reverse=True)
 
 
-def largest(problem: TilingProblem, shape: TileShape, budget: int) -> Tiling | None:
+def largest(problem: Problem, shape: TileShape, budget: int) -> Tiling | None:
     """The most rows that fit, evened out, else the most columns of one row."""
     height, width, _ = problem.node.out_shape
     for axis, whole in (("rows", height), ("columns", width)):
@@ -298,7 +299,7 @@ def largest(problem: TilingProblem, shape: TileShape, budget: int) -> Tiling | N
     return None
 
 
-def candidates(problem: TilingProblem, budget: int) -> list[Tiling]:
+def candidates(problem: Problem, budget: int) -> list[Tiling]:
     """What is worth trying: single buffers where they make room for a larger tile, all or only those of the
     constants; halves of tiles with four rows or more; fewer input channels where nothing else fits, or while
     that helps much."""
@@ -315,7 +316,7 @@ def candidates(problem: TilingProblem, budget: int) -> list[Tiling]:
         before, depth = best, -(-depth // 2)
 
 
-def candidates_of_depth(problem: TilingProblem, budget: int, depth: int) -> Iterator[Tiling]:
+def candidates_of_depth(problem: Problem, budget: int, depth: int) -> Iterator[Tiling]:
     """Those of so many input channels at a time."""
     is_all_in_sram = all(problem.in_sram.inputs) and problem.in_sram.output
     for channels, outer in product(sizes_of_groups(problem), (True, False)):

@@ -2,8 +2,8 @@
 
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.search import Search, search
-from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
-from dlasim.native.storage import plain
+from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
+from tests.compiler.problems import Problem
 
 
 class Finder:
@@ -12,9 +12,9 @@ class Finder:
     def __init__(self, by_channels: bool) -> None:
         self._by_channels = int(by_channels)
 
-    def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
+    def find(self, problem: Problem, budget: int) -> tuple[Tiling | None, int]:
         """The cheapest within a budget, None where none fits; and the budget above which nothing changes."""
-        found = Search() if problem.kind.is_moderate else plain(Search)
+        found = Search()
         sizes, costs = problem.geometry.sizes, problem.machine_costs
         if not search(sizes, costs, found, budget, self._by_channels):
             return None, found.sufficient_bytes

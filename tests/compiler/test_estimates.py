@@ -24,7 +24,6 @@ from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.tiles import tile_buffers, tile_costs
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, Tile
-from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
@@ -38,6 +37,7 @@ from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing import cost, formulas
 from dlasim.sim.timing.plan import Plan, plan_stream
 from tests.compiler.placed import place
+from tests.compiler.problems import Problem, problem_of
 
 NETWORKS = ("resnet8", "ds_cnn", "mnist", "autoencoder", "mobilenet_v1", "mobilenet_v2")
 ATTENTION = "vit"
@@ -188,7 +188,7 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
     found, checked = measured_terms(emit(network, config, planned, None, with_constants=False), config), 0
     for step, tiling in planned.tilings.items():
         if tiling.tasks == 1:
-            problem = planned.problems[step]
+            problem = problem_of(planned, step, policy.machine)
             sizes, machine = problem.geometry.sizes, problem.machine_costs
             tile, group = Tile(*tiling.tile_shape), ChannelGroup()
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
@@ -223,7 +223,7 @@ def test_tiles_compute_for_as_long_as_the_machine_says(
     found = measured_terms(emit(network, config, planned, None, with_constants=False), config)
     many, ratios = 0, []
     for step, tiling in planned.tilings.items():
-        problem = planned.problems[step]
+        problem = problem_of(planned, step, policy.machine)
         sizes, costs, tile = problem.geometry.sizes, problem.machine_costs, Tile(*tiling.tile_shape)
         work = tile_costs.work_cycles(sizes, costs, tile.channels, tile.depth)
         tiled = tile_costs.tiled_cycles(sizes, costs.unit, work, tile.rows, tile.columns)
@@ -237,7 +237,7 @@ def test_tiles_compute_for_as_long_as_the_machine_says(
     assert max(map(abs, map(log, ratios))) < log(MAX_RATIO)
 
 
-def constant_beats(problem: TilingProblem, tile_shape: TileShape) -> int:
+def constant_beats(problem: Problem, tile_shape: TileShape) -> int:
     """Cycles on the bus for the constants of a tile."""
     sizes, group = problem.geometry.sizes, ChannelGroup()
     tile_buffers.describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
@@ -260,11 +260,11 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
     checked = {"stripes": 0, "groups": 0}
     for steps, chain in planned.chains.items():
         layout = chain.layout
-        first, last = planned.problems[steps[0]], planned.problems[steps[-1]]
+        first, last = (problem_of(planned, steps[end], policy.machine) for end in (0, -1))
         if layout.groups or first.height % len(layout.schedule) == 0:
             fixed = sum(
                 (layout.groups or 1)
-                * constant_beats(planned.problems[step], planned.tilings[step].tile_shape)
+                * constant_beats(problem_of(planned, step, policy.machine), planned.tilings[step].tile_shape)
                 for step in steps
             )
             loaded = sum(found[network.nodes[step].layer][3] for step in steps)

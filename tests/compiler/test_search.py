@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
-from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
-from dlasim.compiler_shim.lowering.tiles import geometry as geometries
+from dlasim.compiler_shim.lowering.tiles.bounds import MAX_TASK_CYCLES
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
 from dlasim.compiler_shim.lowering.tiles.search import MAX_EXTENT, Search
@@ -30,6 +29,7 @@ from tests.compiler.exhaustive_tilings import (
     sizes_of_groups,
 )
 from tests.compiler.finder import Finder
+from tests.compiler.problems import Problem
 
 CASES = 60
 
@@ -62,7 +62,7 @@ def test_input_channels_are_cut_so_that_the_line_buffer_holds_the_input(line_buf
         parallel="64x1", sram_bandwidth=8, sram_ports=2, line_buffer_bytes=line_buffer
     )
     node = DlaNode("OP_CONV", 0, (0,), 9, (7, 7, 960), (7, 7, 160), weights=2, records=3)
-    problem = MachineModel(config).problems(node)[InSram((True,), True)]
+    problem = Problem(node, MachineModel(config), InSram((True,), True))
     work = 49 * 960 * 160 // 64
     for budget in (32 << 10, INFINITE - 1):
         found, _ = Finder(by_channels=False).find(problem, budget)
@@ -77,7 +77,7 @@ def test_a_larger_budget_takes_no_tile_whose_input_the_line_buffer_cannot_hold(k
     again for each of them. With 3,000 channels it holds parts of a row."""
     config = DlaConfig().replace(parallel="input", pes=208)
     node = DlaNode("OP_CONV", 0, (0,), 9, (30, 30, channels), (28, 28, 48), kernel, weights=2, records=3)
-    problem = MachineModel(config).problems(node)[InSram((False,), False)]
+    problem = Problem(node, MachineModel(config), InSram((False,), False))
     found = [Finder(by_channels=False).find(problem, 1 << bits)[0] for bits in range(15, 24)]
     cycles = [tiling.cycles for tiling in found if tiling is not None]
     assert len(cycles) >= 4
@@ -130,16 +130,17 @@ def test_compiled_and_plain_find_the_same(most, by_channels):
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most, extreme_config(rng))
-        moderate += problem.kind.is_moderate
-        is_plain = not problem.kind.is_moderate
-        plain, fast = [KnownTables(problem.machine, by_channels, is_plain) for _ in range(2)]
+        if not problem.is_moderate:
+            continue
+        moderate += 1
+        plain, fast = [problem.tables(by_channels) for _ in range(2)]
         sufficient = Finder(by_channels).find(problem, 1)[1]
         some = int(sufficient ** rng.uniform(0.3, 1)), int(sufficient * rng.uniform(0.01, 1))
         for budget in (1, *some, sufficient, INFINITE - 1):
             with in_python(TILINGS):
-                expected = plain.tiling(problem, budget)
+                expected = plain.tiling(problem.number(plain), budget)
             with counted(TILINGS) as calls:
-                assert fast.tiling(problem, budget) == expected
+                assert fast.tiling(problem.number(fast), budget) == expected
             assert expected is None or expected.sram_bytes <= budget
             count += len(calls)
     assert count == 5 * moderate > 5 * CASES // 4
@@ -168,8 +169,8 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
     for seed in range(2 * CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, MAX_EXTENT + 9, extreme_config(rng))
-        if problem.kind.is_moderate:
+        if problem.is_moderate:
             for budget in (int(rng.integers(1, 1 << 20)), INFINITE - 1):
                 finder.find(problem, budget)
     assert largest_seen > 1 << 36
-    assert 3 * PARAMETERS["dma_latency"].high < geometries.MAX_TASK_CYCLES
+    assert 3 * PARAMETERS["dma_latency"].high < MAX_TASK_CYCLES

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.lowering.addresses.tensor_packing import PACK
 from dlasim.compiler_shim.lowering.loads.segment_times import TIMES
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.states import CHOOSE, CYCLE, MAX_PATHS
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
-from dlasim.compiler_shim.lowering.tiles.tiling import TilingProblems
 from dlasim.compiler_shim.options import CompileOptions
+from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 from tests.compiled import counted, in_python
 from tests.compiler.cases import random_case, striped_case, write_model
@@ -60,16 +61,14 @@ class Paths:
         if taken >= self._limit:
             return inf
         if len(segment) > 1:
-            chain = chain_tiling(
-                self._policy.tables([each.kind for each in problems]), problems, self._limit - taken
-            )
+            chain = chain_tiling(self._policy.tables, problems, self._limit - taken)
             if chain is None:
                 return inf
             return (chain.cycles + chain.cycles // 256) * CYCLE + chain.moved_bytes  # it must gain so much
         tiling = self._policy.tiling(problems[0], self._limit - taken)
         if tiling is None:
             return inf
-        node = problems[0].geometry.sizes
+        node = self._policy.kinds.geometry(problems[0]).sizes
         written = node.height * node.width * node.channels * node.output_bytes
         return tiling.cycles * CYCLE + tiling.read_bytes + written
 
@@ -105,12 +104,22 @@ def test_the_path_is_the_cheapest_of_all(first, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_programs_are_the_same_where_64_bits_do_not_suffice(seed, tmp_path, monkeypatch):
+def test_programs_are_the_same_in_plain_python(seed, tmp_path):
     network = load_model(write_model(replace(random_case(seed), operators=4), tmp_path))
     config, options = DlaConfig().replace(sram_bytes=24 << 10), CompileOptions(place="dla")
     with counted(CHOOSE, PACK, TIMES):
-        before = lower_for(network, config, options).program
-    monkeypatch.setattr(TilingProblems, "is_moderate", False)
+        compiled = lower_for(network, config, options).program
     with in_python(CHOOSE, PACK, TIMES):
-        after = lower_for(network, config, options).program
-    assert np.array_equal(before.commands, after.commands)
+        plain = lower_for(network, config, options).program
+    assert np.array_equal(compiled.commands, plain.commands)
+
+
+def test_layers_beyond_64_bits_are_refused(tmp_path):
+    builder = GraphBuilder("vast")
+    value = builder.input("image", (1, 2047, 1024, 1024), scale=1.0)
+    weights = builder.constant("weights", np.ones((1024, 1, 1, 1024), np.int8), scale=1.0)
+    value = builder.operator("CONV_2D", [value, weights], scale=1.0, padding="SAME", stride_h=1, stride_w=1)
+    network = load_model(builder.save(tmp_path / "vast.dlag", [value]))
+    config = DlaConfig().replace(dma_burst_overhead=1 << 20)
+    with pytest.raises(InputError, match="too large for plans on this machine: cycles may take over 64 bits"):
+        lower_for(network, config, CompileOptions())

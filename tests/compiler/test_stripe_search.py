@@ -12,24 +12,23 @@ from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.segments.stripe_search import MAX_STRIPES
+from dlasim.compiler_shim.lowering.tiles.geometry import InSram
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import (
     CostAssumption,
     MachineModel,
-    TilingProblem,
 )
 from dlasim.sim.configuration.config import DlaConfig
 from tests.compiled import counted, in_python
 from tests.compiler.cases import striped_case, write_model
 from tests.compiler.chain_tilings import CHAINS, chain_tiling
 from tests.compiler.exhaustive_tilings import extreme_config
+from tests.compiler.problems import Problem
 
 SEEDS = 8
 
 
-def chains(
-    seed: int, folder: Path, config: DlaConfig, assumption: CostAssumption
-) -> Iterator[list[TilingProblem]]:
+def chains(seed: int, folder: Path, config: DlaConfig, assumption: CostAssumption) -> Iterator[list[Problem]]:
     """Every chain of a random network on a machine: the tensors at its ends in SRAM, or in memory."""
     network = load_model(write_model(striped_case(seed), folder))
     nodes = [node for item in network.items for node in item.dla]
@@ -43,24 +42,22 @@ def chains(
                 yield _problems(found, MachineModel(config, assumption), is_outside)
 
 
-def _problems(nodes: list[DlaNode], machine: MachineModel, is_outside: bool) -> list[TilingProblem]:
+def _problems(nodes: list[DlaNode], machine: MachineModel, is_outside: bool) -> list[Problem]:
     problems = []
     for number, node in enumerate(nodes):
         inputs = [number > 0 or not is_outside, *[True] * (len(node.inputs) - 1)]
         output = number + 1 < len(nodes) or not is_outside
-        in_sram = machine.problems(node).anywhere(True).in_sram
-        in_sram = in_sram._replace(inputs=tuple(inputs), output=output)
-        problems.append(machine.problems(node)[in_sram])
+        problems.append(Problem(node, machine, InSram(tuple(inputs), output)))
     return problems
 
 
-def _tables(problems: list[TilingProblem]) -> KnownTables:
-    is_plain = not all(each.kind.is_moderate for each in problems)
-    return KnownTables(problems[0].machine, by_channels=False, is_plain=is_plain)
+def _tables(problems: list[Problem]) -> KnownTables:
+    return problems[0].tables()
 
 
-def _best(tables: KnownTables, problems: list[TilingProblem], budget: int) -> ChainTiling | None:
-    return chain_tiling(tables, problems, budget, by_groups=False)
+def _best(tables: KnownTables, problems: list[Problem], budget: int) -> ChainTiling | None:
+    numbers = [each.number(tables) for each in problems]
+    return chain_tiling(tables, numbers, budget, by_groups=False)
 
 
 @pytest.mark.parametrize("assumption", CostAssumption)

@@ -15,7 +15,7 @@ from dlasim.compiler_shim.lowering.path_steps import PathSteps
 from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.compiler_shim.lowering.tiles.tiling import Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
 from dlasim.dataclass import dataclass
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import slots_of
@@ -129,18 +129,12 @@ class SramPlan:
         return self.path.order
 
     @cached_property
-    def problems(self) -> Mapping[int, TilingProblem]:
-        """By step what had to be cut."""
-        rows = zip(self.steps, self.nodes[:, _PROBLEM].tolist(), strict=True)
-        return {step: self.tables.problem(number) for step, number in rows}
-
-    @cached_property
     def tilings(self) -> Mapping[int, Tiling]:
         """By step how it is cut."""
         found = dict[int, Tiling]()
         for step, row in zip(self.steps, self.nodes.tolist(), strict=True):
             if row[_TILING] != NONE:
-                tiling = self.tables.tiling_at(row[_TILING], self.problems[step])
+                tiling = self.tables.tiling_at(row[_TILING], row[_PROBLEM])
                 if tiling.tasks != row[_TASKS]:  # cut further
                     shape = tiling.tile_shape._replace(rows=row[_ROWS], is_channels_outer=row[_OUTER] == 1)
                     tiling = replace(tiling, tile_shape=shape, tasks=row[_TASKS])

@@ -155,7 +155,7 @@ def _facts(node: DlaNode, layouts: tuple[TensorLocation, ...]) -> NodeFacts:
     views = (_IN2, _IN) if node.swaps_inputs else (_IN, _ACC if node.adds_tensor else _IN2)
     word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
     return NodeFacts(
-        sizes=geometries_of(node).anywhere.sizes,
+        sizes=geometries_of(node).in_memory.sizes,
         layouts=layouts,
         pad_left=node.pad[1],
         is_channel_by_channel=int(node.is_channel_by_channel),

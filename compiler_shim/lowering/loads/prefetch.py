@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, PackedNode, PackedSegment
+from dlasim.compiler_shim.lowering.addresses.packed_records import (
+    SEGMENT_SLOTS,
+    PackedNode,
+    PackedSegment,
+)
 from dlasim.compiler_shim.lowering.addresses.sram_plan import (
     NO_PREFETCHES,
     PlacedPieces,
@@ -34,7 +38,7 @@ from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.segment_times import TIMES, SegmentTimes
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
-from dlasim.native.storage import Store, plain, pointer_to
+from dlasim.native.storage import Store, pointer_to
 
 _START = layout(TimedPiece).fields["start"].slot
 _LOAD_FIRST, _CONSTANTS = (layout(TimedSegment).fields[name].slot for name in ("is_load_first", "constants"))
@@ -58,12 +62,13 @@ class LoadMemory:
     def describe(self, plan: SramPlan, machine: MachineModel) -> bool:
         """Say what the segments of a plan are, and how long they take on a machine; whether any loads
         constants, and 64 bits hold what is met."""
-        costs, schedule = plan.tables.costs_on(machine), self.schedule
-        times = self._times if costs.is_moderate else plain(SegmentTimes)
+        schedule, times, costs = self.schedule, self._times, plan.tables.costs_on(machine)
+        if not costs.is_moderate:
+            return False
         times.segment_count, times.port_share = len(plan.segments), machine.port_share
         for name, kind in (("nodes", PackedNode), ("segments", PackedSegment), ("ranges", OccupiedRange)):
             setattr(times, name, pointer_to(getattr(plan, name), kind))
-        times.sizes, times.costs = plan.tables.sizes.pointer, costs.memory.pointer
+        times.sizes, times.costs = plan.tables.kinds.sizes.pointer, costs.memory.pointer
         times.units = plan.path.units.pointer
         times.bus.assign(machine.constants)
         self.segments.reserve(len(plan.segments), 0)
@@ -71,8 +76,7 @@ class LoadMemory:
         self.ranges.reserve(len(plan.ranges), 0)
         schedule.segments, schedule.constants = self.segments.pointer, self.constants.pointer
         schedule.ranges = self.ranges.pointer
-        pieces = (TIMES if costs.is_moderate else TIMES.function)(times, schedule)
-        return pieces > 0 and times.most_cycles < MAX_CYCLES
+        return TIMES(times, schedule) > 0 and times.most_cycles < MAX_CYCLES
 
     def run(self, limit: int, machine: MachineModel) -> None:
         """Plan the loads of what has been described, in an SRAM of so many bytes."""

@@ -30,15 +30,14 @@ class KnownChain(Record):
 
 class ChainTable(Record):
     """Chains of nodes, and what has been found for them. `newest`: by number of a chain, the newest of what
-    is known. `bits`: by kind, so many have the numbers of a chain in stripes that it is in."""
+    is known. `has_chains`: whether 64 bits hold the numbers that their search meets."""
 
     tilings: TilingTable = member(TilingTable)
     chains: Records[KnownChain] = pointer(KnownChain)
     newest: Numbers = pointer(int)
-    bits: Numbers = pointer(int)
     count: int = 0
     capacity: int = 0
-    most_bits: int = 0
+    has_chains: int = 0
     by_groups: int = 0
     search: ChainSearch = member(ChainSearch)
 
@@ -56,7 +55,7 @@ def find_chain(table: ChainTable, chain: int, where: int, budget: int) -> int:
     if table.count == table.capacity:
         table.tilings.is_full = 1
         return NONE
-    if not _describe(table):
+    if not (table.has_chains and _describe(table)):
         return NONE
     search, known = table.search, table.chains[table.count]
     cut_stripes(search, budget)
@@ -73,9 +72,8 @@ def find_chain(table: ChainTable, chain: int, where: int, budget: int) -> int:
 
 @routine
 def _describe(table: ChainTable) -> bool:
-    """Fill in the nodes of a chain; whether there is room, and the numbers that its search meets are small
-    enough."""
-    search, bits = table.search, 0
+    """Fill in the nodes of a chain; whether there is room."""
+    search = table.search
     for number in range(search.count):
         node = search.nodes[number]
         if table.tilings.count == table.tilings.capacity:
@@ -84,8 +82,7 @@ def _describe(table: ChainTable) -> bool:
         node.kind = node.problem // WHERES
         node.work_cycles = describe_problem(table.tilings, node.problem).work_cycles
         node.task_cycles = task_cycles(search.costs[node.kind], search.sizes[node.problem].channels)
-        bits = max(bits, table.bits[node.kind])
-    return bits <= table.most_bits
+    return True
 
 
 @routine

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.channel_groups import group_layouts
 from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, KnownChain
 from dlasim.compiler_shim.lowering.segments.stripes import stripe_layouts
+from dlasim.compiler_shim.lowering.tiles.bounds import are_chains_moderate, is_moderate
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import (
     NONE,
@@ -19,156 +20,128 @@ from dlasim.compiler_shim.lowering.tiles.known_tilings import (
     KnownProblem,
     KnownTiling,
 )
-from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MachineCosts, NodeSizes
-from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling, TilingProblem, TilingProblems
+from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MachineCosts
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling
+from dlasim.errors import InputError
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import slots_of
 from dlasim.native.routine import Routine
-from dlasim.native.storage import PlainStore, Store, plain
+from dlasim.native.storage import Store
 
-_Kind = TypeVar("_Kind")
 _FIRST_CAPACITY = 256  # tilings and chains; doubled when full
-_MOST_BITS = INFINITE.bit_length() - 1
 
 
 class KindCosts(NamedTuple):
-    """Kinds of nodes on a machine, what routines read of them, and whether 64 bits suffice for that."""
+    """What kinds of nodes cost on a machine, by number; and whether 64 bits hold what estimates come to, and
+    those of chains."""
 
-    kinds: Sequence[TilingProblems]
-    memory: Store[MachineCosts] | PlainStore[MachineCosts]
+    memory: Store[MachineCosts]
+    kinds: int
     is_moderate: bool
+    are_chains_moderate: bool
 
 
 class KnownTables:
-    """Kinds of nodes, chains of them, and what has been found; with `is_plain` by Python alone, for kinds for
-    which 64 bits do not suffice."""
+    """What has been found for kinds of nodes and chains of them on a machine, which is `first` for the first
+    node of a network."""
 
-    def __init__(self, machine: MachineModel, by_channels: bool, is_plain: bool = False) -> None:
-        self._kinds: dict[TilingProblems, int] = {}
-        self._numbered: list[TilingProblems] = []  # the same in their order
-        self._chains: dict[tuple[int, ...], int] = {}
-        self.is_plain = is_plain
-        make = self.memory
-        self._sizes, self._costs, self._problems = make(NodeSizes), make(MachineCosts), make(KnownProblem)
-        self._found, self._found_chains = make(KnownTiling), make(KnownChain)
-        self._newest, self._bits = make(int), make(int)
+    def __init__(
+        self, kinds: NodeKinds, machine: MachineModel, first: MachineModel, by_channels: bool = False
+    ) -> None:
+        self.kinds, self._machine, self._first = kinds, machine, first
+        self._problems = Store(KnownProblem)
+        self._found, self._found_chains = Store(KnownTiling), Store(KnownChain)
+        self._newest = Store(int)
+        self._kind_count = self._chain_count = 0
+        self._costs = _kind_costs(kinds, machine, first)
         self._tilings: dict[int, Tiling] = {}
         self._chain_tilings: dict[int, ChainTiling] = {}
         self._costs_on: dict[MachineModel, KindCosts] = {}
-        table = self.table = plain(ChainTable) if self.is_plain else ChainTable()
-        table.tilings.by_channels, table.most_bits = int(by_channels), _MOST_BITS
+        table = self.table = ChainTable()
+        table.tilings.by_channels = int(by_channels)
         table.search.copy_cycles = machine.copy_task_cycles
         table.search.copier.assign(machine.copier)
         table.capacity = table.tilings.capacity = 0
         self._grow()
 
-    def memory(self, kind: type[_Kind], count: int = 0) -> Store[_Kind] | PlainStore[_Kind]:
-        """Memory for what the routines work on."""
-        return PlainStore(kind, count) if self.is_plain else Store(kind, count)
-
-    def kind(self, problems: TilingProblems) -> int:
-        """The number of a kind of nodes."""
-        found = self._kinds.get(problems)
-        return self.kinds([problems])[0] if found is None else found
-
-    def kinds(self, nodes: Sequence[TilingProblems]) -> list[int]:
-        """The numbers of the kinds of some nodes."""
-        known = len(self._kinds)
-        found = [self._kinds.setdefault(problems, len(self._kinds)) for problems in nodes]
-        added = list(self._kinds)[known:]
-        self._numbered += added
-        if added:
-            self._add(known, added)
-            self._bind()
-        return found
-
-    def chains(self, chains: Iterable[tuple[int, ...]]) -> list[int]:
-        """The numbers of chains of nodes of these kinds."""
-        known = len(self._chains)
-        found = [self._chains.setdefault(kinds, len(self._chains)) for kinds in chains]
-        if len(self._chains) > known:
-            self._newest.write(known, [NONE] * (len(self._chains) - known))
-            self._bind()
-        return found
-
-    def tiling(self, problem: TilingProblem, budget: int) -> Tiling | None:
-        """The tiling of a node within a budget, None where none fits."""
-        place = self.run(TILINGS, self.table.tilings, self._number(problem), budget)
+    def tiling(self, problem: int, budget: int) -> Tiling | None:
+        """The tiling of a problem within a budget, None where none fits."""
+        place = self.run(TILINGS, self.table.tilings, problem, budget)
         return self.tiling_at(place, problem) if self.table.tilings.tilings[place].tasks else None
 
-    def problem(self, number: int) -> TilingProblem:
-        """A problem by its number."""
-        kind, where = divmod(number, WHERES)
-        return self._numbered[kind].at(where)
+    def cycles(self, problem: int, budget: int) -> int:
+        """Its cycles, INFINITE where none fits."""
+        tiling = self.table.tilings.tilings[self.run(TILINGS, self.table.tilings, problem, budget)]
+        return tiling.cycles if tiling.tasks else INFINITE
 
-    def tiling_at(self, place: int, problem: TilingProblem) -> Tiling:
+    def tiling_at(self, place: int, problem: int) -> Tiling:
         """A tiling by its number."""
         found = self._tilings.get(place)
         if found is None:
             known = self.table.tilings.tilings[place]
             rows, columns, channels, depth, outer, buffering = known.tile.flatten()
             tile_shape = TileShape(rows, columns, channels, depth, outer == 1, buffering)
-            buffers = problem.geometry.as_buffers(known.buffers)
+            buffers = self.kinds.geometry(problem).as_buffers(known.buffers)
             found = self._tilings[place] = Tiling(
                 tile_shape, buffers, known.sram_bytes, known.cycles, known.tasks, known.read_bytes
             )
         return found
 
     def chain_at(self, place: int, problems: Sequence[int]) -> ChainTiling:
-        """The pieces of a chain of these problems, all by their numbers."""
+        """The pieces of a chain of these problems, by its number."""
         found = self._chain_tilings.get(place)
         if found is None:
             known = self.table.chains[place]
-            links = tuple([self.problem(number).geometry for number in problems])
+            links = tuple(map(self.kinds.geometry, problems))
             layouts = stripe_layouts(links) if known.rows else group_layouts(links)
             size, cycles = known.rows or known.group_channels, (known.cycles, known.moved_bytes)
             found = self._chain_tilings[place] = ChainTiling(layouts, size, *cycles, known.tensor_cycles)
         return found
 
     def costs_on(self, machine: MachineModel) -> KindCosts:
-        """What nodes of each kind cost on a machine, by the number of the kind."""
+        """What kinds cost on another machine."""
+        self._follow_kinds()
+        if machine.config is self._machine.config or machine.config == self._machine.config:
+            return self._costs
         found = self._costs_on.get(machine)
-        if found is None or len(found.kinds) < len(self._kinds):
-            kinds = [each.on(machine) for each in self._numbered]
-            store = self.memory(MachineCosts)
-            store.write(0, [number for each in kinds for number in each.costs.flatten()])
-            is_moderate = not self.is_plain and all(each.is_moderate for each in kinds)
-            found = self._costs_on[machine] = KindCosts(kinds, store, is_moderate)
+        if found is None or found.kinds < len(self.kinds):
+            found = self._costs_on[machine] = _kind_costs(self.kinds, machine, machine)
         return found
 
-    @property
-    def sizes(self) -> Store[NodeSizes] | PlainStore[NodeSizes]:
-        """The sizes of all problems."""
-        return self._sizes
-
-    def sufficient_bytes(self, problem: TilingProblem) -> int:
-        """The budget above which a node's tiling is always the same."""
-        number = self._number(problem)
-        self.run(TILINGS, self.table.tilings, number, INFINITE - 1)
-        return self.table.tilings.problems[number].sufficient_bytes
+    def sufficient_bytes(self, problem: int) -> int:
+        """The budget above which the tiling of a problem is always the same."""
+        self.run(TILINGS, self.table.tilings, problem, INFINITE - 1)
+        return self.table.tilings.problems[problem].sufficient_bytes
 
     def run(self, routine: Routine, *arguments: Any) -> int:
         """What a routine finds, with as much room as it needs."""
-        call = routine.function if self.is_plain else routine
+        self._follow_kinds()
+        if not self._costs.is_moderate:
+            raise InputError(
+                "its layers are too large for plans on this machine: cycles may take over 64 bits"
+            )
         tilings = self.table.tilings
         tilings.is_full = 0
-        found = call(*arguments)
+        found = routine(*arguments)
         while tilings.is_full:
             self._grow()
             tilings.is_full = 0
-            found = call(*arguments)
+            found = routine(*arguments)
         return found
 
-    def _number(self, problem: TilingProblem) -> int:
-        return self.kind(problem.kind) * WHERES + problem.in_sram.number
-
-    def _add(self, number: int, kinds: Sequence[TilingProblems]) -> None:
-        """Write kinds from a number on."""
-        first = number * WHERES
-        self._sizes.write_array(first, np.concatenate([kind.geometries.slots for kind in kinds]))
-        self._problems.write_array(first, np.zeros(len(kinds) * WHERES * slots_of(KnownProblem), np.int64))
-        self._costs.write(number, [cost for kind in kinds for cost in kind.costs.flatten()])
-        self._bits.write(number, [kind.chain_bits for kind in kinds])
+    def _follow_kinds(self) -> None:
+        """Make room for kinds and chains that have become known."""
+        kinds, first, chain = self.kinds, self._kind_count, self._chain_count
+        if first == len(kinds) and chain == kinds.chain_count:
+            return
+        self._kind_count, self._chain_count = len(kinds), kinds.chain_count
+        self._costs = _kind_costs(kinds, self._machine, self._first)
+        self.table.has_chains = int(self._costs.are_chains_moderate)
+        added = (len(kinds) - first) * WHERES * slots_of(KnownProblem)
+        self._problems.write_array(first * WHERES, np.zeros(added, np.int64))
+        self._newest.write_array(chain, np.full(kinds.chain_count - chain, NONE))
+        self._bind()
 
     def _grow(self) -> None:
         """Make room for more of what is found."""
@@ -181,10 +154,17 @@ class KnownTables:
     def _bind(self) -> None:
         """Let the tables point at the memory."""
         table, tilings, search = self.table, self.table.tilings, self.table.search
-        tilings.sizes, tilings.costs = search.sizes, search.costs = self._sizes.pointer, self._costs.pointer
+        tilings.sizes = search.sizes = self.kinds.sizes.pointer
+        tilings.costs = search.costs = self._costs.memory.pointer
         tilings.problems, tilings.tilings = self._problems.pointer, self._found.pointer
-        table.chains, table.newest, table.bits = (
-            self._found_chains.pointer,
-            self._newest.pointer,
-            self._bits.pointer,
-        )
+        table.chains, table.newest = self._found_chains.pointer, self._newest.pointer
+
+
+def _kind_costs(kinds: NodeKinds, machine: MachineModel, first: MachineModel) -> KindCosts:
+    memory = Store(MachineCosts)
+    costs = [(first if each.is_first else machine).costs(each) for each in kinds.classes]
+    if costs:
+        rows = np.array([each.flatten() for each in costs])
+        memory.write_array(0, rows[kinds.class_of].ravel())
+    moderate = [find(kinds.most, machine, costs) for find in (is_moderate, are_chains_moderate)]
+    return KindCosts(memory, len(kinds), *moderate)

@@ -14,13 +14,14 @@ from dlasim.compiler_shim.lowering.segments.chains import ChainLayout, Rows, Sch
 from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch, begin_stripe, end_stripe
 from dlasim.compiler_shim.lowering.tiles.geometry import Buffers, Geometry, TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, SINGLE
-from dlasim.native.storage import plain
+from dlasim.compiler_shim.lowering.tiles.tile_records import NodeSizes
+from dlasim.native.storage import filled_memory
 
 
 def make_schedule(links: Sequence[Geometry], rows: int) -> Schedule:
     """The stripes of a chain whose last node computes `rows` rows in each."""
-    chain = plain(ChainSearch)
-    chain.count, chain.sizes = len(links), [geometry.sizes for geometry in links]
+    chain = ChainSearch()
+    chain.count, chain.sizes = len(links), filled_memory(NodeSizes, [each.sizes for each in links]).pointer
     nodes = [chain.nodes[number] for number in range(chain.count)]
     for number, node in enumerate(nodes):
         node.problem = number

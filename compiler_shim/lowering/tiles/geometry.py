@@ -20,8 +20,6 @@ from dlasim.isa.instruction_rows import RECORD_BYTES
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.named_tuple import NamedTuple
 
-MAX_TASK_CYCLES = 1 << 25  # more than a task besides its work, a result, or a transfer besides its bytes take
-
 Buffers = tuple[tuple[int, int], ...]
 
 
@@ -110,7 +108,7 @@ class Geometry:
         first, second = (*(0 if is_in_sram else shape.in_element_bytes for is_in_sram in in_sram.inputs), 0)[
             :2
         ]
-        sizes = NodeSizes(
+        self.sizes = NodeSizes(
             *out_shape,
             depth=self.depth,
             step=self.step,
@@ -154,8 +152,6 @@ class Geometry:
             input_element_bytes=shape.in_element_bytes,
             output_element_bytes=shape.out_element_bytes,
         )
-        self.sizes = sizes
-        self.most = _most(sizes, prod(in_shape) * shape.in_element_bytes)
 
     def constant_bytes(self, channels: int, depth: int) -> int:
         """Bytes that are loaded of the weights, records and table of a group of output channels."""
@@ -180,7 +176,7 @@ class Geometries:
     """The geometries of one shape, by where its tensors are."""
 
     def __init__(self, shape: NodeShape) -> None:
-        self.shape = shape
+        self.shape, self.inputs = shape, len(shape.strides) - 1 - shape.has_matrix
         self._known: dict[InSram, Geometry] = {}
 
     def __getitem__(self, in_sram: InSram) -> Geometry:
@@ -189,16 +185,15 @@ class Geometries:
             found = self._known[in_sram] = Geometry(self.shape, in_sram)
         return found
 
-    @cached_property
-    def anywhere(self) -> Geometry:
-        """One of them, for what is the same wherever tensors are."""
-        return self[InSram((False,) * (len(self.shape.strides) - 1 - self.shape.has_matrix), False)]
+    @property
+    def in_memory(self) -> Geometry:
+        """That of nodes with no tensor in SRAM."""
+        return self[self.where(0)]
 
     def where(self, number: int) -> InSram:
         """What is in SRAM, by its number."""
         first, second, output, constants = (number >> bit & 1 == 1 for bit in range(4))
-        inputs = len(self.shape.strides) - 1 - self.shape.has_matrix
-        return InSram((first, second)[:inputs], output, self.shape.has_matrix and second, constants)
+        return InSram((first, second)[: self.inputs], output, self.shape.has_matrix and second, constants)
 
     @cached_property
     def slots(self) -> NDArray[np.int64]:
@@ -225,20 +220,3 @@ def _strides(node: DlaNode) -> tuple[Pair, ...]:
     if node.matrix is not None:
         layouts.insert(1, node.matrix_layout or dense_layout(node.matrix_image))
     return tuple((layout.pixel, layout.line) for layout in layouts)
-
-
-def _most(sizes: NodeSizes, in_bytes: int) -> int:
-    """More than any number that the routines meet with this geometry, where a byte over the bus takes no more
-    than a cycle."""
-    out_size = sizes.height * sizes.width * sizes.channels
-    tasks = out_size * sizes.depth
-    weights = sizes.channels * sizes.depth * sizes.weight_bytes
-    constants = weights + sizes.channels * RECORD_BYTES + sizes.table_bytes
-    sram = 2 * (in_bytes + 4 * out_size + constants + 4 * out_size) + 4 * out_size + 64  # rounded up
-    channel_by_channel = out_size * (sizes.channels + 1)
-    lines = sizes.stride_height + sizes.stride_width + sizes.window_height + sizes.window_width
-    return (
-        tasks * (sizes.taps + sram + 2 * MAX_TASK_CYCLES)
-        + channel_by_channel * MAX_TASK_CYCLES
-        + sram * lines
-    )
