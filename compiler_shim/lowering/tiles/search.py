@@ -21,6 +21,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     estimate,
     least_cycles,
     least_price,
+    tiled_cycles,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     BufferSizes,
@@ -235,7 +236,12 @@ def _cut_group(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: i
 @routine
 def _consider(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
     """Keep the tile if it is the best so far; with more tasks, if that is not by a little, since estimates
-    leave out most of what makes small tiles slow."""
+    leave out most of what makes small tiles slow. What it takes at least decides first."""
+    tile, group = found.tile, found.group
+    tasks = spatial_tiles(sizes, tile.rows, tile.columns) * group.groups * group.passes
+    work = tiled_cycles(sizes, machine.unit, group.work_cycles, tile.rows, tile.columns)
+    if found.tasks and work + tasks * group.task_cycles > found.cycles:
+        return
     cycles, tasks, read = estimate(sizes, machine, found.group, found.tile)
     least = cycles + (cycles // MIN_GAIN_PART if tasks > found.tasks else 0)
     if found.tasks and least > found.cycles:
