@@ -14,16 +14,16 @@ from dlasim.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 
-MAX_TASK_CYCLES = 1 << 25  # more than a task besides its work, a result, or a transfer besides its bytes take
-_FEW_CYCLES = 1 << 14  # more than what else a task takes: to fill and drain a pipeline, to fetch first words
+MAX_TASK_CYCLES = 1 << 25  # more than a task besides its work, or a transfer besides its bytes take
+_FEW_CYCLES = 1 << 14  # more than what a task waits for first words
 
 
 class WorkBounds(NamedTuple):
-    """The most of some nodes: taps, tasks, bytes that all tiles of any shape move, and for one stripe of all
-    rows, times rows, the bytes that it reads, its products and its results."""
+    """The most of some nodes: tasks, products, bytes that all tiles of any shape move, and for one stripe of
+    all rows, times rows, the bytes that it reads, its products and its results."""
 
-    taps: int = 0
     tasks: int = 0
+    products: int = 0
     moved: int = 0
     stripe_reads: int = 0
     stripe_products: int = 0
@@ -47,21 +47,20 @@ def work_bounds(sizes: NodeSizes) -> WorkBounds:
     read = height * sizes.kernel_height * sizes.input_width * (sizes.depth + sizes.channels) * sizes.channels
     read += 8 * (results + sizes.input_height * sizes.input_width)
     tasks = results * sizes.depth
+    products = tasks * sizes.taps
     return WorkBounds(
-        sizes.taps, tasks, 16 * tasks * crossing, height * 256 * read, height * 256 * tasks * sizes.taps,
-        height * results,
-    )  # fmt: skip
+        tasks, products, 16 * tasks * crossing, height * 256 * read, height * 256 * products, height * results
+    )
 
 
 def is_moderate(most: WorkBounds, machine: MachineModel, costs: Sequence[MachineCosts]) -> bool:
     """Whether 64 bits hold every number that the search for a tiling meets on a machine."""
-    work = most.taps * max([each.unit.load_cycles for each in costs], default=1)
-    task = 32 * work + 4 * machine.latency + _FEW_CYCLES
-    task += max(
+    loads = max([each.unit.load_cycles for each in costs], default=1)
+    task = max(
         [each.task_cycles + 16 * each.channel_cycles + each.unit.result_cycles for each in costs], default=0
     )
-    cycles = most.moved * (WHOLE + machine.most_cycles_per_byte) + most.tasks * task
-    return work <= MAX_TASK_CYCLES and cycles < INFINITE
+    cycles = most.moved * (WHOLE + machine.most_cycles_per_byte) + 32 * loads * most.products
+    return cycles + most.tasks * (task + 4 * machine.latency + _FEW_CYCLES) < INFINITE
 
 
 def are_chains_moderate(most: WorkBounds, machine: MachineModel, costs: Sequence[MachineCosts]) -> bool:
