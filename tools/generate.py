@@ -22,6 +22,7 @@ from generators import (
     operators_page,
     pages,
     parameters_page,
+    planner_page,
     port_page,
     report_schema,
     report_types_module,
@@ -52,6 +53,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/sram-ports.md": port_page.page,
     "docs/rtl.md": rtl_page.page,
     "docs/area.md": tops_table.page,
+    "docs/planner.md": planner_page.page,
 }
 
 

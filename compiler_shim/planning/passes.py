@@ -15,11 +15,14 @@ from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import TimedPlan
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import (
+    BATCHES,
     CUT_LAYERS,
+    LATENCY_PART,
     MAX_APART,
     MAX_ORDERED,
     MIN_CUT,
     cut_at_changes_of_unit,
+    load_together,
     order_loads,
     place_apart,
 )
@@ -244,6 +247,13 @@ PASSES = (
         " overtake, and with none",
         "by estimates, loads go first where they take longer, if only by a little",
         f"{MAX_ORDERED}, each twice",
+    ),
+    Pass(
+        load_together,
+        "the fastest plan with places for all constants, which come in batches, each by one transfer; where a"
+        f" latency for each layer takes a {LATENCY_PART}th of the time, and all fit",
+        "constants of many small layers are transfers of few bytes, each with its latency",
+        f"{len(BATCHES)}",
     ),
 )
 _QUICK = compare_placements, cut_at_changes_of_unit, order_loads

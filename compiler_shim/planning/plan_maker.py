@@ -12,7 +12,7 @@ from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, place_kept
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.plan_packer import PlanPacker
-from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory
 from dlasim.compiler_shim.lowering.emission.network_nodes import WeightCut
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
@@ -130,13 +130,19 @@ class PlanMaker:
         most = size + kept_bytes(kind.network)
         while True:
             plan = kind.planner.plan(size, apart)
-            rows = plan.nodes[:, _CUT].tolist()
-            cuts = {step: WeightCut(*row) for step, row in zip(plan.steps, rows, strict=True)}
-            kept = place_kept(kind.network, size, cuts)
+            kept = place_kept(kind.network, size, _cuts(plan))
             excess = size + kept.size_bytes + MEMORY_ALIGNMENT - most
             if excess <= 0:
                 return replace(plan, kept=kept)
             size -= excess
+
+    def with_batches(self, kind: PlanKind, plan: SramPlan, size: int, batch_bytes: int) -> SramPlan | None:
+        """A plan with places for all constants behind what it uses, which come in batches; None where they do
+        not fit."""
+        kept = place_kept(kind.network, plan.packed_bytes, _cuts(plan))._replace(batch_bytes=batch_bytes)
+        if plan.packed_bytes + kept.size_bytes + MEMORY_ALIGNMENT > size:
+            return None
+        return replace(plan, kept=kept, prefetches=NO_PREFETCHES)
 
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
         """A plan of a kind with prefetches."""
@@ -184,3 +190,9 @@ class PlanMaker:
         """The program of a candidate."""
         network, sufficient = candidate.kind.network, self.sufficient_sram_bytes
         return emit(network, self.config, candidate.plan, sufficient, with_constants)
+
+
+def _cuts(plan: SramPlan) -> dict[int, WeightCut]:
+    """How the constants of each step are cut."""
+    rows = plan.nodes[:, _CUT].tolist()
+    return {step: WeightCut(*row) for step, row in zip(plan.steps, rows, strict=True)}

@@ -30,6 +30,9 @@ MIN_CUT, CUT_LAYERS = 5, 40
 # Plans are timed with other orders of loads if they take at most so many times the least. With 2 plans, the
 # autoencoder lost 0.5 % from 9 to 16 weights per cycle.
 ORDERED_RATIO, MAX_ORDERED = 1.02, 4
+# Constants are loaded together if a latency for each node takes at least such a part of the time.
+LATENCY_PART = 16
+BATCHES = 3, 4, 6  # bytes of a batch, as so many times those that the bus moves during a latency
 
 
 def place_apart(search: PlanSearch) -> None:
@@ -116,7 +119,7 @@ def _time_cut(
     known, plan = search.maker.memory.parted, whole.plan
     if (plan, key) not in known:
         smaller = split_rows(plan, parts)
-        if smaller is not None and whole.kind.tiling == "auto" and not plan.keeps_constants:
+        if smaller is not None and whole.kind.tiling == "auto" and not plan.places_constants:
             smaller = search.maker.with_prefetches(whole.kind, smaller)
         known[plan, key] = smaller
     smaller = known[plan, key]
@@ -147,6 +150,20 @@ def order_loads(search: PlanSearch) -> None:
             different.setdefault(timed.candidate.shapes(), timed)
     for timed in list(different.values())[:MAX_ORDERED]:
         _order_loads(search, timed)
+
+
+def load_together(search: PlanSearch) -> None:
+    """Time the fastest plan with places for all constants, which come in batches, each by one transfer."""
+    (best,), maker = search.best(), search.maker
+    memory = maker.policy(maker.machine, maker.options.tiling).machine.constants
+    is_worth = LATENCY_PART * memory.latency * len(best.plan.steps) >= best.cycles
+    if not (is_worth and search.keeps_tensors) or best.plan.places_constants:
+        return
+    during_latency = memory.latency * max(memory.rate, 1) // max(memory.rate_cycles, 1)
+    for times in BATCHES:
+        plan = maker.with_batches(best.kind, best.plan, search.size, max(times * during_latency, 1))
+        if plan is not None:
+            search.time(replace(best.candidate, plan=plan))
 
 
 def _order_loads(search: PlanSearch, timed: TimedPlan) -> None:

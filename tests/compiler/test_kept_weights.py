@@ -9,6 +9,7 @@ import pytest
 
 from dlasim import api
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
@@ -140,7 +141,8 @@ def test_a_report_has_the_first_inference_apart():
         api.run("resnet8", parallel="8x8", weights=w, timing_only=True) for w in ("reload", "keep")
     )
     first = kept.report["first_inference"]
-    assert first["dma_bytes"]["read"] == usual.report["dma_bytes"]["read"]
+    between = first["dma_bytes"]["read"] - usual.report["dma_bytes"]["read"]
+    assert 0 <= between < MEMORY_ALIGNMENT * len(usual.layers)  # what transfers of several layers read more
     assert kept.report["dma_bytes"]["read"] < 4096 < first["dma_bytes"]["read"]
     assert kept.report["energy_nj"]["total"] < 0.7 * usual.report["energy_nj"]["total"] < first["energy_nj"]
     assert kept.report["cycles"]["total"] <= 1.001 * usual.report["cycles"]["total"] < first["cycles"]

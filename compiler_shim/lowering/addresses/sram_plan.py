@@ -55,10 +55,12 @@ class PrefetchPlan:
 
 
 class KeptConstants(NamedTuple):
-    """Constants that stay in SRAM after the first inference, and the bytes that they take."""
+    """Constants that have places of their own, and the bytes that they take. They stay there after the first
+    inference, or with `batch_bytes` each inference loads them in batches of about so many."""
 
     pieces: PlacedPieces
     size_bytes: int
+    batch_bytes: int = 0
 
 
 _NOTHING = np.zeros(0, np.int64)
@@ -96,11 +98,16 @@ class SramPlan:
     def layout(self) -> object:
         """All that decides about the commands but prefetches."""
         placed = self.nodes[:, _ADDRESSES].tobytes(), *[each.tobytes() for each in self.kept.pieces]
-        return self.shapes, *placed, tuple(self.addresses.values())
+        return self.shapes, *placed, tuple(self.addresses.values()), self.kept.batch_bytes
 
     @property
     def keeps_constants(self) -> bool:
         """Whether constants stay in SRAM after the first inference."""
+        return self.places_constants and not self.kept.batch_bytes
+
+    @property
+    def places_constants(self) -> bool:
+        """Whether all constants have places of their own."""
         return self.kept.size_bytes > 0
 
     @property

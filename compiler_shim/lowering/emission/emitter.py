@@ -84,11 +84,11 @@ class Emitter:
         """Make the rows of the plan; the step with which it has too many tiles, NONE if it has not."""
         frame, plan, rows, facts = self._frame, self._plan, self._memory.plan, constant_facts(self._network)
         path, given = plan.path, plan.prefetches
-        pieces = plan.kept.pieces if plan.keeps_constants else given.pieces
+        pieces = plan.kept.pieces if plan.places_constants else given.pieces
         rows.place_count, rows.part_count, rows.load_count = path.count, len(plan.segments), len(given.loads)
         rows.placed_count, rows.load_first_count = len(pieces.counts), len(given.load_first)
         rows.run_count, rows.most_tiles = len(frame.runs), most_tiles
-        rows.keeps_constants = int(plan.keeps_constants)
+        rows.keeps_constants, rows.batch_bytes = int(plan.places_constants), plan.kept.batch_bytes
         rows.numbers, rows.facts = path.numbers.pointer, facts.rows.pointer
         rows.operands = facts.operands.pointer
         rows.run_ends, rows.pooled, rows.pooled_ends = (each.pointer for each in frame.listed)
@@ -103,11 +103,12 @@ class Emitter:
         return rows.crowded_step
 
     def _make_room(self, rows: PlanRows, values: int) -> None:
-        """Room for what is listed; constants that stay take two rows of their own."""
+        """Room for what is listed; constants that stay take two rows of their own, each batch one."""
         memory = self._memory
         memory.nodes.reserve(len(self._network.nodes), 0)
         memory.kept.reserve(rows.place_count, 0)
-        memory.rows.reserve(rows.part_count + rows.run_count + 3, 0)
+        batches = rows.place_count if rows.batch_bytes else 0
+        memory.rows.reserve(rows.part_count + batches + rows.run_count + 3, 0)
         memory.values.reserve(values, 0)
         rows.nodes, rows.rows, rows.values = memory.nodes.pointer, memory.rows.pointer, memory.values.pointer
         rows.kept = memory.kept.pointer

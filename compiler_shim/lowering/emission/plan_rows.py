@@ -42,7 +42,8 @@ class PlanRows(Record):
     """A plan as its records say it, and the rows that follow from it.
 
     By place a node has its step in `numbers`; of its constants as many pieces as `placed_counts` says, the
-    first, have `placed_addresses`, all of them where a plan `keeps_constants`. Segments up to each of
+    first, have `placed_addresses`, all of them where a plan `keeps_constants`; with `batch_bytes` these come
+    in batches of about so many, each while segments that need the one before compute. Segments up to each of
     `run_ends` are a stream. Of the `pooled` constants those up to each of `pooled_ends` get their
     places before a stream, the last ones after all of them. `parts` are segments, with `loads` after them,
     and whether they `load_first`.
@@ -60,6 +61,7 @@ class PlanRows(Record):
     placed_count: int = 0
     load_first_count: int = 0
     keeps_constants: int = 0
+    batch_bytes: int = 0
     most_tiles: int = 0
     piece_room: int = 0
     numbers: Numbers = pointer(int)
@@ -84,6 +86,8 @@ class PlanRows(Record):
     tiles: int = 0
     crowded_step: int = 0
     kept_count: int = 0
+    newest_batch: int = 0
+    next_kept: int = 0
     row_count: int = 0
     next_load: int = 0
     next_chain: int = 0
@@ -100,12 +104,15 @@ def list_rows(plan: PlanRows) -> int:
     if plan.piece_count > plan.piece_room:
         return 0
     plan.row_count = plan.next_load = plan.next_chain = plan.value_count = plan.puts_off = part = 0
-    if plan.kept_count:
+    plan.newest_batch = plan.next_kept = 0
+    if plan.kept_count and not plan.batch_bytes:
         _list_kept(plan)
     for run in range(plan.run_count):
         begin, first_value = plan.rows[plan.row_count], plan.value_count
         _pool(plan, run)
         while part < plan.part_count and plan.parts[part].place < plan.run_ends[run]:
+            if plan.batch_bytes:
+                _list_batches(plan, plan.parts[part])
             _list_part(plan, plan.rows[plan.row_count], part)
             part += 1
         _begin_row(plan, plan.rows[plan.row_count])
@@ -205,6 +212,31 @@ def _list_kept(plan: PlanRows) -> None:
         _list_operands(plan, plan.numbers[place])
     row.values = plan.value_count
     _begin_row(plan, plan.rows[plan.row_count])
+
+
+@routine
+def _list_batches(plan: PlanRows, part: PackedSegment) -> None:
+    """Rows for batches of constants before a segment: up to those of its nodes, and one more."""
+    end = plan.numbers[part.place] + part.nodes
+    while plan.next_kept < plan.kept_count and (
+        plan.next_kept == 0 or plan.kept[plan.newest_batch].step < end
+    ):
+        row, first = plan.rows[plan.row_count], _kept_address(plan, plan.next_kept)
+        _begin_row(plan, row)
+        row.operations, row.is_load_first, plan.puts_off = 0, 1, 1
+        row.first_load = plan.newest_batch = plan.next_kept
+        while plan.next_kept < plan.kept_count and (
+            _kept_address(plan, plan.next_kept) - first < plan.batch_bytes
+        ):
+            row.operations += plan.kept[plan.next_kept].pieces
+            plan.next_kept += 1
+        row.loads = plan.next_kept - row.first_load
+
+
+@inlined
+def _kept_address(plan: PlanRows, number: int) -> int:
+    """Where the constants of a load are in SRAM."""
+    return plan.pieces[plan.nodes[plan.kept[number].step].first_constant].address
 
 
 @routine

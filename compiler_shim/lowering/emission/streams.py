@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.emission.commands import HALT_WORD, REQUIRE_CONFIG, UNSET
-from dlasim.compiler_shim.lowering.emission.operations import copy, set_box
+from dlasim.compiler_shim.lowering.emission.operations import PieceBytes, copy, set_box, transfer_bytes
 from dlasim.compiler_shim.lowering.emission.records import (
     COMPUTATIONS,
     MAX_PUT_OFF,
@@ -17,12 +18,19 @@ from dlasim.compiler_shim.lowering.emission.records import (
     StripeRows,
     TensorLocation,
 )
-from dlasim.compiler_shim.lowering.emission.tiles import load_piece, make_tile, place_output, reserve_piece
+from dlasim.compiler_shim.lowering.emission.tiles import (
+    load_piece,
+    make_tile,
+    piece_bytes,
+    place_output,
+    reserve_piece,
+)
 from dlasim.compiler_shim.lowering.emission.words import (
     append_word,
     configure,
     put_off,
     write_deferred_store,
+    write_load,
     write_put_off,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
@@ -111,6 +119,9 @@ def _segment_task(stream: StreamBuilder, segment: EmittedSegment, task: int) -> 
 @routine
 def _prefetch(stream: StreamBuilder, segment: EmittedSegment, task: int) -> None:
     """The loads for later tasks that come after a task."""
+    if segment.nodes == 0:
+        _load_together(stream, segment)
+        return
     end = segment.first_load + segment.loads
     while stream.load_number < end and stream.loads[stream.load_number].task <= task:
         load = stream.loads[stream.load_number]
@@ -118,6 +129,38 @@ def _prefetch(stream: StreamBuilder, segment: EmittedSegment, task: int) -> None
         for piece in range(load.first, load.first + load.pieces):
             load_piece(stream, node, piece, stream.pieces[node.first_constant + piece].address)
         stream.load_number += 1
+
+
+@routine
+def _load_together(stream: StreamBuilder, segment: EmittedSegment) -> None:
+    """Load constants; those that follow each other in memory and in SRAM by one transfer."""
+    layer = offset = address = size = 0
+    for number in range(segment.first_load, segment.first_load + segment.loads):
+        load = stream.loads[number]
+        node = stream.nodes[load.step]
+        for each in range(load.first, load.first + load.pieces):
+            piece, place = piece_bytes(stream, node, each), reserve_piece(stream, node, each)
+            is_plain = piece.in_memory == piece.in_sram
+            target = stream.pieces[node.first_constant + each].address
+            follows = place - offset == target - address and place - offset <= pooled(size)
+            if size and not (is_plain and follows):
+                _load_run(stream, layer, offset, address, size)
+                size = 0
+            if not is_plain:
+                load_piece(stream, node, each, target)
+            elif size:
+                size = target - address + piece.in_sram
+            else:
+                layer, offset, address, size = stream.facts[node.step].layer, place, target, piece.in_sram
+    if size:
+        _load_run(stream, layer, offset, address, size)
+
+
+@routine
+def _load_run(stream: StreamBuilder, layer: int, offset: int, address: int, size: int) -> None:
+    """Load a run of constants."""
+    transfer_bytes(stream.load, _POOL, offset, PieceBytes(size, size, 0, 0, 0), address, layer)
+    write_load(stream, stream.load)
 
 
 @routine

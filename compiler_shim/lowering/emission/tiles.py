@@ -283,7 +283,7 @@ def _piece(stream: StreamBuilder, node: Node, start: int) -> int:
 def load_piece(stream: StreamBuilder, node: Node, number: int, address: int) -> None:
     """Load a piece of a node's constants."""
     offset = reserve_piece(stream, node, number)
-    piece = _piece_bytes(stream, node, number)
+    piece = piece_bytes(stream, node, number)
     transfer_bytes(stream.load, _POOL, offset, piece, address, stream.facts[node.step].layer)
     write_load(stream, stream.load)
 
@@ -294,12 +294,12 @@ def reserve_piece(stream: StreamBuilder, node: Node, number: int) -> int:
     piece = stream.pieces[node.first_constant + number]
     if piece.offset == NONE:
         piece.offset = stream.pool_bytes
-        stream.pool_bytes += pooled(_piece_bytes(stream, node, number).in_memory)
+        stream.pool_bytes += pooled(piece_bytes(stream, node, number).in_memory)
     return piece.offset
 
 
 @routine
-def _piece_bytes(stream: StreamBuilder, node: Node, number: int) -> PieceBytes:
+def piece_bytes(stream: StreamBuilder, node: Node, number: int) -> PieceBytes:
     """A piece of a node's constants: a group of output channels, in one of the passes."""
     facts = stream.facts[node.step]
     sizes = facts.sizes
