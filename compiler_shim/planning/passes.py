@@ -253,7 +253,7 @@ PASSES = (
         "the fastest plan with places for all constants, which come in batches, each by one transfer; where a"
         f" latency for each layer takes a {LATENCY_PART}th of the time, and all fit",
         "constants of many small layers are transfers of few bytes, each with its latency",
-        f"{len(BATCHES)}",
+        f"{BATCHES}",
     ),
 )
 _QUICK = compare_placements, cut_at_changes_of_unit, order_loads

@@ -139,6 +139,8 @@ class PlanMaker:
     def with_batches(self, kind: PlanKind, plan: SramPlan, size: int, batch_bytes: int) -> SramPlan | None:
         """A plan with places for all constants behind what it uses, which come in batches; None where they do
         not fit."""
+        if plan.packed_bytes + kept_bytes(kind.network) > size:
+            return None
         kept = place_kept(kind.network, plan.packed_bytes, _cuts(plan))._replace(batch_bytes=batch_bytes)
         if plan.packed_bytes + kept.size_bytes + MEMORY_ALIGNMENT > size:
             return None

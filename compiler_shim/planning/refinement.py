@@ -30,9 +30,10 @@ MIN_CUT, CUT_LAYERS = 5, 40
 # Plans are timed with other orders of loads if they take at most so many times the least. With 2 plans, the
 # autoencoder lost 0.5 % from 9 to 16 weights per cycle.
 ORDERED_RATIO, MAX_ORDERED = 1.02, 4
-# Constants are loaded together if a latency for each node takes at least such a part of the time.
-LATENCY_PART = 16
-BATCHES = 3, 4, 6  # bytes of a batch, as so many times those that the bus moves during a latency
+# Constants are loaded together if a latency for each node takes at least such a part of the time: with a
+# 16th, a lower latency, for which that was not tried, could cost 2 %.
+LATENCY_PART = 128
+BATCHES = 3  # sizes that are timed, of powers of two: from what the bus moves during a latency on
 
 
 def place_apart(search: PlanSearch) -> None:
@@ -160,8 +161,9 @@ def load_together(search: PlanSearch) -> None:
     if not (is_worth and search.keeps_tensors) or best.plan.places_constants:
         return
     during_latency = memory.latency * max(memory.rate, 1) // max(memory.rate_cycles, 1)
-    for times in BATCHES:
-        plan = maker.with_batches(best.kind, best.plan, search.size, max(times * during_latency, 1))
+    for bits in range(BATCHES):
+        batch_bytes = 1 << during_latency.bit_length() + bits
+        plan = maker.with_batches(best.kind, best.plan, search.size, batch_bytes)
         if plan is not None:
             search.time(replace(best.candidate, plan=plan))
 

@@ -44,7 +44,7 @@ def loads(network: Path, **machine: int) -> int:
 @pytest.mark.parametrize("machine", [{}, {"dma_unpacking": 4}, {"dma_decoding": 4}], ids=str)
 def test_results_are_the_same_in_less_time(network, machine, monkeypatch):
     batched = api.run(network, **SLOW, **machine)
-    monkeypatch.setattr(refinement, "BATCHES", ())
+    monkeypatch.setattr(refinement, "BATCHES", 0)
     single = api.run(network, **SLOW, **machine)
     assert all(np.array_equal(*both) for both in zip(batched.outputs, single.outputs, strict=True))
     assert batched.cycles <= single.cycles
@@ -52,7 +52,7 @@ def test_results_are_the_same_in_less_time(network, machine, monkeypatch):
 
 def test_few_transfers_take_less_time(network, monkeypatch):
     few, batched = loads(network), api.run(network, timing_only=True, **SLOW).cycles
-    monkeypatch.setattr(refinement, "BATCHES", ())
+    monkeypatch.setattr(refinement, "BATCHES", 0)
     assert 3 * few < LAYERS <= loads(network)
     assert 3 * batched < 2 * api.run(network, timing_only=True, **SLOW).cycles
 
