@@ -77,7 +77,10 @@ class Emitter:
         self._network, self._plan, self._frame, self._memory = network, plan, frame, memory
         self.spared = dict[int, int]()
         stream = self._stream = StreamBuilder()
-        stream.fingerprint, stream.unpacks = config.fingerprint, int(packs_weights(config))
+        stream.fingerprint = config.fingerprint
+        # Weights that are unpacked or decoded would be a transfer for each piece.
+        self._is_batched = plan.kept.batch_bytes > 0
+        stream.unpacks = int(packs_weights(config) and not self._is_batched)
         stream.most_ahead = queue_depth(config)  # with more, loads would wait to be issued
 
     def list_rows(self, most_tiles: int) -> int:
@@ -130,7 +133,7 @@ class Emitter:
             pieces.reserve(rows.piece_count, 0)
             rows.pieces, rows.piece_room = pieces.pointer, len(pieces)
         codes = piece_codes(network)
-        for step, weights in codes.weights.items():
+        for step, weights in () if self._is_batched else codes.weights.items():
             node = self._memory.nodes[step]
             sizes = codes.sizes(step, WeightCut(node.tile_channels, node.tile_depth))
             own = slice(node.first_constant, node.first_constant + len(sizes.words))
