@@ -250,7 +250,7 @@ PASSES = (
     ),
     Pass(
         load_together,
-        "the fastest plan with places for all constants, which come in batches, each by one transfer; where a"
+        "the fastest kind with places for all constants, which come in batches, each by one transfer; where a"
         f" latency for each layer takes a {LATENCY_PART}th of the time, and all fit",
         "constants of many small layers are transfers of few bytes, each with its latency",
         f"{BATCHES}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import field, replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, place_kept
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.plan_packer import PlanPacker
-from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory
 from dlasim.compiler_shim.lowering.emission.network_nodes import WeightCut
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
@@ -46,7 +47,8 @@ class PlanMemory:
     machine: DlaConfig | None = None
     placements: Placements | None = None
     sufficient_bytes: int = 0
-    kept_bytes: int = 0  # of constants that stay in SRAM
+    constants_bytes: int = 0  # of all that may have places of their own
+    kept_bytes: int = 0  # of those that stay in SRAM
     node_kinds: NodeKinds = field(default_factory=NodeKinds)
     packer: PlanPacker = field(default_factory=PlanPacker)
     loads: LoadMemory = field(default_factory=LoadMemory)
@@ -78,7 +80,7 @@ class PlanMaker:
         energies decide, which depend on that size."""
         if self.objective.counts_energy:
             return None
-        enough = self.memory.sufficient_bytes + self.memory.kept_bytes
+        enough = self.memory.sufficient_bytes + self.memory.constants_bytes
         return enough if enough <= self.config.sram_bytes else None
 
     def kind(
@@ -136,15 +138,12 @@ class PlanMaker:
                 return replace(plan, kept=kept)
             size -= excess
 
-    def with_batches(self, kind: PlanKind, plan: SramPlan, size: int, batch_bytes: int) -> SramPlan | None:
-        """A plan with places for all constants behind what it uses, which come in batches; None where they do
-        not fit."""
-        if plan.packed_bytes + kept_bytes(kind.network) > size:
-            return None
-        kept = place_kept(kind.network, plan.packed_bytes, _cuts(plan))._replace(batch_bytes=batch_bytes)
-        if plan.packed_bytes + kept.size_bytes + MEMORY_ALIGNMENT > size:
-            return None
-        return replace(plan, kept=kept, prefetches=NO_PREFETCHES)
+    def with_own_places(self, kind: PlanKind) -> SramPlan | None:
+        """A plan with all constants behind it, tensors apart; None where there is no room for them."""
+        room = min(self.config.sram_bytes - kept_bytes(kind.network), self.memory.sufficient_bytes)
+        with suppress(InputError):
+            return self._with_kept_constants(kind, room, apart=True) if room > 0 else None
+        return None
 
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
         """A plan of a kind with prefetches."""

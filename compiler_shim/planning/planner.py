@@ -101,7 +101,8 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
         memory.placements = Placements(compress_weights(network, maker.config), policy)
         most_on_dla = memory.placements.most_on_dla()
         memory.sufficient_bytes = _sufficient_bytes(maker, most_on_dla)
-        memory.kept_bytes = kept_bytes(most_on_dla) if maker.options.weights == "keep" else 0
+        memory.constants_bytes = kept_bytes(most_on_dla)
+        memory.kept_bytes = memory.constants_bytes if maker.options.weights == "keep" else 0
     return memory.placements
 
 

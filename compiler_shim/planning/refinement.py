@@ -154,18 +154,20 @@ def order_loads(search: PlanSearch) -> None:
 
 
 def load_together(search: PlanSearch) -> None:
-    """Time the fastest plan with places for all constants, which come in batches, each by one transfer."""
+    """Time the plan of the fastest kind that leaves room for all constants, which come in batches, each by
+    one transfer."""
     (best,), maker = search.best(), search.maker
     memory = maker.policy(maker.machine, maker.options.tiling).machine.constants
     is_worth = LATENCY_PART * memory.latency * len(best.plan.steps) >= best.cycles
     if not (is_worth and search.keeps_tensors) or best.plan.places_constants:
         return
     during_latency = memory.latency * max(memory.rate, 1) // max(memory.rate_cycles, 1)
+    plan = maker.with_own_places(best.kind)
+    if plan is None:
+        return
     for bits in range(BATCHES):
-        batch_bytes = 1 << during_latency.bit_length() + bits
-        plan = maker.with_batches(best.kind, best.plan, search.size, batch_bytes)
-        if plan is not None:
-            search.time(replace(best.candidate, plan=plan))
+        kept = plan.kept._replace(batch_bytes=1 << during_latency.bit_length() + bits)
+        search.time(PlanCandidate(best.kind, replace(plan, kept=kept), plan.sram_bytes))
 
 
 def _order_loads(search: PlanSearch, timed: TimedPlan) -> None:

@@ -10,10 +10,13 @@ import pytest
 from dlasim import api
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
+from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.planning import refinement
+from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.isa.codec import read_opcodes
 from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.native.record import layout
 from dlasim.sim.configuration.config import DlaConfig
 
 LAYERS, SIZE, SHARED = 24, 16, 3  # every third layer has the same weights
@@ -55,6 +58,15 @@ def test_few_transfers_take_less_time(network, monkeypatch):
     monkeypatch.setattr(refinement, "BATCHES", 0)
     assert 3 * few < LAYERS <= loads(network)
     assert 3 * batched < 2 * api.run(network, timing_only=True, **SLOW).cycles
+
+
+def test_nothing_else_is_where_constants_have_their_places(network):
+    """Buffers are placed from both ends of what a plan may use."""
+    config = DlaConfig().replace(dma_latency=256)
+    plan = fastest_plan(load_model(network), config, CompileOptions()).plan
+    assert plan.kept.batch_bytes
+    ends = [layout(OccupiedRange).fields[name].slot for name in ("start", "end")]
+    assert plan.ranges[:, ends].max() <= plan.kept.pieces.addresses.min()
 
 
 def test_without_room_for_all_constants_each_comes_alone(network):
