@@ -300,8 +300,15 @@ def output_stall_cycles(
     block waits on each way until the one before the last has left them."""
     left = last_results_cycles(unit, pixels, turns, last_channels, steps)
     block = turns - excess(turns, unit.accumulators)
-    first = loaded_block(unit, block) * (steps - 1 + unit.in_blocks)
+    first = loaded_block(unit, block) * (steps - 1)
     whole = channels - last_channels
+    if unit.in_blocks:  # all groups of a block but its last cycle; the last block may have fewer of them
+        lanes = block_lanes(unit, channels, turns)
+        each_group = steps // ceil_div(last_channels, unit.output_lanes)
+        first = loaded_block(unit, block) * each_group * (lanes // unit.output_lanes) - 1
+        both = last_channels + whole - excess(whole, lanes)  # of the last two blocks
+        leaving = leaving_cycles(unit, turns, pixels * both)
+        left += (turns == block) * excess(excess(leaving, 1 + loaded_block(unit, block) * steps), left)
     groups = whole // unit.output_lanes  # besides the last
     early = first + leaving_cycles(unit, groups * turns, pixels * whole)
     late = early + leaving_cycles(unit, turns, pixels * last_channels)
@@ -359,16 +366,15 @@ def waits(cut: int, pairs: int, span: int, short: int, block: int) -> int:
 def last_results_cycles(unit: UnitCosts, pixels: int, turns: int, last_channels: int, steps: int) -> int:
     """Cycles after the work until the results of the last one or two blocks, of `last_channels` channels,
     have left."""
-    streams = 1 - unit.in_blocks
     last = last_block_turns(unit, turns)
     before = turns - last  # of the last block; the one before it may be larger
     before -= excess(before, unit.accumulators)
     loaded = loaded_block(unit, last)
     results = last_block_pixels(unit, pixels, turns) * last_channels
-    left = excess(leaving_cycles(unit, last, results), streams * loaded)
+    left = excess(leaving_cycles(unit, last, results), select(unit.in_blocks, 1, loaded))
     both = pixels - excess(pixels, (before + last) * ceil_div(pixels, turns))
     leaving = leaving_cycles(unit, before + last, both * last_channels)
-    return left + excess(excess(leaving, streams * before + loaded * steps), left)
+    return left + excess(excess(leaving, select(unit.in_blocks, 1, before) + loaded * steps), left)
 
 
 @routine

@@ -346,6 +346,8 @@ STEPS = (  # that `benchmarks/random_steps.py` drew: the network, a machine, and
 
 @pytest.mark.parametrize(("name", "values", "better"), STEPS)
 def test_random_steps_to_a_better_machine_are_not_slower(name, values, better, tmp_path):
-    """They took 1.7, 0.7, 1.4, 1.8, 5.6, 0.9, 1.2, 4.8 and 0.8 % more."""
+    """They took 1.7, 0.7, 1.4, 1.8, 5.6, 0.9, 1.2, 4.8 and 0.8 % more. More weights in a cycle, for blocks
+    that are handed over whole, still take 0.7 %: tiles there cost nearly the same."""
+    tolerance = 1.007 if "mac_weights" in better else TOLERANCE
     network, machine = built_in(tmp_path, name), DlaConfig().replace(**values)
-    assert cycles(network, machine.replace(**better)) <= TOLERANCE * cycles(network, machine)
+    assert cycles(network, machine.replace(**better)) <= tolerance * cycles(network, machine)
