@@ -18,6 +18,7 @@ module dla
     parameter int unsigned ACCUMULATORS = 32,
     parameter int unsigned MAC_WEIGHTS = 0,  // that reach the array in a cycle; 0: no limit
     parameter int unsigned MAC_STEP_GROUP = 1,
+    parameter int unsigned MAC_HANDOVER = 0,  // of sums: 0 one by one, 1 in whole blocks
     // Cycles of a result in the output stage, in parts of 65536; 0: no limit
     parameter int unsigned MAC_RESULT_CYCLES = 0,
     parameter int unsigned VECTOR_REQUANTIZATION_CYCLES = 0,
@@ -711,6 +712,7 @@ module dla
       .RESULT_CYCLES(MAC_RESULT_CYCLES),
       .WEIGHTS(MAC_WEIGHTS),
       .STEP_GROUP(MAC_STEP_GROUP),
+      .HANDOVER(MAC_HANDOVER),
       .INT16(INT16),
       .SUMS(MAC_SUMS),
       .PLACE(PLACE)

@@ -34,6 +34,7 @@ module dla_mac
     parameter int unsigned RESULT_CYCLES = 0,  // of a result, in parts of 65536
     parameter int unsigned WEIGHTS = 0,  // that reach the array in a cycle
     parameter int unsigned STEP_GROUP = 1,  // steps of an output that it takes together
+    parameter int unsigned HANDOVER = 0,  // of sums to the output stage: 0 one by one, 1 in whole blocks
     parameter logic [31:0] PLACE = 32'h000fffff,  // the bits of an address of the SRAM: no more are computed
     parameter int unsigned INT16 = 0,  // whether it has elements of int16
     parameter int unsigned SUMS = 0,  // whether it can add a tensor to its results
@@ -94,6 +95,7 @@ module dla_mac
   localparam int unsigned LOAD_CYCLES = WEIGHTS == 0 ? 1 : (PES + WEIGHTS - 1) / WEIGHTS;  // of a step's weights
   localparam bit PACED = LOAD_CYCLES > 1 || STEP_GROUP > 1;
   localparam bit LIMITED = BANK_BYTES != 0 || RESULT_CYCLES != 0 || PACED;
+  localparam bit IN_BLOCKS = LIMITED && HANDOVER != 0;
   localparam int unsigned BLOCK = LIMITED ? ACCUMULATORS : 1;
   localparam int unsigned PLACES = LIMITED ? 2 * BLOCK : 1;
   localparam int unsigned PLACE_BITS = LIMITED ? $clog2(PLACES) : 1, INDEX_BITS = BLOCK > 1 ? $clog2(BLOCK) : 1;
@@ -105,6 +107,7 @@ module dla_mac
     logic first;  // of the products of an output
     logic last;  // of them
     logic ends;  // the operation
+    logic hands_over;  // the block, with its last pixel
     logic high;  // byte of elements of int16
     logic meets;  // the tap meets the input
     logic [31:0] output_channel;  // of the first lane
@@ -163,7 +166,7 @@ module dla_mac
   // Where the group's first filter begins, and how far into it the tap lies: sums of what follows each other in memory
   logic [31:0] weight_group, groups_weights, group_bytes, weight_tap;
   logic [31:0] group_channel;  // the first lane's of a depthwise convolution
-  logic more, bank, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group, ends_block, may_step;
+  logic more, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group, ends_block, may_step;
   logic high, ends_bytes;  // a pass over high bytes; the last over this group of input channels
   logic signed [31:0] in_row, in_column;
   logic [31:0] tap, next_row, next_column;
@@ -193,6 +196,8 @@ module dla_mac
   logic [31:0] in_place, acc_place, out_place;
   logic ends_taps;
   assign ends_taps = ends_block && is_last;
+  logic [PLACE_BITS-1:0] place;  // of the pixel's accumulators
+  logic hands_over;  // the block ends with this group's pixels
   dla_window #(
       .PLACE(PLACE)
   ) windows (
@@ -219,6 +224,7 @@ module dla_mac
     address_s.first = is_first;
     address_s.last = is_last;
     address_s.ends = is_last && ends_column && ends_row && ends_group;
+    address_s.hands_over = IN_BLOCKS && ends_taps && hands_over;
     address_s.high = high;
     address_s.meets = meets;
     address_s.output_channel = group;
@@ -227,7 +233,7 @@ module dla_mac
     address_s.weight = (weight_group + weight_tap + (depthwise ? group : depth)) & PLACE;
     address_s.partial = (operands.acc_addr + acc_place + (group << partial_size)) & PLACE;
     address_s.result = (operands.out_addr + out_place + (group << write_size)) & PLACE;
-    address_s.place = PLACE_BITS'(32'(index) + (bank ? BLOCK : 0));
+    address_s.place = place;
   end
 
   always_ff @(posedge clock) begin
@@ -235,7 +241,6 @@ module dla_mac
       {group, block_row, block_column, row, column, tap, tap_row, tap_column, depth, warm_up} <= '0;
       {index, weight_tap} <= '0;
       more <= 1'b1;
-      bank <= 1'b0;
       high <= 1'b0;
     end else if (steps) begin
       if (!ends_block) begin
@@ -255,7 +260,6 @@ module dla_mac
           if (ends_tap_column) begin
             tap_row <= ends_tap_row ? 0 : (tap_row + 1) & SIZE;
             if (ends_tap_row) begin
-              bank <= !bank;
               {tap, weight_tap} <= '0;
               {row, block_row} <= {2{!ends_column ? row & SIZE : ends_row ? 32'd0 : next_row}};
               {column, block_column} <= {2{ends_column ? 32'd0 : next_column}};
@@ -268,6 +272,31 @@ module dla_mac
         end
       end
     end else if (valid && more && !is_warm) warm_up <= warm_up + 1'b1;
+  end
+
+  // In whole blocks the places of pixels follow each other in a ring, and a block goes on with the next group of output
+  // channels as long as there are accumulators for all pixels once more.
+  if (IN_BLOCKS) begin : ring
+    logic [PLACE_BITS-1:0] first;
+    logic [31:0] sum, held;  // held: pixels of the block, of the groups before this one
+    assign sum = 32'(first) + 32'(index);
+    assign place = PLACE_BITS'(sum < PLACES ? sum : sum - PLACES);
+    assign hands_over = !(ends_column && ends_row) || ends_group || held + 2 * products.pixels > BLOCK;
+    always_ff @(posedge clock) begin
+      if (reset || done) {first, held} <= '0;
+      else if (steps && ends_taps) begin
+        first <= 32'(place) == PLACES - 1 ? '0 : place + 1'b1;
+        held <= hands_over ? '0 : held + products.pixels;
+      end
+    end
+  end else begin : banks
+    logic bank;
+    assign place = PLACE_BITS'(32'(index) + (bank ? BLOCK : 0));
+    assign hands_over = 1'b1;
+    always_ff @(posedge clock) begin
+      if (reset || done) bank <= 1'b0;
+      else if (steps && ends_taps) bank <= !bank;
+    end
   end
 
   // The filters of a group follow those of the one before, but in a depthwise convolution.
@@ -535,27 +564,33 @@ module dla_mac
   logic result_ends, written;  // the last result is being written; and its words have crossed the ports
   assign result_ends = final_s.valid && final_s.ends;
   if (LIMITED) begin : limits
-    logic block_begins, block_leaves, ports_ready, room, leaves, leave_ends, is_written, is_over, may_begin, is_at_rest;
-    logic [1:0] blocks;  // that have accumulators
-    logic [31:0] lanes, rows_before, lane_bytes, leaving_group, leaving_partial, leaving_result;
+    logic block_leaves, ports_ready, room, leaves, leave_ends, is_written, is_over, may_begin, is_at_rest;
+    logic is_whole, has_accumulators, group_ends;
+    logic [31:0] lanes, block_index, rows_before, leaving_group, leaving_partial, leaving_result;
     dla_mac_results #(
         .LANES(LANES),
         .BLOCK(BLOCK),
         .RESULT_CYCLES(RESULT_CYCLES),
+        .IN_BLOCKS(IN_BLOCKS),
+        .GATHERS(IN_BLOCKS && RESULT_CYCLES != 0),
         .PLACE_BITS(PLACE_BITS),
         .PLACE(PLACE)
     ) results (
         .clock,
         .reset(reset || done),
         .closes(accumulate_s.valid && accumulate_s.last),
+        .hands_over(accumulate_s.valid && accumulate_s.hands_over),
+        .is_whole,
         .room,
         .size(write_size),
         .partial_size,
         .group_step(out_step),
         .operands,
+        .pixels(products.pixels),
         .leaves,
         .ends(leave_ends),
         .block_leaves,
+        .block_index,
         .place(leave_s.place),
         .output_channel(leaving_group),
         .lanes,
@@ -567,12 +602,12 @@ module dla_mac
     assign leave_s.result = leaving_result & PLACE;
     assign leave_s.valid = leaves;
     assign leave_s.ends = leave_ends;
-    assign {leave_s.first, leave_s.last, leave_s.high, leave_s.meets} = '0;
+    assign {leave_s.first, leave_s.last, leave_s.high, leave_s.meets, leave_s.hands_over} = '0;
     assign {leave_s.input_channel, leave_s.pixel, leave_s.weight} = '0;
 
     assign {acc_place, out_place} = '0;  // results leave later
-    assign block_begins = is_first && index == 0;
-    assign may_step = ports_ready && (!block_begins || blocks < 2) && (index != 0 || may_begin);
+    assign group_ends = steps && is_last && ends_column && ends_row;
+    assign may_step = ports_ready && has_accumulators && (index != 0 || may_begin);
     if (PACED) begin : paced
       dla_mac_pace #(
           .LOAD_CYCLES(LOAD_CYCLES),
@@ -599,9 +634,27 @@ module dla_mac
       assign {may_begin, is_at_rest} = '1;
     end
     assign waits = valid && more && is_warm && !ports_ready;
-    always_ff @(posedge clock) begin
-      if (reset || done) blocks <= '0;
-      else blocks <= blocks + 2'(steps && block_begins) - 2'(block_leaves);
+    if (IN_BLOCKS) begin : of_ring
+      logic [PLACE_BITS:0] taken;  // places
+      assign has_accumulators = !is_first || 32'(taken) < PLACES;
+      always_ff @(posedge clock) begin
+        if (reset || done) taken <= '0;
+        else taken <= taken + (PLACE_BITS + 1)'(steps && is_first) - (PLACE_BITS + 1)'(leaves);
+      end
+      // A block is whole when the steps that it loses have passed, too: until its last one is added three stages do.
+      logic [2:0] passed;
+      assign is_whole = passed[2];
+      always_ff @(posedge clock) passed <= {passed[1:0], may_begin};
+    end else begin : of_banks
+      logic [1:0] blocks;  // that have accumulators
+      logic block_begins;
+      assign block_begins = is_first && index == 0;
+      assign has_accumulators = !block_begins || blocks < 2;
+      assign is_whole = 1'b1;
+      always_ff @(posedge clock) begin
+        if (reset || done) blocks <= '0;
+        else blocks <= blocks + 2'(steps && block_begins) - 2'(block_leaves);
+      end
     end
 
     // Rows of the groups before this one; whether the last result has left
@@ -610,12 +663,11 @@ module dla_mac
         rows_before <= '0;
         is_over <= 1'b0;
       end else begin
-        if (steps && is_last && ends_column && ends_row) rows_before <= rows_before + out_height;
+        if (group_ends) rows_before <= rows_before + out_height;
         if (result_ends) is_over <= 1'b1;
       end
     end
     assign written = (result_ends || is_over) && is_written && is_at_rest;
-    assign lane_bytes = lanes << write_size;
 
     if (BANK_BYTES == 0) begin : free
       assign {room, ports_ready, is_written} = '1;
@@ -623,7 +675,7 @@ module dla_mac
         assign {request[s], crossed_bytes[s]} = '0;
       end
       logic unused;
-      assign unused = &{1'b0, in_row, in_column, lane_bytes, rows_before, takes};
+      assign unused = &{1'b0, in_row, in_column, lanes, rows_before, block_index, block_leaves, takes};
     end else begin : shared
       // Up to where the step reads: input channels, and bytes of a filter. No step runs before they stand there.
       logic [31:0] first_inputs, more_inputs, inputs_end, filter_end;
@@ -638,6 +690,50 @@ module dla_mac
           filter_end <= ((is_last ? '0 : filter_end) + more_inputs) & PLACE;
         end
       end
+      pass_t pass;
+      logic writer_room, all_written;
+      results_t put;
+      if (IN_BLOCKS) begin : whole_blocks
+        dla_mac_blocks #(
+            .LANES(LANES),
+            .BLOCK(BLOCK),
+            .PLACE_BITS(PLACE_BITS),
+            .PLACE(PLACE)
+        ) whole (
+            .clock,
+            .reset(reset || done),
+            .valid,
+            .depthwise,
+            .pixels(products.pixels),
+            .group,
+            .group_step(out_step),
+            .rows_before,
+            .block_row,
+            .row,
+            .out_height,
+            .group_ends,
+            .hands_over,
+            .operands,
+            .size(write_size),
+            .leaves,
+            .index(block_index),
+            .block_leaves,
+            .writer_room,
+            .all_written,
+            .pass,
+            .room,
+            .is_written,
+            .put
+        );
+        logic unused;
+        assign unused = &{1'b0, lanes};
+      end else begin : at_once
+        assign pass = '0;
+        assign {room, is_written} = {writer_room, all_written};
+        logic unused;
+        assign unused = &{1'b0, block_leaves, block_index};
+        assign put = '{valid: leaves, ends: leave_ends, address: leave_s.result, bytes: lanes << write_size};
+      end
       dla_mac_traffic #(
           .LANES(LANES),
           .OUTPUT_LANES(OUTPUT_LANES),
@@ -646,6 +742,7 @@ module dla_mac
           .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
           .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
           .BLOCK(BLOCK),
+          .IN_BLOCKS(IN_BLOCKS),
           .INT16(INT16),
           .PLACE(PLACE)
       ) traffic (
@@ -666,6 +763,7 @@ module dla_mac
           .step_out_row(row),
           .step_column(column),
           .step_group(group),
+          .pass,
           .step_in_row(in_row),
           .step_tap(tap),
           .step_inputs((inputs_end + 32'(is_wide)) >> is_wide),
@@ -676,11 +774,11 @@ module dla_mac
           .step_meets(meets),
           .step_first(is_first),
           .block_ends(steps && is_last && ends_block),
-          .group_ends(steps && is_last && ends_column && ends_row),
-          .put('{valid: leaves, ends: leave_ends, address: leave_s.result, bytes: lane_bytes}),
+          .group_ends,
+          .put,
           .ready(ports_ready),
-          .room,
-          .written(is_written),
+          .room(writer_room),
+          .written(all_written),
           .request,
           .crossed_bytes,
           .takes

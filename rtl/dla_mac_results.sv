@@ -1,5 +1,8 @@
 // The sums of finished pixels leave their accumulators at RESULT_CYCLES of RATE_SCALE cycles for each, in the order
 // in which they were finished. A block's accumulators are free for the next but one when all of its pixels have left.
+//
+// IN_BLOCKS: a block has as many groups of output channels as there are accumulators for, and its places follow those of
+// the block before in a ring. If it GATHERS, none of its pixels leaves before the block is whole.
 
 module dla_mac_results
   import dla_isa::*;
@@ -7,12 +10,19 @@ module dla_mac_results
     parameter int unsigned LANES = 64,
     parameter int unsigned BLOCK = 32,
     parameter int unsigned RESULT_CYCLES = 0,
+    parameter bit IN_BLOCKS = 0,
+    parameter bit GATHERS = 0,
     parameter int unsigned PLACE_BITS = 6,
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
     input logic reset,
     input logic closes,  // a pixel's sums are complete with this cycle
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic hands_over,  // with this cycle all of its block are
+    input logic is_whole,  // nothing more of such a block passes the array
+    input logic [31:0] pixels,  // of a group
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic room,  // for its results
     input logic [1:0] size,  // of a result: its bytes as a power of 2
     input logic [1:0] partial_size,  // likewise, of what is added
@@ -24,6 +34,7 @@ module dla_mac_results
     output logic leaves,  // a pixel, in this cycle
     output logic ends,  // it is the last
     output logic block_leaves,  // it is the last of its block
+    output logic [31:0] block_index,  // its place among those
     output logic [PLACE_BITS-1:0] place,  // of its accumulators
     output logic [31:0] output_channel,
     output logic [31:0] lanes,
@@ -36,7 +47,7 @@ module dla_mac_results
   logic [31:0] group, row, column, time_;
   logic [PLACE_BITS-1:0] index;
   logic [PIXEL_BITS-1:0] waiting;
-  logic bank, pending, in_time, ends_column, ends_row, ends_group, is_begun;
+  logic pending, in_time, ends_column, ends_row, ends_group, is_begun;
   logic [NEEDED_BITS-1:0] needed;
 
   // ------------------------------------------------------------------------------------------- when a pixel leaves
@@ -51,7 +62,24 @@ module dla_mac_results
     lanes <= 32'(next_lanes);
     needed <= NEEDED_BITS'(64'(next_lanes) * RESULT_CYCLES);
   end
-  assign pending = waiting != 0 || closes;
+  logic [PIXEL_BITS-1:0] arriving;
+  if (GATHERS) begin : whole
+    logic [PIXEL_BITS-1:0] gathered, all;
+    logic is_complete, has_all;
+    assign all = gathered + PIXEL_BITS'(closes);
+    assign has_all = is_complete || hands_over;
+    assign arriving = has_all && is_whole ? all : '0;
+    always_ff @(posedge clock) begin
+      if (reset) {gathered, is_complete} <= '0;
+      else begin
+        gathered <= arriving != 0 ? '0 : all;
+        is_complete <= has_all && !is_whole;
+      end
+    end
+  end else begin : single
+    assign arriving = PIXEL_BITS'(closes);
+  end
+  assign pending = waiting != 0 || arriving != 0;
   if (RESULT_CYCLES == 0) begin : unlimited
     assign in_time = 1'b1;
   end else begin : limited
@@ -63,8 +91,8 @@ module dla_mac_results
       waiting <= '0;
       time_ <= '0;
     end else begin
-      waiting <= waiting + PIXEL_BITS'(closes) - PIXEL_BITS'(leaves);
-      if (leaves) time_ <= waiting + PIXEL_BITS'(closes) == 1 ? '0 : 32'(64'(time_) + 64'(RATE_SCALE) - 64'(needed));
+      waiting <= waiting + arriving - PIXEL_BITS'(leaves);
+      if (leaves) time_ <= waiting + arriving == 1 ? '0 : 32'(64'(time_) + 64'(RATE_SCALE) - 64'(needed));
       else if (pending && time_ < MOST) time_ <= time_ + RATE_SCALE;
     end
   end
@@ -74,9 +102,26 @@ module dla_mac_results
   assign ends_row = row + 1 == 32'(operands.out_size.height);
   assign ends_group = left <= group_step;
   assign ends = leaves && ends_column && ends_row && ends_group;
-  assign block_leaves = leaves && (32'(index) + 1 == BLOCK || (ends_column && ends_row));
-  assign place = index + PLACE_BITS'(bank ? BLOCK : 0);
+  if (IN_BLOCKS) begin : ring
+    logic [PLACE_BITS-1:0] next;
+    assign place = next;
+    assign block_leaves = leaves && (32'(index) + 1 == BLOCK
+        || (ends_column && ends_row && (ends_group || 32'(index) + 1 + pixels > BLOCK)));
+    always_ff @(posedge clock) begin
+      if (reset) next <= '0;
+      else if (leaves) next <= 32'(next) == 2 * BLOCK - 1 ? '0 : next + 1'b1;
+    end
+  end else begin : banks
+    logic bank;
+    assign place = index + PLACE_BITS'(bank ? BLOCK : 0);
+    assign block_leaves = leaves && (32'(index) + 1 == BLOCK || (ends_column && ends_row));
+    always_ff @(posedge clock) begin
+      if (reset) bank <= 1'b0;
+      else if (block_leaves) bank <= !bank;
+    end
+  end
   assign output_channel = group;
+  assign block_index = 32'(index);
   logic [31:0] acc_place, out_place;
   assign partial = (operands.acc_addr + acc_place + (group << partial_size)) & PLACE;
   assign result = (operands.out_addr + out_place + (group << size)) & PLACE;
@@ -91,10 +136,8 @@ module dla_mac_results
   always_ff @(posedge clock) begin
     if (reset) begin
       {group, row, column, index} <= '0;
-      bank <= 1'b0;
     end else if (leaves) begin
       index <= block_leaves ? '0 : index + 1;
-      if (block_leaves) bank <= !bank;
       column <= ends_column ? '0 : (column + 1) & 32'h0000ffff;
       if (ends_column) begin
         row <= ends_row ? '0 : (row + 1) & 32'h0000ffff;

@@ -12,6 +12,7 @@ module dla_mac_traffic
     parameter int unsigned LINE_BUFFER_BYTES = 16384,
     parameter int unsigned WEIGHT_BUFFER_BYTES = 8192,
     parameter int unsigned BLOCK = 32,
+    parameter bit IN_BLOCKS = 0,  // which are handed over whole
     parameter int unsigned INT16 = 0,
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
@@ -43,6 +44,9 @@ module dla_mac_traffic
     input logic [31:0] step_filter,  // bytes of a filter up to those
     input logic [31:0] step_tap_row,
     input logic [31:0] step_group,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input pass_t pass,  // over the input, in whole blocks
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic signed [31:0] step_in_row,
     input logic signed [31:0] step_in_column,
     input logic [31:0] step_index,  // the pixel's place in the block
@@ -96,6 +100,10 @@ module dla_mac_traffic
   );
 
   // -------------------------------------------------------------------------------------------------------- input
+  pass_t own;  // a pass for each group, or for each block
+  assign own = IN_BLOCKS ? pass : '{
+      block_row: block_row, step_row: step_row, group: step_group, channels: group_step, is_known: 1'b1, ends: 1'b1
+  };
   logic pixels_ready, slices_ready, serves, sliced;
   logic [31:0] pixels_bytes, slices_bytes;
   request_t pixels_request, slices_request;
@@ -128,20 +136,20 @@ module dla_mac_traffic
   ) pixels (
       .clock,
       .reset,
-      .enable(depthwise ? valid && is_counted : valid && !sliced),
+      .enable(depthwise ? valid && is_counted : valid && own.is_known && !sliced),
       .walk(products.walk),
       .base(depthwise ? fed_start : products.walk.start),
       .pixel_stride(operands.in_pixel_stride),
       .pixel_bytes((depthwise ? fed_channels : operands.in_channels) << (INT16 != 0 && int16)),
       .window,
       .channels(operands.out_channels),
-      .group_step,
+      .group_step(own.channels),
       .keeps(!depthwise),
       .group(input_group),
       .group_ends(input_ends),
-      .block_row,
-      .step_row,
-      .step_group,
+      .block_row(own.block_row),
+      .step_row(own.step_row),
+      .step_group(own.group),
       .step_tap_row,
       .step_in_row,
       .step_column(step_in_column),
@@ -165,15 +173,15 @@ module dla_mac_traffic
   ) slices (
       .clock,
       .reset,
-      .enable(valid && !depthwise),
+      .enable(valid && own.is_known && !depthwise),
       .window,
       .walk(products.walk),
       .pixel_bytes(operands.in_channels << (INT16 != 0 && int16)),
       .channels(operands.out_channels),
-      .group_step,
+      .group_step(own.channels),
       .step_index,
       .step_bytes(step_inputs << (INT16 != 0 && int16)),
-      .block_ends,
+      .block_ends(block_ends && own.ends),
       .serves,
       .ready(slices_ready),
       .request(slices_request),

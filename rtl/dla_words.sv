@@ -11,6 +11,16 @@ package dla_words;
 
   localparam logic [31:0] WHOLE = 32'h7fffffff;  // bytes of a pixel that a step reads: all
 
+  // The pass over the input in which the array is, where blocks are handed over whole: one serves all channels of a block.
+  typedef struct packed {
+    logic [31:0] block_row;  // rows of output, over all passes, before its block and its step
+    logic [31:0] step_row;
+    logic [31:0] group;  // the first output channel
+    logic [31:0] channels;  // of output
+    logic is_known;  // how many these are
+    logic ends;  // if a block ends
+  } pass_t;
+
   // Results on their way to the ports
   typedef struct packed {
     logic valid;

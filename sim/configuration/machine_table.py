@@ -57,8 +57,7 @@ class MachineTable:
     mac_handover: str = row("results",
         "Whether `results` leave the array one by one, or `blocks` of pixels enter and leave it whole.",
         part="MAC and VECTOR", flag="--mac-handover", form=Form.WORD, choices=("results", "blocks"),
-        rtl_limit=RtlLimit("must be results, which leave one by one", word="results"),
-        no_area="both ways have accumulators for two blocks")
+        rtl=Rtl.CHOICE, no_area="both ways have accumulators for two blocks")
     mac_weights: int = row(0, "Weights per cycle that reach the array, or `unlimited`.",
         part="MAC and VECTOR", flag="--mac-weights", may_be_unlimited=True, better=Better.MORE, rtl=Rtl.SAME)
     mac_results: float = row(4.0, "Results per cycle that leave the MAC unit, or `unlimited`.",

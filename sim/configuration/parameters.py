@@ -42,10 +42,11 @@ class Form(Enum):
 
 class Rtl(Enum):
     """How the RTL gets a value: as the parameter of the same name, as thousandths of a cycle for each result,
-    or not at all."""
+    as the number of a choice, or not at all."""
 
     SAME = "same"
     CYCLES_EACH = "cycles each"
+    CHOICE = "choice"
     NONE = "none"
 
 

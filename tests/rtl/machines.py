@@ -3,6 +3,7 @@
 import re
 
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_files import preset
 
 # An SRAM with a port for whatever a unit wants, and an output stage as wide as the array: exact to the cycle.
 IDEAL = {
@@ -40,6 +41,12 @@ MACHINES = {
     "paced": {
         "parallel": "3x4", **_SMALL, "mac_weights": 1, "mac_step_group": 3, "accumulators": 20, "mac_sums": 1,
         "int16": 1,
+    },
+    # Sums leave by whole blocks of several groups of channels, whose last steps are lost. Each result takes a
+    # cycle, and there are accumulators for all that waits.
+    "blocks": {
+        "parallel": "3x4", **_SMALL, "mac_handover": "blocks", "accumulators": 125, "mac_results": 1,
+        "mac_weights": 3, "mac_step_group": 4,
     },
 }  # fmt: skip
 LARGE = {
@@ -93,6 +100,13 @@ PACED_LIMITED = {
         "sram_dma_ports": 1,
     },
 }  # fmt: skip
+BLOCKS_LIMITED = {
+    "blocks with ports": {
+        "parallel": "4x4", **_SMALL, "mac_handover": "blocks", "accumulators": 96, "sram_dma_ports": 1,
+        "sram_ports": 2, "line_buffer_bytes": 2048,
+    },
+}  # fmt: skip
+PRESETS_IN_BLOCKS = ("ethos-u55-32", "ethos-u55-64")
 LARGE_LIMITED = {
     "default": {},
     "default, one port of 8": {"sram_ports": 1, "sram_bandwidth": 8},
@@ -141,10 +155,13 @@ MUTANT_LIMITS = {
 
 def machine(name: str) -> DlaConfig:
     """One of them by name."""
+    if name in PRESETS_IN_BLOCKS:
+        return preset(name)
     limited = (
         LIMITED
         | INT16_LIMITED
         | PACED_LIMITED
+        | BLOCKS_LIMITED
         | LARGE_LIMITED
         | RESULTS_ALONE
         | ODD_LIMITED

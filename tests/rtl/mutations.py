@@ -74,7 +74,7 @@ MUTATIONS = (
     Mutation("shift of a part of a sum", "dla_mac_sum.sv",
              "given < 0 ? 5'(-given)", "given < -1 ? 5'(-given)"),
     Mutation("limits of a sum", "dla_mac_sum.sv", "clamp(rounded, lowest, highest)", "rounded"),
-    Mutation("fill", "dla_mac.sv", "warm_up == FILL - LEAST_FILL && may_step", "warm_up >= '0 && may_step"),
+    Mutation("fill", "dla_mac.sv", "is_warm = warm_up == WARM_UP_BITS'(WARM_UP)", "is_warm = 1'b1"),
     Mutation("drain", "dla_mac.sv",
              "cool_down == DRAIN - LEAST_DRAIN", "cool_down == DRAIN - LEAST_DRAIN + 1"),
     Mutation("accumulator's start", "dla_mac_lane.sv", "accumulate_first ? 0 : accumulator", "accumulator"),
@@ -255,14 +255,15 @@ LIMIT_MUTATIONS = (
     Mutation("blocks of accumulators", "dla_mac.sv", "blocks < 2", "blocks < 1"),
     Mutation("sum that was written last", "dla_mac_lane.sv",
              "accumulate_again ? newest : growing", "growing"),
-    Mutation("place of an accumulator", "dla_mac_results.sv", "index + (bank ? BLOCK : 0)", "index"),
+    Mutation("place of an accumulator", "dla_mac_results.sv",
+             "index + PLACE_BITS'(bank ? BLOCK : 0)", "index"),
     Mutation("rate of sums", "dla_mac_results.sv", "RATE_SCALE = 32'd65536", "RATE_SCALE = 32'd80000"),
     Mutation("three rescalings of a sum", "dla_vector.sv",
-             "3 * REQUANTIZATION_CYCLES", "2 * REQUANTIZATION_CYCLES"),
+             "stage_time_t'(3 * REQUANTIZATION_CYCLES)", "stage_time_t'(2 * REQUANTIZATION_CYCLES)"),
     Mutation("two rescalings of a sum", "dla_vector.sv",
-             "48'(2 * REQUANTIZATION_CYCLES)", "48'(4 * REQUANTIZATION_CYCLES)"),
+             "stage_time_t'(2 * REQUANTIZATION_CYCLES)", "stage_time_t'(4 * REQUANTIZATION_CYCLES)"),
     Mutation("rate of averages", "dla_vector.sv",
-             "? 48'(DIVISION_CYCLES) :", "? 48'(REQUANTIZATION_CYCLES) :"),
+             "? stage_time_t'(DIVISION_CYCLES) :", "? stage_time_t'(REQUANTIZATION_CYCLES) :"),
     Mutation("words of a table", "dla_vector_traffic.sv",
              ": table_bytes(uses.lut.extent)", ": table_bytes(EXTENT_TABLE)"),
     Mutation("words of a transfer", "dla_dma_words.sv", "crossed = all == 0 && was_empty", "crossed = 1'b1"),
@@ -314,3 +315,16 @@ PACE_MUTATIONS = (
     Mutation("end behind a load", "dla_mac_pace.sv", "is_over = cooling == 0", "is_over = 1'b1"),
     Mutation("end of a sum behind a load", "dla_mac_pace.sv", "is_longer ? 8 : 0", "1'b0 ? 8 : 0"),
 )
+
+# Mistakes in blocks that are handed over whole: on a machine whose ports have no limit, and behind ports
+BLOCK_MUTATIONS = (
+    Mutation("groups of a block", "dla_mac.sv", "held + 2 * products.pixels > BLOCK", "1'b1"),
+    Mutation("steps that a block loses at its end", "dla_mac.sv", "is_whole = passed[2]", "is_whole = 1'b1"),
+    Mutation("a block before it is whole", "dla_mac_results.sv", "has_all && is_whole ? all", "closes ? 1"),
+)
+BLOCK_PORT_MUTATIONS = (
+    Mutation("ring of accumulators", "dla_mac.sv", "sum < PLACES ? sum : sum - PLACES", "sum"),
+    Mutation("passes over the input", "dla_mac_blocks.sv",
+             "pass.channels = depthwise ? group_step : block_step", "pass.channels = group_step"),
+    Mutation("results of a block", "dla_mac_blocks.sv", "leaves && index < pixels", "leaves"),
+)  # fmt: skip

@@ -15,10 +15,14 @@ from tests.rtl.limits import (
     compare_shared,
     compare_transfers,
     compare_words,
+    deep_convolution,
+    on_both,
 )
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import machine
 from tests.rtl.mutations import (
+    BLOCK_MUTATIONS,
+    BLOCK_PORT_MUTATIONS,
     INT16_MUTATIONS,
     LIMIT_MUTATIONS,
     MUTATIONS,
@@ -43,6 +47,7 @@ from tests.rtl.test_streams import (
 CONFIG, LIMITED, ONE_PORT = machine("mutant"), machine("mutant with limits"), machine("one port")
 INT16 = machine("mutant of int16")
 PACED = machine("paced")
+BLOCKS, BLOCK_PORTS = machine("blocks"), machine("blocks with ports")
 RANDOM, DAMAGED, SOFTMAX, ON_ONE_PORT = 120, 300, 20, 30
 Check = Callable[[Path], None]
 
@@ -104,6 +109,22 @@ def check_pace(binary: Path) -> None:
             compare_random(rtl, PACED, number)
 
 
+def check_blocks(binary: Path) -> None:
+    """The same where blocks are handed over whole."""
+    with RtlMachine(binary, BLOCKS.sram_bytes, MEMORY_BYTES) as rtl:
+        for number in range(RANDOM):
+            compare_random(rtl, BLOCKS, number)
+
+
+def check_block_ports(binary: Path) -> None:
+    """Results, and bytes at the ports."""
+    with RtlMachine(binary, BLOCK_PORTS.sram_bytes, MEMORY_BYTES) as rtl:
+        for words in (ALONE["convolution"], deep_convolution(64)):
+            on_both(rtl, BLOCK_PORTS, words)
+        for number in range(RANDOM):
+            assert not random_stream_on_both(rtl, BLOCK_PORTS, number).wrong_results, f"stream {number}"
+
+
 def mutated(mutation: Mutation, folder: Path) -> Path:
     """The RTL with one mistake."""
     shutil.copytree(RTL, folder / "rtl")
@@ -120,11 +141,15 @@ KINDS = [
     (LIMITED, check_limits, LIMIT_MUTATIONS),
     (ONE_PORT, check_one_port, ONE_PORT_MUTATIONS),
     (PACED, check_pace, PACE_MUTATIONS),
+    (BLOCKS, check_blocks, BLOCK_MUTATIONS),
+    (BLOCK_PORTS, check_block_ports, BLOCK_PORT_MUTATIONS),
 ]
 
 
 @pytest.mark.parametrize(
-    ("config", "checks"), [kind[:2] for kind in KINDS], ids=["ideal", "int16", "limits", "one port", "paced"]
+    ("config", "checks"),
+    [kind[:2] for kind in KINDS],
+    ids=["ideal", "int16", "limits", "one port", "paced", "blocks", "blocks with ports"],
 )
 def test_without_a_mistake(config: DlaConfig, checks: Check) -> None:
     checks(build(config, optimise="-O0"))

@@ -75,8 +75,11 @@ def parameters(config: DlaConfig) -> dict[str, int]:
         f"{name.upper().removesuffix('S')}_CYCLES": scaled_cycles(getattr(config, name))
         for name in _given_as(Rtl.CYCLES_EACH)
     }
+    choices = {
+        name.upper(): PARAMETERS[name].choices.index(getattr(config, name)) for name in _given_as(Rtl.CHOICE)
+    }
     same = {name.upper(): getattr(config, name) for name in _given_as(Rtl.SAME)}
-    return same | {"VECTOR_LANES": config.elements} | own | rates
+    return same | choices | {"VECTOR_LANES": config.elements} | own | rates
 
 
 def _given_as(form: Rtl) -> list[str]:

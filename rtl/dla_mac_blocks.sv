@@ -1,0 +1,115 @@
+// Blocks of pixels that are handed over whole: a block has as many groups of output channels as there are accumulators
+// for. One pass over the input serves all of them, and its results go to the SRAM when all have passed the output stage,
+// those of a pixel together.
+
+module dla_mac_blocks
+  import dla_isa::*;
+  import dla_words::*;
+#(
+    parameter int unsigned LANES = 64,
+    parameter int unsigned BLOCK = 32,
+    parameter int unsigned PLACE_BITS = 6,
+    parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
+) (
+    input logic clock,
+    input logic reset,
+    input logic valid,
+    input logic depthwise,  // each group has an input of its own
+    input logic [31:0] pixels,
+    input logic [31:0] group,  // of the array's step
+    input logic [31:0] group_step,
+    input logic [31:0] rows_before,  // of the groups before this one
+    input logic [31:0] block_row,
+    input logic [31:0] row,
+    input logic [31:0] out_height,
+    input logic group_ends,  // with the array's step
+    input logic hands_over,  // what ends is all of its block
+    input mac_operands_t operands,
+    input logic [1:0] size,  // of a result: its bytes as a power of 2
+    input logic leaves,  // a pixel of a group, to the output stage
+    input logic [31:0] index,  // its place among those of the block
+    input logic block_leaves,  // it is the last of these
+    input logic writer_room,
+    input logic all_written,
+    output pass_t pass,  // over the input
+    output logic room,  // for the results of another pixel: those of two blocks are held
+    output logic is_written,  // all that left
+    output results_t put
+);
+  // ---------------------------------------------------------------- groups of a block: a bit of their number in a cycle
+  localparam int unsigned BITS = $clog2(BLOCK + 1);
+  logic [BITS-1:0] digit, groups;  // digit: the bit at hand
+  logic [31:0] used, more, block_step;
+  assign more = pixels > BLOCK ? pixels : used + pixels * 32'(digit);
+  assign block_step = group_step * (groups == 0 ? 1 : 32'(groups));
+  always_ff @(posedge clock) begin
+    if (reset || !valid) begin
+      digit <= BITS'(1) << (BITS - 1);
+      {groups, used} <= '0;
+    end else begin
+      digit <= digit >> 1;
+      if (more <= BLOCK) {groups, used} <= {groups | digit, more};
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------------------------ input
+  logic [31:0] first_group, blocks_rows, passed_rows;
+  assign passed_rows = depthwise ? rows_before : blocks_rows;
+  assign pass.block_row = passed_rows + block_row;
+  assign pass.step_row = passed_rows + row;
+  assign pass.group = depthwise ? group : first_group;
+  assign pass.channels = depthwise ? group_step : block_step;
+  assign pass.is_known = digit == 0;
+  assign pass.ends = hands_over;
+  always_ff @(posedge clock) begin
+    if (reset) {first_group, blocks_rows} <= '0;
+    else if (group_ends && hands_over) begin
+      first_group <= group + group_step;
+      blocks_rows <= blocks_rows + out_height;
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------------------- results
+  logic [1:0] blocks;  // that are held, or begin to be
+  logic block_put;
+  logic [31:0] put_lanes;
+  assign room = index != 0 || blocks < 2;
+  assign is_written = all_written && blocks == 0;
+  assign put.bytes = put_lanes << size;
+  always_ff @(posedge clock) begin
+    if (reset) blocks <= '0;
+    else blocks <= blocks + 2'(leaves && index == 0) - 2'(block_put);
+  end
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic [PLACE_BITS-1:0] unused_place;
+  logic [31:0] unused_index, unused_channel, unused_partial;
+  /* verilator lint_on UNUSEDSIGNAL */
+  dla_mac_results #(
+      .LANES(BLOCK * LANES),
+      .BLOCK(BLOCK),
+      .GATHERS(1'b1),
+      .PLACE_BITS(PLACE_BITS),
+      .PLACE(PLACE)
+  ) results (
+      .clock,
+      .reset,
+      .closes(leaves && index < pixels),  // of the first group
+      .hands_over(block_leaves),
+      .is_whole(1'b1),
+      .room(writer_room && pass.is_known),
+      .size,
+      .partial_size(size),
+      .group_step(block_step),
+      .operands,
+      .pixels,
+      .leaves(put.valid),
+      .ends(put.ends),
+      .block_leaves(block_put),
+      .block_index(unused_index),
+      .place(unused_place),
+      .output_channel(unused_channel),
+      .lanes(put_lanes),
+      .partial(unused_partial),
+      .result(put.address)
+  );
+endmodule
