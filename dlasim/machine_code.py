@@ -15,6 +15,7 @@ from dlasim.native.unit import CodeUnit
 from dlasim.sim.fast_engine.loader import best_kind, host_unit, level_units
 from dlasim.sim.programs.legality import LEGALITY
 from dlasim.sim.timing.issue import WALK
+from dlasim.sim.timing.lower_bound import DIVIDE
 from dlasim.sim.timing.read_columns import READ
 from dlasim.vp.riscv.block_counters import EXECUTIONS, SUMS
 from dlasim.vp.riscv.decode import CLASSES
@@ -22,7 +23,7 @@ from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
 ROUTINES = (
     *(TILINGS, CHOOSE, PLACE, PACK, TIMES, LOADS, ROWS, EMIT, ENCODE),
-    *(LEGALITY, READ, WALK, CLASSES, SUMS, EXECUTIONS),
+    *(LEGALITY, READ, WALK, DIVIDE, CLASSES, SUMS, EXECUTIONS),
 )
 
 

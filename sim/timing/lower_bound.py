@@ -8,18 +8,16 @@ between. `docs/planner.md` says how close plans come.
 Cutting a layer has fills, drains and the end of each operation's results in the MAC unit that it cannot
 avoid. An operation is not over before its results have left, and nothing overlaps within a unit. So each
 operation of a layer adds cycles to the layer's steps, whose number depends on its pixels: few where the last
-block of pixels is small. The least sum over all ways to divide the pixels among operations is found block by
-block, since operations that differ by whole blocks add the same. `docs/timing-model.md` says why this is a
-bound.
+block of pixels is small. Operations that differ by whole blocks add the same. So what matters of the pixels
+that are done is the remainder by the size of a block: each operation leads from one to another, and the
+cheapest division of the pixels is a shortest path. `docs/timing-model.md` says why this is a bound.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import prod
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -31,6 +29,8 @@ from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, INSTRUCTIONS
 from dlasim.isa.program import Program
 from dlasim.isa.registers import Region
+from dlasim.native.record import Record, array, member
+from dlasim.native.routine import Routine, routine
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing import formulas
 from dlasim.sim.timing.cost import memory_costs, transfer_rate, unit_costs, units_overlap
@@ -47,8 +47,10 @@ from dlasim.sim.timing.memory_timing import memories_of, memory_numbers
 CPU = "CPU"
 _COMPUTE = (Unit.MAC.name, Unit.VECTOR.name)
 _COMPUTING = [row.opcode for row in INSTRUCTIONS if row.unit in (Unit.MAC, Unit.VECTOR)]
-_INFINITE = 1 << 200  # more than any sum of costs
 MAX_ACCUMULATORS = 128  # with more, fills and drains of one operation are all that is counted
+_ENDLESS = 1 << 40  # cycles of work in which all results but the last leave
+_UNKNOWN = 1 << 61  # more than any sum of costs
+_MOST_PARTS = 1 << 55  # of a cycle that a layer may take: 64 bits hold the sums of what its operations do
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ def _compute_cycles(unit: UnitCosts, weight_bytes: int, *sizes: int) -> int:
     weights and its results cross the SRAM's ports once or more often. What else does depends on the tiles."""
     pixels, taps, in_channels, channels = sizes
     turns = formulas.ceil_div(pixels, unit.pixel_rows * unit.pixel_columns)
-    least = _least_mac_cycles(unit, pixels, taps, in_channels, channels)
+    least = least_mac_cycles(unit, pixels, taps, in_channels, channels)
     work = formulas.lane_cycles(_without_blocks(unit), turns, taps, in_channels, channels)
     output = formulas.output_cycles(pixels * channels, unit.result_cycles)
     ports = formulas.port_cycles(unit.port_rate, weight_bytes + pixels * channels)
@@ -209,17 +211,29 @@ def _without_blocks(unit: UnitCosts) -> UnitCosts:
     return unlimited
 
 
-def _least_mac_cycles(unit: UnitCosts, *sizes: int) -> int:
-    """What operations on blocks of pixels add, where that is known."""
+def least_mac_cycles(unit: UnitCosts, pixels: int, taps: int, in_channels: int, out_channels: int) -> int:
+    """Cycles that a layer takes at least, however it is cut, by what its operations add to its steps; 0 where
+    that is not known."""
     is_simple = unit.pixel_rows * unit.pixel_columns == unit.load_cycles == 1
     is_simple = is_simple and not unit.in_blocks and unit.accumulators <= MAX_ACCUMULATORS
-    if not is_simple or not unit.result_cycles:
+    groups = ceil_div(out_channels, unit.output_lanes)
+    steps = output_steps(unit, taps, ceil_div(in_channels, unit.input_lanes))
+    last = out_channels - (groups - 1) * unit.output_lanes
+    overhead, whole = formulas.overhead_cycles(unit), out_channels * unit.result_cycles
+    most = pixels * (steps * groups * RESULTS_SCALE + whole) + overhead * RESULTS_SCALE
+    if not (is_simple and pixels and unit.result_cycles) or most > _MOST_PARTS:
         return 0
-    fixed = (
-        unit.input_lanes, unit.output_lanes, unit.step_group, formulas.overhead_cycles(unit),
-        unit.accumulators, unit.result_cycles,
-    )  # fmt: skip
-    return least_mac_cycles(fixed, *sizes)
+    layer = DividedLayer(pixels=pixels, steps=steps, overhead=overhead, last_channels=last)
+    layer.unit = UnitCosts(  # which no ports, fills and drains hold up
+        input_lanes=unit.input_lanes,
+        output_lanes=unit.output_lanes,
+        accumulators=unit.accumulators,
+        result_cycles=unit.result_cycles,
+    )
+    layer.last_slope = last * unit.result_cycles - steps * RESULTS_SCALE
+    layer.whole_slope = whole - steps * groups * RESULTS_SCALE
+    layer.slope = max(min(layer.last_slope, layer.whole_slope), 0)
+    return pixels * steps * groups + DIVIDE(layer)
 
 
 def _bus_cycles(config: DlaConfig, moved: Mapping[str, Sequence[int]]) -> dict[str, int]:
@@ -255,95 +269,82 @@ def _shared_cycles(config: DlaConfig, beats: Sequence[int]) -> int:
     return max((amount // rate for (_, _, rate), amount in work.items() if rate), default=0)
 
 
-@lru_cache(maxsize=4096)
-def least_mac_cycles(
-    fixed: tuple[int, int, int, int, int, int], pixels: int, taps: int, in_channels: int, out_channels: int
-) -> int:
-    """Cycles that a layer takes in a MAC unit of one pixel at a time at least, however it is cut. `fixed` are
-    the unit's lanes of inputs and of outputs, step group, overhead cycles, accumulators and result cycles."""
-    inputs, lanes, group, overhead, accumulators, result_cycles = fixed
-    unit = UnitCosts(
-        input_lanes=inputs,
-        output_lanes=lanes,
-        step_group=group,
-        accumulators=accumulators,
-        result_cycles=result_cycles,
-    )
-    groups = ceil_div(out_channels, lanes)
-    steps = output_steps(unit, taps, ceil_div(in_channels, inputs))
-    last = out_channels - (groups - 1) * lanes
-    kinds = _Kinds(unit, pixels, steps, overhead, ((1, last), (groups, out_channels)), last)
-    return pixels * steps * groups + kinds.least()
+class DividedLayer(Record):
+    """A layer in a MAC unit of one pixel at a time: its pixels, the `steps` of a pixel and a group of output
+    channels, the cycles of an operation's `overhead`, and the channels of the last group.
 
-
-class _Kinds:
-    """Operations of a layer by the pixels of their last block, and what each adds to the layer's steps.
-
-    Costs are in parts of a cycle, RESULTS_SCALE to each, less what every pixel adds wherever it is computed.
+    Costs are in parts of a cycle, RESULTS_SCALE to each, less the `slope`, which every pixel adds wherever it
+    is computed. `last_slope` and `whole_slope` are how much longer the results of a pixel take than its
+    steps, of the last group of channels and of all. By remainder, `costs` are those of an operation, `sums`
+    the least of several, as far as they are known.
     """
 
-    def __init__(
-        self,
-        unit: UnitCosts,
-        pixels: int,
-        steps: int,
-        overhead: int,
-        spans: tuple[tuple[int, int], ...],
-        last_channels: int,
-    ) -> None:
-        self._unit, self._pixels, self._steps, self._overhead = unit, pixels, steps, overhead
-        # By pixels, from one on, what the results of the last one or two blocks take after the work: the
-        # stall of an operation whose other results have all left.
-        few: Any = np.arange(1, 2 * unit.accumulators + 1)
-        enough = few * steps + (1 << 40)
-        self._left: Any = output_stall_cycles(unit, few, few, last_channels, last_channels, enough, steps)
-        # Of each pixel, how much longer its results take than its steps: of one group of channels, of all.
-        self._slopes = [
-            channels * unit.result_cycles - steps * groups * RESULTS_SCALE for groups, channels in spans
-        ]
-        self._slope = max(min(self._slopes), 0)
+    unit: UnitCosts = member(UnitCosts)
+    pixels: int = 0
+    steps: int = 0
+    overhead: int = 0
+    last_channels: int = 0
+    last_slope: int = 0
+    whole_slope: int = 0
+    slope: int = 0
+    costs: list[int] = array(int, MAX_ACCUMULATORS)
+    sums: list[int] = array(int, MAX_ACCUMULATORS)
+    is_final: list[int] = array(int, MAX_ACCUMULATORS)
 
-    def least(self) -> int:
-        """Cycles of all operations in addition to their steps, for the best way to divide the pixels."""
-        block = self._unit.accumulators
-        costs = [_INFINITE] * block  # by the pixels of the last block, 0 for a whole one
-        for rest in range(1, min(block, self._pixels) + 1):
-            costs[rest % block] = min(self._small(rest), self._large(rest))
-        cheapest = min(costs)
-        if cheapest <= 0:
-            return 0
-        wanted = self._pixels % block
-        # What is to be added to each sum for a remainder: `backwards[block - 1 - remainder :]`.
-        backwards = costs[::-1] * 2
-        sums, best, count = costs, costs[wanted], 1
-        while best >= _INFINITE or (count + 1) * cheapest < best:
-            count += 1
-            sums = [min(map(add, sums, backwards[block - 1 - remainder :])) for remainder in range(block)]
-            best = min(best, sums[wanted])
-        return (best + self._slope * self._pixels) // RESULTS_SCALE
 
-    def _small(self, pixels: int) -> int:
-        """Of an operation on one block."""
-        return self._cost(pixels, pixels, pixels)
+@routine
+def least_added_cycles(layer: DividedLayer) -> int:
+    """Cycles of all operations in addition to their steps, for the best way to divide the pixels."""
+    block, cheapest = layer.unit.accumulators, _UNKNOWN
+    wanted = layer.pixels % block
+    for rest in range(1, block + 1):
+        place, cost = rest % block, _UNKNOWN
+        if rest <= layer.pixels:
+            more = (layer.pixels - rest) // block
+            cost = _operation_cost(layer, rest, rest)
+            if more:  # operations on several blocks
+                cost = min(cost, _operation_cost(layer, rest + block, rest + more * block))
+        layer.costs[place] = layer.sums[place] = cost
+        layer.is_final[place], cheapest = 0, min(cheapest, cost)
+    if cheapest <= 0:
+        return 0
+    nearest = _nearest(layer)
+    while layer.sums[nearest] + cheapest < layer.sums[wanted]:
+        layer.is_final[nearest] = 1
+        for rest in range(block):
+            place = (nearest + rest) % block
+            layer.sums[place] = min(layer.sums[place], layer.sums[nearest] + layer.costs[rest])
+        nearest = _nearest(layer)
+    return (layer.sums[wanted] + layer.slope * layer.pixels) // RESULTS_SCALE
 
-    def _large(self, rest: int) -> int:
-        """The least of operations on several blocks, the last of which has so many pixels."""
-        block = self._unit.accumulators
-        more = (self._pixels - rest) // block
-        if more < 1:
-            return self._small(rest)
-        return self._cost(rest, rest + block, rest + more * block)
 
-    def _cost(self, rest: int, fewest: int, most: int) -> int:
-        """Where the results of the last blocks leave late, or those of the whole operation; or, if that is
-        less, of computing the pixels a second time, which is what operations on fewer channels come to."""
-        block = min(self._unit.accumulators, fewest)
-        left = RESULTS_SCALE * int(self._left[fewest - 1])
-        late = min(
-            block * (self._steps - 1) * RESULTS_SCALE + slope * (fewest if slope >= 0 else most)
-            for slope in self._slopes
-        )
-        twice = self._steps * RESULTS_SCALE
-        again = twice * fewest - self._slope * (fewest if twice >= self._slope else most)
-        least = max(left - self._slope * most, late - self._slope * fewest, -self._slope * most)
-        return self._overhead * RESULTS_SCALE + min(least, again)
+DIVIDE = Routine(least_added_cycles, "divided")
+
+
+@routine
+def _nearest(layer: DividedLayer) -> int:
+    """The remainder with the least sum that is not final yet; the last if all are."""
+    nearest = layer.unit.accumulators - 1
+    for place in range(layer.unit.accumulators):
+        is_less = layer.is_final[nearest] or layer.sums[place] < layer.sums[nearest]
+        if is_less and not layer.is_final[place]:
+            nearest = place
+    return nearest
+
+
+@routine
+def _operation_cost(layer: DividedLayer, fewest: int, most: int) -> int:
+    """Of an operation on any of these numbers of pixels, whose last block is the same: the results of the
+    last blocks leave late, or those of the whole operation; or, if that is less, of computing the pixels a
+    second time, which is what operations on fewer channels come to."""
+    unit, steps, last = layer.unit, layer.steps, layer.last_channels
+    left = output_stall_cycles(unit, fewest, fewest, last, last, fewest * steps + _ENDLESS, steps)
+    first = min(unit.accumulators, fewest) * (steps - 1) * RESULTS_SCALE
+    late = first + min(
+        layer.last_slope * (fewest if layer.last_slope >= 0 else most),
+        layer.whole_slope * (fewest if layer.whole_slope >= 0 else most),
+    )
+    twice = steps * RESULTS_SCALE
+    again = twice * fewest - layer.slope * (fewest if twice >= layer.slope else most)
+    least = max(left * RESULTS_SCALE - layer.slope * most, late - layer.slope * fewest)
+    return layer.overhead * RESULTS_SCALE + min(max(least, -layer.slope * most), again)

@@ -44,14 +44,6 @@ def cheapest_cut(unit: UnitCosts, pixels: int, channels: int, steps: int) -> int
     return by_pixels(pixels, pixels)
 
 
-def least(unit: UnitCosts, pixels: int, steps: int, channels: int) -> int:
-    fixed = (
-        unit.input_lanes, unit.output_lanes, unit.step_group, unit.fill + unit.drain, unit.accumulators,
-        unit.result_cycles,
-    )  # fmt: skip
-    return least_mac_cycles(fixed, pixels, steps, 1, channels)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_no_cut_of_a_small_layer_takes_less(seed):
     random, exact = Random(seed), 0
@@ -62,7 +54,10 @@ def test_no_cut_of_a_small_layer_takes_less(seed):
             result_cycles=round(RESULTS_SCALE / random.choice((0.25, 0.5, 1, 2, 4))),
         )  # fmt: skip
         pixels, channels, steps = random.randint(1, 20), random.randint(1, 12), random.randint(1, 9)
-        found, cheapest = least(unit, pixels, steps, channels), cheapest_cut(unit, pixels, channels, steps)
+        found, cheapest = (
+            least_mac_cycles(unit, pixels, steps, 1, channels),
+            cheapest_cut(unit, pixels, channels, steps),
+        )
         assert found <= cheapest, (unit, pixels, channels, steps)
         exact += found == cheapest
     assert exact > 100  # it is more than a bound for most
@@ -75,6 +70,6 @@ def test_a_pointwise_convolution_of_ds_cnn_by_hand():
     unit = UnitCosts(
         input_lanes=1, output_lanes=64, accumulators=32, fill=4, drain=4, result_cycles=RESULTS_SCALE // 4
     )
-    assert least(unit, 125, 64, 64) == 8 + 125 * 64 + 435
+    assert least_mac_cycles(unit, 125, 64, 1, 64) == 8 + 125 * 64 + 435
     assert operation_cycles(unit, 40, 64, 64) == 8 + 40 * 64 + 8 * 15
     assert operation_cycles(unit, 85, 64, 64) == 8 + 85 * 64 + 315
