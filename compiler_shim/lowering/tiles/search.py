@@ -22,6 +22,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     least_cycles,
     least_price,
     tiled_cycles,
+    work_cycles,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     BufferSizes,
@@ -190,21 +191,23 @@ def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Searc
 
 @routine
 def _cut_all(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int, budget: int) -> None:
-    """Try groups of all sizes over `depth` input channels."""
-    size, parts = sizes.channels, 1
+    """Try groups of all sizes over `depth` input channels, until they are too many: work grows with them."""
+    size, parts, least = sizes.channels, 1, work_cycles(sizes, machine, sizes.channels, depth)
     while size:
         _set_group(sizes, found, size, depth)
-        describe_costs(sizes, machine, size, depth, found.group)
-        constants = found.group.constant_bytes
+        constants, tasks = found.group.constant_bytes, found.group.groups * found.group.passes
+        # Where loading weights takes longer than a block of pixels, small tiles may take less than this work.
+        more = tasks if machine.unit.load_cycles == 1 else 0
+        if _is_too_long(found, more, least + tasks * machine.task_cycles):
+            return
         is_small = 1
         if machine.assumes_prefetch and constants and not sizes.has_matrix:
             found.group.prefetched_pieces = budget // PREFETCH_PART // constants
             is_small = constants * PIECE_PART <= budget or size <= sizes.step
-        tasks = found.group.groups * found.group.passes
-        if is_small and (
-            not found.tasks or found.group.work_cycles + tasks * found.group.task_cycles <= found.cycles
-        ):
-            _cut_group(sizes, machine, found, budget)
+        if is_small:
+            describe_costs(sizes, machine, size, depth, found.group)
+            if not _is_too_long(found, more, found.group.work_cycles + tasks * found.group.task_cycles):
+                _cut_group(sizes, machine, found, budget)
         size, parts = smaller_group(sizes.channels, sizes.step, machine.unit.output_lanes, size, parts)
 
 
@@ -240,17 +243,23 @@ def _consider(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
     tile, group = found.tile, found.group
     tasks = spatial_tiles(sizes, tile.rows, tile.columns) * group.groups * group.passes
     work = tiled_cycles(sizes, machine.unit, group.work_cycles, tile.rows, tile.columns)
-    if found.tasks and work + tasks * group.task_cycles > found.cycles:
+    if _is_too_long(found, tasks, work + tasks * group.task_cycles):
         return
     cycles, tasks, read = estimate(sizes, machine, found.group, found.tile)
-    least = cycles + (cycles // MIN_GAIN_PART if tasks > found.tasks else 0)
-    if found.tasks and least > found.cycles:
+    if _is_too_long(found, tasks, cycles):
         return
     needed = sram_bytes(sizes, found.group, found.tile)
     if found.tasks and (cycles, tasks, needed) >= (found.cycles, found.tasks, found.sram_bytes):
         return
     found.cycles, found.tasks, found.sram_bytes, found.read_bytes = cycles, tasks, needed, read
     found.best.assign(found.tile)
+
+
+@routine
+def _is_too_long(found: Search, tasks: int, cycles: int) -> bool:
+    """Whether this takes longer than the best so far, or too little less for more tasks."""
+    gain = cycles // MIN_GAIN_PART if tasks > found.tasks else 0
+    return found.tasks > 0 and cycles + gain > found.cycles
 
 
 @routine
