@@ -20,7 +20,7 @@ from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 from tests.compiled import counted, in_python
 from tests.compiler.cases import random_case, striped_case, write_model
-from tests.compiler.placed import place
+from tests.compiler.placed import parts_of, place
 
 FIRST, COUNT = SEGMENT_SLOTS["first_range"], SEGMENT_SLOTS["ranges"]
 
@@ -31,7 +31,7 @@ def aligned(size: int) -> int:
 
 def check(plan: SramPlan, planner: SramPlanner) -> None:
     """That a segment occupies what its tensors and buffers take, each byte once."""
-    for steps, row in zip(plan.parts, plan.segments.tolist(), strict=True):
+    for steps, row in zip(parts_of(plan), plan.segments.tolist(), strict=True):
         ranges = sorted(plan.ranges[row[FIRST] : row[FIRST] + row[COUNT], :2].tolist())
         assert all(start < end <= plan.sram_bytes for start, end in ranges)
         assert all(end <= start for (_, end), (start, _) in pairwise(ranges))

@@ -36,7 +36,7 @@ from dlasim.sim.races import check_program
 from dlasim.sim.timing.lower_bound import find_bound
 from tests.compiled import in_python
 from tests.compiler.cases import random_case, write_model
-from tests.compiler.placed import place
+from tests.compiler.placed import parts_of, place
 
 KIB = 1 << 10
 MACHINE = MachineModel(DlaConfig())
@@ -140,7 +140,7 @@ def described(memory, plan):
         iter(records(memory.constants, TimedConstants)),
         iter(records(memory.ranges, OccupiedRange)),
     )
-    for steps, segment in zip(plan.parts, records(memory.segments, TimedSegment), strict=False):
+    for steps, segment in zip(parts_of(plan), records(memory.segments, TimedSegment), strict=False):
         own = [next(constants) for _ in range(segment.constants)]
         work = Work(
             [Constants(each.node, each.pieces, each.size, each.cycles, each.buffers, each.is_loaded_again)
@@ -357,7 +357,7 @@ def test_a_layer_loads_its_own_next_pieces(bandwidth, tmp_path):
     plan = add_prefetches(packed, policy.machine)
     lowered = lower_for(network, config, CompileOptions())
     loads = loads_of(plan.prefetches).items()
-    assert any(load.step == plan.parts[segment][0] for segment, own in loads for load in own)
+    assert any(load.step == parts_of(plan)[segment][0] for segment, own in loads for load in own)
     assert not check_program(lowered.program).races
     assert verify(path, lowered, config, runs=2).passed
 

@@ -49,36 +49,25 @@ def place_ranges(search: AddressSearch) -> int:
     the highest."""
     top, search.lowest = 0, NONE
     for number in range(search.count):
-        mine, address, other = search.ranges[number], 0, search.lowest
-        while other != NONE:
+        mine, address, before, other = search.ranges[number], 0, NONE, search.lowest
+        while other != NONE and search.ranges[other].address < address + mine.size_bytes:
             theirs = search.ranges[other]
-            other = theirs.next
             if theirs.first <= mine.last and mine.first <= theirs.last:
-                if address + mine.size_bytes <= theirs.address:
-                    other = NONE
-                else:
-                    end = theirs.address + theirs.size_bytes
-                    address = max(address, -(-end // search.alignment) * search.alignment)
+                end, before = theirs.address + theirs.size_bytes, other
+                address = max(address, -(-end // search.alignment) * search.alignment)
+            elif theirs.address < address:
+                before = other
+            other = theirs.next
         mine.address, top = address, max(top, address + mine.size_bytes)
-        _insert(search, number, address)
+        if before == NONE:
+            mine.next, search.lowest = search.lowest, number
+        else:
+            mine.next, search.ranges[before].next = search.ranges[before].next, number
     return top
 
 
 _KEY, _ADDRESS = (layout(PlacedRange).fields[name].slot for name in ("key", "address"))
 PLACE = Routine(place_ranges, "placing")
-
-
-@routine
-def _insert(search: AddressSearch, number: int, address: int) -> None:
-    """Put a range among the others, which are sorted by their addresses."""
-    before, other = NONE, search.lowest
-    while other != NONE and search.ranges[other].address < address:
-        before, other = other, search.ranges[other].next
-    search.ranges[number].next = other
-    if before == NONE:
-        search.lowest = number
-    else:
-        search.ranges[before].next = number
 
 
 def assign_addresses(live_ranges: Iterable[LiveRange], alignment: int) -> dict[int, int]:

@@ -39,6 +39,7 @@ def pack_nodes(packing: Packing, search: StateSearch, table: ChainTable) -> int:
     next to the tensors, NONE for none. The nodes of a chain that does not fit are packed one by one."""
     packing.segment_count = packing.range_count = packing.is_from_top = 0
     packing.used_bytes = packing.changing_bytes = 0
+    _list_alive(packing)
     for number in range(search.chosen_count):
         place, count = search.chosen[3 * number], search.chosen[3 * number + 1]
         is_packed = 1 if count > 1 and _pack(packing, search, table, place, count) else 0
@@ -77,14 +78,30 @@ def _pack(packing: Packing, search: StateSearch, table: ChainTable, place: int, 
 
 
 @routine
+def _list_alive(packing: Packing) -> None:
+    """List by step the tensors that are in SRAM, from the last to the first, which becomes the newest."""
+    for step in range(packing.step_count):
+        packing.newest[step] = NONE
+    count = 0
+    for turn in range(packing.residents.count):
+        number = packing.residents.count - 1 - turn
+        tensor = packing.residents.ranges[number]
+        for step in range(max(tensor.first, 0), tensor.last + 1):
+            alive = packing.alive[count]
+            alive.tensor, alive.older, packing.newest[step] = number, packing.newest[step], count
+            count += 1
+
+
+@routine
 def _list_tensors(packing: Packing, place: int, count: int) -> None:
     """List the ranges of the tensors that are in SRAM while any of some nodes runs."""
     for each in range(place, place + count):
-        step = packing.numbers[each]
-        for number in range(packing.residents.count):
-            tensor = packing.residents.ranges[number]
-            if tensor.first == step or (each == place and tensor.first < step <= tensor.last):
+        number = packing.newest[packing.numbers[each]]
+        while number != NONE:
+            tensor = packing.residents.ranges[packing.alive[number].tensor]
+            if each == place or tensor.first == packing.numbers[each]:
                 _occupy(packing, tensor.address, tensor.address + tensor.size_bytes, NONE)
+            number = packing.alive[number].older
 
 
 @routine

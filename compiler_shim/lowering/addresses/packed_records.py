@@ -55,16 +55,23 @@ class Gap(Record):
     end: int = 0
 
 
+class AliveTensor(Record):
+    """A tensor that is in SRAM at a step, by its number among residents, and the place of another."""
+
+    tensor: int = 0
+    older: int = 0
+
+
 class Packing(Record):
     """The chosen segments, whose tensors and buffers get places in an SRAM of `limit` bytes.
 
     By place a node has its step in the network, and the numbers of the tensors that it reads and writes among
     those that may stay, of which the largest come first. They are in SRAM where `is_there`; `live` are the
-    same while chains run, `residents` those with addresses. `apart`: tensors and buffers keep away from what
-    the steps before occupy, as far as there is room. Buffers of one segment are placed from the low end,
-    those of the next from the high one. `gaps` are those of the segment that is looked at, `ordered` serves
-    to find them; `sizes`, `order`, `addresses` are those of its buffers, of which those between nodes come
-    last, from `own` on.
+    same while chains run, `residents` those with addresses, of which `newest` and the older ones are `alive`
+    at a step. `apart`: tensors and buffers keep away from what the steps before occupy, as far as there is
+    room. Buffers of one segment are placed from the low end, those of the next from the high one. `gaps` are
+    those of the segment that is looked at, `ordered` serves to find them; `sizes`, `order`, `addresses` are
+    those of its buffers, of which those between nodes come last, from `own` on.
 
     Found are the nodes, the segments, the most bytes that one uses, and below how many bytes of SRAM some
     node is cut in another way, for what it counts on for prefetches.
@@ -78,10 +85,13 @@ class Packing(Record):
     residents: AddressSearch = member(AddressSearch)
     nodes: Records[PackedNode] = pointer(PackedNode)
     segments: Records[PackedSegment] = pointer(PackedSegment)
+    alive: Records[AliveTensor] = pointer(AliveTensor)
+    newest: Numbers = pointer(int)
     ranges: Records[OccupiedRange] = pointer(OccupiedRange)
     ordered: Records[Gap] = pointer(Gap)
     gaps: Records[Gap] = pointer(Gap)
     tensor_count: int = 0
+    step_count: int = 0
     limit: int = 0
     apart: int = 0
     is_from_top: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.allocation import PlacedRange, placed_addresses
 from dlasim.compiler_shim.lowering.addresses.packed_records import (
-    SEGMENT_SLOTS,
+    AliveTensor,
     Gap,
     PackedNode,
     PackedSegment,
@@ -19,8 +19,6 @@ from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.native.storage import Store
 
-_PLACE, _NODES = SEGMENT_SLOTS["place"], SEGMENT_SLOTS["nodes"]
-
 
 class PlanPacker:
     """Makes plans; its memory serves for one after the other."""
@@ -31,6 +29,7 @@ class PlanPacker:
         self._nodes, self._segments = Store(PackedNode), Store(PackedSegment)
         self._live, self._residents = Store(PlacedRange), Store(PlacedRange)
         self._ranges, self._there = Store(OccupiedRange), Store(int)
+        self._alive, self._newest = Store(AliveTensor), Store(int)
         self._ordered, self._gaps = Store(Gap), Store(Gap)
 
     def pack(
@@ -45,13 +44,11 @@ class PlanPacker:
         stuck = tables.run(PACK, packing, search.choose_again(choice), tables.table)
         if stuck != NONE:
             return stuck
-        found, order = self._segments.array(packing.segment_count), path.order
         return SramPlan(
             limit,
             placed_addresses(self._residents, packing.residents.count),
-            [tuple(order[place : place + count]) for place, count in found[:, [_PLACE, _NODES]].tolist()],
             self._nodes.array(path.count),
-            found,
+            self._segments.array(packing.segment_count),
             self._ranges.array(packing.range_count),
             path,
             tables,
@@ -67,10 +64,12 @@ class PlanPacker:
     def _make_room(self, path: PathSteps) -> None:
         """Make room for what is found in any plan of a network."""
         packing, tensors, self._path = self._packing, len(path.tensors), path
+        packing.step_count = max(path.order, default=-1) + 1
         rooms = (
             (self._nodes, path.count), (self._segments, path.count), (self._ranges, path.most_ranges),
             (self._ordered, path.most_ranges), (self._gaps, path.most_ranges + 1),
             (self._live, tensors), (self._residents, tensors), (self._there, tensors),
+            (self._alive, path.most_ranges), (self._newest, packing.step_count),
         )  # fmt: skip
         for memory, most in rooms:
             memory.reserve(most, 0)
@@ -79,5 +78,6 @@ class PlanPacker:
         packing.gaps, packing.is_there = self._gaps.pointer, self._there.pointer
         packing.numbers, packing.operands = path.numbers.pointer, path.values.pointer
         packing.tensors, packing.tensor_count = path.ranges.pointer, tensors
+        packing.alive, packing.newest = self._alive.pointer, self._newest.pointer
         packing.live, packing.residents.ranges = self._live.pointer, self._residents.pointer
         packing.residents.alignment = ALIGNMENT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
@@ -20,11 +21,11 @@ from dlasim.dataclass import dataclass
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import slots_of
 
-Segment = tuple[int, ...]  # the steps of a node or a chain
+Segment = tuple[int, ...]  # the steps of a chain
 _TASKS, _ROWS, _OUTER, _PROBLEM, _TILING = (
     SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "tiling")
 )
-_PLACE, _CHAIN, _CYCLES = (SEGMENT_SLOTS[name] for name in ("place", "chain", "cycles"))
+_CYCLES, _CHAIN, *_CHAIN_NODES = (SEGMENT_SLOTS[name] for name in ("cycles", "chain", "place", "nodes"))
 _SHAPE = [SLOTS[name] for name in ("rows", "columns", "channels", "depth", "is_channels_outer", "buffering")]
 _CHAINED = [SEGMENT_SLOTS[name] for name in ("nodes", "rounds")]
 _ADDRESSES = [*range(SLOTS["buffers"], SLOTS["buffering"]), SLOTS["between_address"]]
@@ -77,7 +78,6 @@ class SramPlan:
 
     sram_bytes: int
     addresses: Mapping[int, int]
-    parts: Sequence[Segment]  # the steps of each segment
     nodes: NDArray[np.int64]  # rows of `PackedNode`
     segments: NDArray[np.int64]  # rows of `PackedSegment`
     ranges: NDArray[np.int64]  # rows of `OccupiedRange`
@@ -87,6 +87,12 @@ class SramPlan:
     changing_bytes: int  # of SRAM, below which estimates count on fewer prefetches
     prefetches: PrefetchPlan = NO_PREFETCHES
     kept: KeptConstants = NO_KEPT
+
+    def with_prefetches(self, prefetches: PrefetchPlan) -> SramPlan:
+        """The same plan with other prefetches, on which nothing depends that it remembers."""
+        made = copy(self)
+        vars(made)["prefetches"] = prefetches
+        return made
 
     @cached_property
     def shapes(self) -> object:
@@ -153,19 +159,16 @@ class SramPlan:
     @cached_property
     def chains(self) -> Mapping[Segment, ChainTiling]:
         """How chains are cut, by their steps."""
-        found, problems = dict[Segment, ChainTiling](), self.nodes[:, _PROBLEM]
-        for steps, place, number in zip(
-            self.parts, *self.segments[:, [_PLACE, _CHAIN]].T.tolist(), strict=True
-        ):
-            if number != NONE:
-                own = problems[place : place + len(steps)].tolist()
-                found[steps] = self.tables.chain_at(number, own)
+        found, rows = dict[Segment, ChainTiling](), self.segments[self.segments[:, _CHAIN] != NONE]
+        for number, place, nodes in rows[:, [_CHAIN, *_CHAIN_NODES]].tolist():
+            problems = self.nodes[place : place + nodes, _PROBLEM].tolist()
+            found[tuple(self.steps[place : place + nodes])] = self.tables.chain_at(number, problems)
         return found
 
     @cached_property
     def inner(self) -> frozenset[int]:
         """Values that only exist in stripes."""
-        return frozenset([self.path.nodes[step].output for steps in self.parts for step in steps[:-1]])
+        return frozenset([self.path.nodes[step].output for steps in self.chains for step in steps[:-1]])
 
     @property
     def has_groups(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.loads.load_backlogs import prepare_segments
 from dlasim.compiler_shim.lowering.loads.load_records import NONE, LoadSchedule, TimedSegment
-from dlasim.compiler_shim.lowering.loads.prefetch_addresses import covered_bytes, find_address, is_free
+from dlasim.compiler_shim.lowering.loads.prefetch_addresses import find_address, is_free, peak_bytes
 from dlasim.compiler_shim.lowering.tiles.tile_costs import WHOLE
 from dlasim.native.routine import Routine, routine
 
@@ -30,8 +30,7 @@ def plan_loads(schedule: LoadSchedule) -> int:
             _prefetch(schedule, segment, number, slot)
         _forget(schedule, number, segment.slots)
         _leave(schedule, segment)
-    for number in range(schedule.segment_count):
-        schedule.peak = max(schedule.peak, covered_bytes(schedule, number))
+    schedule.peak = peak_bytes(schedule)
     return _list_loads(schedule)
 
 
@@ -42,7 +41,7 @@ LOADS = Routine(plan_loads, "loads")
 def _start(schedule: LoadSchedule) -> None:
     """As if nothing had been planned yet."""
     schedule.is_from_top, schedule.last_constants, schedule.unplaced_piece = 1, NONE, NONE
-    schedule.waiting = schedule.prefetched_cycles = schedule.peak = 0
+    schedule.waiting = schedule.prefetched_cycles = 0
     schedule.live_count = schedule.freed_count = schedule.bus = schedule.issued = 0
     schedule.beside = schedule.slot_cycles = schedule.slot_ports = 0
     for place in range(schedule.last + 1):

@@ -54,16 +54,28 @@ def is_free(schedule: LoadSchedule, number: int) -> int:
 
 
 @routine
-def covered_bytes(schedule: LoadSchedule, number: int) -> int:
-    """Bytes that are in use during a segment."""
-    busy = schedule.busy
-    cover_ranges(schedule, schedule.segments[number])
-    for index in range(schedule.piece_count):
-        piece = schedule.pieces[index]
-        constants = schedule.constants[piece.constants]
-        if piece.start != NONE and piece.loading_segment <= number and number <= constants.segment:
-            _insert(busy, piece.start, piece.start + constants.size)
-    return busy_bytes(schedule)
+def peak_bytes(schedule: LoadSchedule) -> int:
+    """The most bytes that are in use during a segment. Pieces are used, and so loaded, in their order."""
+    peak = first = 0
+    for number in range(schedule.segment_count):
+        cover_ranges(schedule, schedule.segments[number])
+        while first < schedule.piece_count and _segment(schedule, first) < number:
+            first += 1
+        for place in range(first, schedule.piece_count):
+            piece = schedule.pieces[schedule.order[place]]
+            if piece.start != NONE:
+                if piece.loading_segment > number:
+                    break
+                size = schedule.constants[piece.constants].size
+                _insert(schedule.busy, piece.start, piece.start + size)
+        peak = max(peak, busy_bytes(schedule))
+    return peak
+
+
+@routine
+def _segment(schedule: LoadSchedule, place: int) -> int:
+    """That of a piece, by its place in the order."""
+    return schedule.constants[schedule.pieces[schedule.order[place]].constants].segment
 
 
 @routine
