@@ -38,7 +38,7 @@ def explain_layers(lowered: Lowered, config: DlaConfig, inference: Inference) ->
 def _rows(
     lowered: Lowered, config: DlaConfig, inference: Inference, figures: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    tilings = {lowered.network.nodes[step].layer: tiling for step, tiling in lowered.tilings.items()}
+    tilings = {lowered.network.nodes[step].layer: tiling for step, tiling in lowered.plan.tilings.items()}
     found = find_losses(lowered.program, config, inference)
     for number, (layer, row, loss) in enumerate(zip(lowered.network.layers, figures, found, strict=True)):
         tiling = tilings.get(number)

@@ -22,7 +22,6 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory, Emitter
 from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM, Place
 from dlasim.compiler_shim.lowering.program_frame import program_frame
-from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
 from dlasim.compiler_shim.lowering.tiles.work import (
     list_kept_work,
     list_packed_work,
@@ -50,14 +49,12 @@ _NO_BYTE = np.zeros(1, np.uint8)  # stands for constants that nobody reads, howe
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A program, and for `explain` the tiling of each DLA node by its index in the network."""
+    """A program, and the plan that it was made by."""
 
     program: p.Program
     network: PlacedNetwork
-    tilings: dict[int, Tiling]
+    plan: SramPlan
     descriptors: dict[int, int]  # value to the number of its tensor descriptor
-    sram_peak_bytes: int
-    estimated_cycles: int  # of the DLA, by the estimates that made the plan
     sufficient_sram_bytes: int | None
     """With so much SRAM or more the program is the same; None where the machine has less."""
 
@@ -77,15 +74,8 @@ def emit(
 ) -> Lowered:
     """The program of a plan; without constants it serves for timing only."""
     lowering = _Lowering(network, config, plan, with_constants, EmissionMemory())
-    return Lowered(
-        lowering.program(),
-        network,
-        dict(plan.tilings),
-        program_frame(network).numbers,
-        plan.peak_bytes,
-        plan.estimated_cycles,
-        sufficient_sram_bytes,
-    )
+    numbers = program_frame(network).numbers
+    return Lowered(lowering.program(), network, plan, numbers, sufficient_sram_bytes)
 
 
 def plan_cycles(

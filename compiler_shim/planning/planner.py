@@ -26,6 +26,7 @@ from dlasim.compiler_shim.planning.passes import PASSES, QUICK_PASSES, Pass
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.errors import InputError
+from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 
 THOROUGH_ZEAL = 3  # times as many plans, of a round that starts from all plans before
@@ -90,6 +91,10 @@ class ChosenPlan:
         """The program; without constants it serves for timing only."""
         lowered = self._maker.emit(self._timed.candidate, with_constants)
         return replace(lowered, network=self._placements.explained(lowered.network))
+
+    def program(self) -> Program:
+        """The program alone, for timing only."""
+        return self._maker.emit(self._timed.candidate, with_constants=False).program
 
 
 def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:

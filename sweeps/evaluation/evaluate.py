@@ -176,7 +176,7 @@ def timing_entry(
     known = memory.entries.get(choice.plan)
     if known is not None:
         return choice.sufficient_sram_bytes, on_machine(*known, config), known[1]
-    program = choice.lower(with_constants=False).program
+    program = choice.program()
     measured = Measured(program, config, first_and_steady(program, config)[1], {})
     run_report = report_of(measured)
     entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)

@@ -151,7 +151,7 @@ def test_estimates_hold_on_random_machines(networks: dict[str, UnplacedNetwork])
             lowered = lower_all(networks[name], config, **options)
         except InputError:
             continue  # too little SRAM for the paper's tiling
-        ratio = lowered.estimated_cycles / machine_cycles(lowered, config)
+        ratio = lowered.plan.estimated_cycles / machine_cycles(lowered, config)
         assert MIN_RATIO <= ratio <= MAX_RATIO, (seed, name, ratio)
         ratios.append(ratio)
     assert len(ratios) > MACHINES * 3 // 4
@@ -167,7 +167,7 @@ def test_estimates_follow_burst_overhead(
         config = DlaConfig(sram_bytes=256 * KIB, dma_burst_overhead=overhead)
         lowered = lower_all(networks[network], config, fusion=fusion)
         limit = 0.07 if network == "mobilenet_v2" and overhead == 32 else 0.06  # measured there: 0.0669
-        assert lowered.estimated_cycles == pytest.approx(machine_cycles(lowered, config), rel=limit)
+        assert lowered.plan.estimated_cycles == pytest.approx(machine_cycles(lowered, config), rel=limit)
 
 
 @pytest.mark.parametrize("handover", ["results", "blocks"])
@@ -336,10 +336,10 @@ def test_machine_and_compiler_use_the_same_formula(
     if formula is formulas.decode_beats:
         config, network = config.replace(dma_decoding=16, sram_bandwidth=16), networks[PACKED]
     lowered = lower_all(network, config, fusion="requant")
-    before = lowered.estimated_cycles, machine_cycles(lowered, config)
+    before = lowered.plan.estimated_cycles, machine_cycles(lowered, config)
     change(formula, monkeypatch)
     after = (
-        unless_it_divides_by_zero(lambda: lower_all(network, config, fusion="requant").estimated_cycles),
+        unless_it_divides_by_zero(lambda: lower_all(network, config, fusion="requant").plan.estimated_cycles),
         unless_it_divides_by_zero(lambda: machine_cycles(lowered, config)),
     )
     assert after[0] != before[0], "the estimate has a formula of its own"
@@ -413,4 +413,4 @@ def test_what_a_simulation_leaves_out_changes_no_program(networks: dict[str, Unp
         full = lower_all(networks["ds_cnn"], DlaConfig())
         other = lower_all(networks["ds_cnn"], DlaConfig(timing=timing))
         assert np.array_equal(full.program.commands, other.program.commands)
-        assert full.estimated_cycles == other.estimated_cycles
+        assert full.plan.estimated_cycles == other.plan.estimated_cycles

@@ -201,6 +201,6 @@ def test_small_srams_suffice(networks, files, name, sram_bytes):
     config = preset("default").replace(sram_bytes=sram_bytes)
     lowered = lower_for(networks(name), config, CompileOptions(place="dla"))
     assert {layer.target for layer in lowered.network.layers if layer.operator != "SOFTMAX"} == {"dla"}
-    assert lowered.sram_peak_bytes <= sram_bytes
+    assert lowered.plan.peak_bytes <= sram_bytes
     result = verify(files(name), lowered, config)
     assert result.passed, str(result.mismatch)
