@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,29 +32,30 @@ class PathSearch:
         numbers = policy.kinds.numbers(steps.kinds)
         found = policy.kinds.chains([tuple([numbers[kind] for kind in chain]) for chain in steps.chains])
         self.kind_of = np.array(numbers, np.int64)[steps.kind_of]
-        self._kinds, self._chains, self._leaves = Store(int), Store(int), Store(int, steps.count)
+        self._kinds, self._chains = Store(int), Store(int)
         self._kinds.write_array(0, self.kind_of)
         self._chains.write_array(0, np.array([*found, NONE])[steps.chain_of])
-        self._chosen = Store(int, 3 * steps.count)
         search = self.record = StateSearch()
         search.steps, search.endings = steps.steps.pointer, steps.endings.pointer
         search.ending_bytes, search.step_count = steps.ending_bytes.pointer, steps.count
         search.kinds, search.chain_numbers = self._kinds.pointer, self._chains.pointer
         search.keeps_tensors, search.keeps_constants = int(policy.keeps_tensors), int(policy.keeps_constants)
-        search.leaves, search.chosen = self._leaves.pointer, self._chosen.pointer
+        search.leaves, search.chosen = steps.leaves.pointer, steps.chosen.pointer
         search.paths, search.counts = steps.paths.pointer, steps.counts.pointer
 
-    def choose(self, limit: int, by_groups: bool, leaving: Container[int] = ()) -> PathChoice:
+    def choose(self, limit: int, by_groups: bool, leaving: Collection[int] = ()) -> PathChoice:
         """The cheapest path in an SRAM of `limit` bytes; what these steps write leaves it."""
         tables, search = self.tables, self.record
         tables.table.by_groups, search.any_leaves = int(by_groups), int(bool(leaving))
-        self._leaves.write(0, [int(step in leaving) for step in self.steps.order])
+        self.steps.leaves.clear(self.steps.count)
+        if leaving:
+            self.steps.leaves.write(0, [int(step in leaving) for step in self.steps.order])
         cycles = tables.run(CHOOSE, search, tables.table, limit)
-        found = self._chosen.array(3 * search.chosen_count).reshape(-1, 3)
+        found = self.steps.chosen.array(3 * search.chosen_count).reshape(-1, 3)
         return PathChoice(found, search.is_whole == 1, cycles)
 
     def choose_again(self, choice: PathChoice) -> StateSearch:
         """The record with what has been chosen before."""
-        self._chosen.write_array(0, choice.segments.ravel())
+        self.steps.chosen.write_array(0, choice.segments.ravel())
         self.record.chosen_count, self.record.is_whole = len(choice.segments), int(choice.is_whole)
         return self.record

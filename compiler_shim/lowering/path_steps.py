@@ -16,6 +16,7 @@ from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.node_kinds import node_kind
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.native.storage import Store, filled_memory, filled_numbers
 
@@ -25,7 +26,6 @@ class PathSteps:
 
     def __init__(self, network: PlacedNetwork) -> None:
         self.nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
-        self.heights = [node.out_shape[0] for node in self.nodes.values()]
         self.live_ranges = sram_candidates(network)
         self.inputs = {
             step: tuple([resolve_alias(network, value) for value in node.inputs])
@@ -57,6 +57,7 @@ class PathSteps:
             sizes += [self._size(value) for value in ending[step]]
         self.steps, self.count = filled_memory(PathStep, records), len(records)
         self.paths, self.counts = Store(Path, (self.count + 1) * MAX_PATHS), Store(int, self.count + 1)
+        self.leaves, self.chosen = Store(int, self.count), Store(int, 3 * self.count)
         self._find_kinds()
         ordered = sorted(self.live_ranges.values(), key=lambda each: (-each.size_bytes, each.key))
         self.tensors, self.ranges = [each.key for each in ordered], Store(PlacedRange)
@@ -64,7 +65,9 @@ class PathSteps:
         lives = sum([each.last - each.first + 2 * MAX_CHAIN for each in ordered])  # with those of chains
         self.most_ranges = lives + self.count * MAX_BUFFERS
         self.numbers = filled_numbers(self.order)
-        self.units = filled_numbers([BY_MNEMONIC[node.mnemonic].unit for node in self.nodes.values()])
+        units = [BY_MNEMONIC[node.mnemonic].unit for node in self.nodes.values()]
+        self.units, self.is_mac = filled_numbers(units), np.array(units) == Unit.MAC
+        self.heights = np.array([node.out_shape[0] for node in self.nodes.values()])
         numbers = {value: number for number, value in enumerate(self.tensors)}
         operands = [each for own in self.operands.values() for each in own]
         self.values = filled_numbers([NONE if each is None else numbers.get(each, NONE) for each in operands])

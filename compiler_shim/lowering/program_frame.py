@@ -90,7 +90,7 @@ class ProgramFrame:
     def waits(self, system: SystemPlan, in_sram: frozenset[int]) -> list[int]:
         """By host call how many streams must have ended before it: it may conflict with the last of them."""
         waits, streams, calls = list[int](), list[_Ranges](), iter(self._host_steps)
-        for is_stream in self.order:
+        for is_stream in self.order if self.calls else ():
             if is_stream:
                 streams.append(self._ranges(self.runs[len(streams)], system, in_sram))
                 continue

@@ -7,14 +7,15 @@ when the first rows are done. The buffers of the plan stay: smaller tiles fit in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.isa.instruction_rows import Unit
 
 _TASKS, _ROWS, _OUTER, _PROBLEM, _TILING, _CYCLES = (
     SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "tiling", "cycles")
@@ -27,9 +28,8 @@ MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidde
 def hidden_cycles(plan: SramPlan) -> int:
     """The most cycles that the VECTOR unit could work in parallel with the MAC unit; 0 if they are
     negligible."""
-    places, cycles = _at_changes(plan), plan.nodes[:, _CYCLES].tolist()
-    units = plan.path.units.take(0, len(cycles))
-    hidden = sum([cycles[place] for place in places if units[place] != Unit.MAC])
+    places, cycles = _at_changes(plan), plan.nodes[:, _CYCLES]
+    hidden = int(cycles[places[~plan.path.is_mac[places]]].sum())
     return hidden if MIN_HIDDEN_PART * hidden >= plan.estimated_cycles else 0
 
 
@@ -37,12 +37,13 @@ def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
     """The plan with some nodes cut into the given numbers of parts, without prefetches; None where it has no
     node that can be cut."""
     nodes, segments, is_cut = plan.nodes.copy(), plan.segments.copy(), False
+    rows = {place: row for row, place in enumerate(segments[:, _PLACE].tolist())}
     for step, count in parts.items():
         place = plan.path.places[step]
         found = _split(plan, place, count)
         if found is not None:
             nodes[place, _TASKS], nodes[place, _ROWS], nodes[place, _OUTER] = *found, 1
-            segments[segments[:, _PLACE] == place, _ROUNDS], is_cut = found[0], True
+            segments[rows[place], _ROUNDS], is_cut = found[0], True
     if not is_cut:
         return None
     return replace(plan, nodes=nodes, segments=segments, prefetches=NO_PREFETCHES)
@@ -51,7 +52,7 @@ def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
 def changes_of_unit(plan: SramPlan) -> list[list[int]]:
     """The steps at changes of unit, those that follow each other together."""
     found, last = list[list[int]](), NONE
-    for place in _at_changes(plan):
+    for place in _at_changes(plan).tolist():
         if not found or place > last + 1:
             found.append([])
         found[-1].append(plan.steps[place])
@@ -59,16 +60,15 @@ def changes_of_unit(plan: SramPlan) -> list[list[int]]:
     return found
 
 
-def _at_changes(plan: SramPlan) -> Sequence[int]:
+def _at_changes(plan: SramPlan) -> NDArray[np.int64]:
     """The places of nodes outside chains where the unit changes between MAC and VECTOR: those that compute
     rows in the VECTOR unit, and their neighbours in the MAC unit."""
-    tilings, units = plan.nodes[:, _TILING].tolist(), plan.path.units
-    found, heights = set[int](), plan.path.heights
-    is_mac = [unit == Unit.MAC for unit in units.take(0, len(tilings))]
-    for place, other in pairwise([place for place, tiling in enumerate(tilings) if tiling != NONE]):
-        if is_mac[place] != is_mac[other] and heights[other if is_mac[place] else place] > 1:
-            found |= {place, other}
-    return sorted(found)
+    alone, is_mac = np.flatnonzero(plan.nodes[:, _TILING] != NONE), plan.path.is_mac
+    pairs = np.stack((alone[:-1], alone[1:]))
+    pairs = pairs[:, is_mac[pairs[0]] != is_mac[pairs[1]]]
+    on_vector, found = np.where(is_mac[pairs[0]], pairs[1], pairs[0]), np.zeros_like(is_mac)
+    found[pairs[:, plan.path.heights[on_vector] > 1]] = True
+    return np.flatnonzero(found)
 
 
 def _split(plan: SramPlan, place: int, parts: int) -> tuple[int, int] | None:

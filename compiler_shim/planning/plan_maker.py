@@ -159,7 +159,8 @@ class PlanMaker:
         """Picks tilings for a machine."""
         known, key = self.memory.policies, (machine, tiling, assumption, byte_price)
         if key not in known:
-            options = replace(self.options, tiling=tiling)
+            is_own = tiling == self.options.tiling
+            options = self.options if is_own else replace(self.options, tiling=tiling)
             known[key] = Policy(machine, options, assumption, byte_price, self.memory.node_kinds)
         return known[key]
 

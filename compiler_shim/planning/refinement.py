@@ -175,5 +175,5 @@ def _order_loads(search: PlanSearch, timed: TimedPlan) -> None:
     for flag in (0, 1):
         if (prefetches.load_first != flag).any():
             load_first = np.full_like(prefetches.load_first, flag)
-            plan = replace(timed.plan, prefetches=replace(prefetches, load_first=load_first))
+            plan = timed.plan.with_prefetches(replace(prefetches, load_first=load_first))
             search.time(replace(timed.candidate, plan=plan))

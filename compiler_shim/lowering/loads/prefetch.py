@@ -122,4 +122,4 @@ def add_prefetches(plan: SramPlan, machine: MachineModel, memory: LoadMemory | N
         prefetches = memory.found(
             plan.segments[:, SEGMENT_SLOTS["place"]], plan.path.numbers.array(plan.path.count)
         )
-    return replace(plan, prefetches=prefetches)
+    return plan.with_prefetches(prefetches)
