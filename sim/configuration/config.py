@@ -31,6 +31,8 @@ class DlaConfig(MachineTable):
             raise InputError(f"name must be text (got {self.name!r})")
         for name, parameter in PARAMETERS.items():
             given = getattr(self, name)
+            if given is parameter.default:  # as most are
+                continue
             value = given if name in TABLES else parameter.checked(name, given)
             if value is not given:
                 object.__setattr__(self, name, value)
@@ -44,6 +46,14 @@ class DlaConfig(MachineTable):
             )
         if any(not isinstance(table, str) or table for table in (self.memories, self.buses)):
             self._normalize_memories()
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            known = hash(tuple([getattr(self, name) for name in PARAMETERS]))
+            object.__setattr__(self, "_hash", known)
+            return known
 
     def _normalize_memories(self) -> None:
         """Check both tables, and keep them in one form."""
