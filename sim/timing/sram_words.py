@@ -7,6 +7,7 @@ Bytes that follow each other cross in the same words, even if they belong to sev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from dlasim.isa.instruction_rows import Extent, Unit
 from dlasim.isa.registers import OPERANDS
+from dlasim.named_tuple import NamedTuple
 from dlasim.native.storage import plain
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import Box, Count, Footprint, all_footprints, product
@@ -28,14 +30,22 @@ def stream_accesses(
     config: DlaConfig, batches: Batches, sram_bytes: NDArray[np.int64], width: int
 ) -> NDArray[np.float64]:
     """Accesses of operations in order, in words of `width` bytes, from their bytes at the ports."""
-    accesses = np.zeros(len(sram_bytes))
+    crossings, of_weights = list[_Crossing](), np.zeros(len(sram_bytes))
     for chosen, batch in batches:
         if batch.instruction.is_transfer:
-            accesses[chosen] = transfer_accesses(batch, width)
-        else:
-            unit = unit_costs(config, batch.instruction.mnemonic)
-            accesses[chosen] = operation_accesses(unit, batch, sram_bytes[chosen], width)
-    return accesses
+            (footprint,) = all_footprints(batch)
+            box = footprint.box
+            crossings.append(_Crossing(chosen, box.total_bytes, box, box.run_bytes))
+            continue
+        unit = unit_costs(config, batch.instruction.mnemonic)
+        others, weights = _all_but_weights(unit, batch, chosen, width)
+        crossings += others
+        if weights is not None:
+            size = _filter_bytes(batch, weights)
+            left = sram_bytes[chosen] - sum(each.moved for each in others)
+            words = _filter_words(unit, batch, weights, size, width)
+            of_weights[chosen] = left / (batch.value("OUT_CHANNELS") * size) * words
+    return _accesses(crossings, len(sram_bytes), width) + of_weights
 
 
 _WEIGHTS = (Extent.CONV_WEIGHTS, Extent.DEPTH_WEIGHTS, Extent.MATRIX)
@@ -43,34 +53,49 @@ _INPUTS = (Extent.INPUT, Extent.ROWS_OF_INPUT)
 _LONG_WORDS = 8  # as LONG in rtl/dla_slices.sv
 
 
-def transfer_accesses(batch: Batch, width: int) -> Count:
-    """Accesses of transfers, in words of `width` bytes."""
-    (footprint,) = all_footprints(batch)
-    return _words(footprint.box, footprint.box.run_bytes, width)
+class _Crossing(NamedTuple):
+    """Bytes of an operand that cross in some operations: first `part` bytes of each run of its box, then as
+    many more of each; those that are sliced share no words."""
+
+    operations: NDArray[np.int64]
+    moved: Count
+    box: Box
+    part: Count
+    is_sliced: Count = False
 
 
-def operation_accesses(unit: UnitCosts, batch: Batch, moved_bytes: Count, width: int) -> Count:
-    """Accesses of compute operations whose bytes at the ports are known."""
-    moved, accesses = _all_but_weights(unit, batch, width)
-    if batch.instruction.unit is Unit.MAC:  # what is left are weights
-        own = batch.value("OUT_CHANNELS") * _filter_bytes(batch)
-        accesses = accesses + (moved_bytes - moved) / own * _filter_words(unit, batch, width)
-    return accesses
+def _accesses(crossings: Sequence[_Crossing], operations: int, width: int) -> NDArray[np.float64]:
+    """The accesses of each operation for all that crosses, counted together."""
+    columns, begin = np.empty((10, sum(len(each.operations) for each in crossings)), np.int64), 0
+    for each in crossings:
+        end = begin + len(each.operations)
+        for row, values in enumerate((*each[:2], *each.box, *each[3:])):
+            columns[row, begin:end] = values
+        begin = end
+    numbers, moved, *sizes, part, is_sliced = columns
+    box = Box(*sizes)
+    alone = box.planes * box.runs * ((box.run_bytes + width - 2) // width + 1)
+    words = np.where(is_sliced, alone, _words(box, part, width))
+    return np.bincount(numbers, moved / box.total_bytes * words, operations).astype(np.float64, copy=False)
 
 
-def _all_but_weights(unit: UnitCosts, batch: Batch, width: int) -> tuple[Count, Count]:
-    """Bytes of all other operands that cross, and the accesses in which they do."""
-    moved: Count = np.zeros(len(batch.positions), np.int64)
-    accesses: Count = np.zeros(len(batch.positions))
+def _all_but_weights(
+    unit: UnitCosts, batch: Batch, operations: NDArray[np.int64], width: int
+) -> tuple[list[_Crossing], Footprint | None]:
+    """What crosses of all other operands; and the weights, if any."""
+    found, weights = list[_Crossing](), None
     for footprint in all_footprints(batch):
-        if footprint.operand.extent not in _WEIGHTS:
-            crossed, words = _moved(unit, batch, footprint, width)
-            moved, accesses = moved + crossed, accesses + words
-    return moved, accesses
+        if footprint.operand.extent in _WEIGHTS:
+            weights = footprint
+        else:
+            found.append(_moved(unit, batch, footprint, operations, width))
+    return found, weights
 
 
-def _moved(unit: UnitCosts, batch: Batch, footprint: Footprint, width: int) -> tuple[Count, Count]:
-    """Bytes of an operand that cross, and the accesses in which they do."""
+def _moved(
+    unit: UnitCosts, batch: Batch, footprint: Footprint, operations: NDArray[np.int64], width: int
+) -> _Crossing:
+    """What crosses of an operand."""
     operand, box = footprint.operand, footprint.box
     moved = _crossing_bytes(unit, batch, footprint)
     part, is_sliced = box.run_bytes, np.False_
@@ -84,8 +109,7 @@ def _moved(unit: UnitCosts, batch: Batch, footprint: Footprint, width: int) -> t
             together = lanes if operand.extent.is_view else unit.output_lanes  # records cross as weights do
             part = np.minimum(-(-together * box.run_bytes // channels), box.run_bytes)
             part = np.where(follows, box.run_bytes, part)
-    alone = box.planes * box.runs * ((box.run_bytes + width - 2) // width + 1)
-    return moved, moved / box.total_bytes * np.where(is_sliced, alone, _words(box, part, width))
+    return _Crossing(operations, moved, box, part, is_sliced)
 
 
 def _is_sliced(unit: UnitCosts, batch: Batch, box: Box, width: int) -> Count:
@@ -128,23 +152,21 @@ def _sizes(batch: Batch) -> OperationSizes:
     return sizes
 
 
-def _filter_bytes(batch: Batch) -> Count:
+def _filter_bytes(batch: Batch, weights: Footprint) -> Count:
     """Bytes of the weights of an output channel."""
     taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
     if batch.instruction.is_depthwise:
         return taps
-    (weights,) = (each for each in all_footprints(batch) if each.operand.extent in _WEIGHTS)
     return product(taps, batch.value("IN_CHANNELS"), weights.element_bytes)
 
 
-def _filter_words(unit: UnitCosts, batch: Batch, width: int) -> Count:
-    """Accesses that bring all weights once.
+def _filter_words(unit: UnitCosts, batch: Batch, weights: Footprint, size: Count, width: int) -> Count:
+    """Accesses that bring all weights once, filters of so many bytes.
 
     In a convolution, the filters of the lanes cross in turn, a word at a time. Filters that are shorter than
     a word, and those of one tap of a depthwise convolution, cross as one run for each group.
     """
-    (footprint,) = (each for each in all_footprints(batch) if each.operand.extent in _WEIGHTS)
-    address, channels, size = footprint.box.address, batch.value("OUT_CHANNELS"), _filter_bytes(batch)
+    address, channels = weights.box.address, batch.value("OUT_CHANNELS")
     lanes = np.minimum(channels, unit.output_lanes)
     if batch.instruction.is_depthwise:
         return size * _part_words(address, channels, lanes, width, 0, channels)

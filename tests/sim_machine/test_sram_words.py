@@ -133,8 +133,10 @@ def test_what_is_left_for_weights_is_all_of_them(name: str, mnemonic: str) -> No
     batch = random_batch(mnemonic, seed=len(name))
     unit = unit_costs(preset(name), mnemonic)
     moved = mac_costs(unit, describe_kind(batch.instruction, batch.fields, 0), _sizes(batch))[3]
-    others, _ = _all_but_weights(unit, batch, WIDTH)
-    channels, filter_bytes = batch.value("OUT_CHANNELS"), _filter_bytes(batch)
+    crossings, weights = _all_but_weights(unit, batch, np.arange(len(moved)), WIDTH)
+    assert weights is not None
+    others = sum(each.moved for each in crossings)
+    channels, filter_bytes = batch.value("OUT_CHANNELS"), _filter_bytes(batch, weights)
     assert (moved - others > channels * (filter_bytes - 1)).all()
 
 
