@@ -6,6 +6,7 @@ The JSON report, a sweep's columns, the printed summary and `docs/figures.md` fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dlasim.dataclass import dataclass
@@ -64,12 +65,19 @@ def values(table: Iterable[Figure], source: Any) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for figure in table:
         if figure.get is not None:
-            *parents, last = figure.name.split(".")
+            parents, last = _path(figure.name)
             owner = result
             for parent in parents:
                 owner = owner.setdefault(parent, {})
             owner[last] = figure.get(source)
     return result
+
+
+@cache
+def _path(name: str) -> tuple[list[str], str]:
+    """The names of the objects above a figure, and its own."""
+    *parents, last = name.split(".")
+    return parents, last
 
 
 def is_number(value: Any) -> bool:
