@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import repeat
 from math import prod
+from typing import Any
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.facts import once
@@ -18,6 +20,7 @@ from dlasim.compiler_shim.placed_network import Verdict, place_once
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.program import HostCall
+from dlasim.named_tuple import NamedTuple
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, operator_cycles
 
 MAX_PLACEMENT_COST_RATIO = 4  # placements whose estimates differ by more are not compared by their programs
@@ -41,19 +44,28 @@ class CostWeights:
         return f"{cost:,} cycles" if self.nanojoules is None else f"{cost * self.nanojoules:,.0f} nJ"
 
 
-@once
-def _kinds(network: UnplacedNetwork) -> list[list[NodeKind]]:
-    """The kinds of each item's nodes."""
-    return [[node_kind(node) for node in item.dla] for item in network.items]
+class _Alike(NamedTuple):
+    """Items that no machine tells apart: one of them, the kinds of its nodes, and what each takes on the CPU
+    if it may be on the DLA."""
+
+    item: Item
+    kinds: list[NodeKind]
+    cpu_cycles: int
 
 
 @once
-def _cpu_cycles(network: UnplacedNetwork) -> list[int]:
-    """By item what it takes on the CPU, if it may be on the DLA."""
-    return [
-        sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
-        for item in network.items
-    ]
+def _alike(network: UnplacedNetwork) -> tuple[list[_Alike], list[int]]:
+    """Items that are alike, and by item the number of those that it is among."""
+    known, found, numbers = dict[object, int](), list[_Alike](), list[int]()
+    for item in network.items:
+        kinds = [node_kind(node) for node in item.dla]
+        cpu = sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
+        facts = [(node.is_int16, requantizes(node)) for node in item.dla]
+        key = item.operator, item.kind, item.dla_refusal, len(item.host), cpu, *kinds, *facts
+        numbers.append(known.setdefault(key, len(known)))
+        if len(known) > len(found):
+            found.append(_Alike(item, kinds, cpu))
+    return found, numbers
 
 
 class Placements:
@@ -131,34 +143,29 @@ class _Judge:
     ) -> None:
         self._network, self._policy, self._sram_bytes = network, policy, sram_bytes
         self._weights, self._launch = weights, weights.cpu(LAUNCH_CYCLES)
-        self._known_costs: dict[object, _Costs] = {}  # of items that are alike
-        self._judged: dict[tuple[_Costs, bool], Verdict] = {}
-        kinds = [policy.kinds.numbers(each) for each in _kinds(network)]
-        self._fixed = [self._forced(*each) for each in zip(network.items, kinds, strict=True)]
+        self._judged: dict[tuple[int, bool], Verdict] = {}
+        alike, self._numbers = _alike(network)
+        kinds = [policy.kinds.numbers(each.kinds) for each in alike]
+        self._fixed = [self._forced(each.item, own) for each, own in zip(alike, kinds, strict=True)]
         self._costs = [
-            self._cost(item, own, cpu) if verdict is None else None
-            for item, own, cpu, verdict in zip(
-                network.items, kinds, _cpu_cycles(network), self._fixed, strict=True
-            )
+            self._estimate(each, own) if verdict is None else _FREE
+            for each, own, verdict in zip(alike, kinds, self._fixed, strict=True)
         ]
 
     def all_on_dla(self) -> list[Verdict]:
         """Every operator on the DLA that can be there."""
-        return self._verdicts([True] * len(self._fixed))
+        return self._verdicts(repeat(True))
 
     def alternatives(self) -> Iterator[list[Verdict]]:
         """Runs of operators judged together; all that can on the DLA; each judged for itself; none on the
         DLA, where that is not out of the question."""
-        free = [costs for costs in self._costs if costs is not None]
+        costs = [self._costs[number] for number in self._numbers]
         yield self._verdicts(self._cheapest_runs())
         yield self.all_on_dla()
-        yield self._verdicts(
-            [costs is not None and costs.isolated_cycles <= costs.cpu for costs in self._costs]
-        )
-        if sum(costs.cpu for costs in free) <= MAX_PLACEMENT_COST_RATIO * sum(
-            costs.isolated_cycles for costs in free
-        ):
-            yield self._verdicts([False] * len(self._fixed))
+        yield self._verdicts(each.isolated_cycles <= each.cpu for each in costs)
+        most = MAX_PLACEMENT_COST_RATIO * sum(each.isolated_cycles for each in costs)
+        if sum(each.cpu for each in costs) <= most:
+            yield self._verdicts(repeat(False))
 
     def _forced(self, item: Item, kinds: Sequence[int]) -> Verdict | None:
         """What rules, options and the size of the SRAM decide; None where both are possible."""
@@ -182,14 +189,8 @@ class _Judge:
                 return Verdict(False, f"needs {needed} bytes of SRAM, but the machine has {there}")
         return None
 
-    def _cost(self, item: Item, kinds: Sequence[int], cpu: int) -> _Costs:
-        rest = self._requantizing_cycles(item)
-        key = *kinds, cpu, rest
-        if key not in self._known_costs:
-            self._known_costs[key] = self._estimate(item, kinds, cpu, rest)
-        return self._known_costs[key]
-
-    def _estimate(self, item: Item, kinds: Sequence[int], cpu: int, rest: int) -> _Costs:
+    def _estimate(self, alike: _Alike, kinds: Sequence[int]) -> _Costs:
+        item, rest = alike.item, self._requantizing_cycles(alike.item)
         machine = self._policy.machine
         isolated_cycles, in_sequence_cycles = (
             sum(self._cycles(kind, in_sram) for kind in kinds) + rest for in_sram in (False, True)
@@ -198,7 +199,7 @@ class _Judge:
         load = machine.load_cost(prod(first.in_shape) * first.in_element_bytes)
         store = machine.load_cost(prod(last.out_shape) * last.out_element_bytes)
         return _Costs(
-            self._weights.cpu(cpu),
+            self._weights.cpu(alike.cpu_cycles),
             isolated_cycles + self._launch,
             min(isolated_cycles, in_sequence_cycles),
             load,
@@ -219,9 +220,9 @@ class _Judge:
     def _cheapest_runs(self) -> list[bool]:
         """The cheapest sequence of DLA and CPU, where changing from one to the other costs a launch or a
         wait, and the tensors between them."""
-        best: tuple[tuple[int, list[bool]], ...] = ((0, []), (0, []))  # ending on the CPU, on the DLA
-        for verdict, costs in zip(self._fixed, self._costs, strict=True):
-            known = costs or _FREE
+        best: list[tuple[int, Any]] = [(0, None), (0, None)]  # ending on the CPU, on the DLA
+        for number in self._numbers:
+            verdict, known = self._fixed[number], self._costs[number]
             stays = (verdict is None or not verdict.on_dla, verdict is None or verdict.on_dla)
             change = self._launch + known.load, self._launch + known.store
             found = []
@@ -229,20 +230,25 @@ class _Judge:
                 ways = [(best[source][0] + own + change[source] * (source != target), best[source][1])
                         for source in (target, 1 - target)]  # fmt: skip
                 cycles, before = min(ways, key=lambda way: way[0])
-                found.append((cycles if stays[target] else INFINITE, [*before, bool(target)]))
-            best = tuple(found)
-        return min(best, key=lambda way: way[0])[1]
+                found.append((cycles if stays[target] else INFINITE, (before, bool(target))))
+            best = found
+        chosen, way = list[bool](), min(best, key=lambda way: way[0])[1]
+        while way is not None:
+            way, on_dla = way
+            chosen.append(on_dla)
+        return chosen[::-1]
 
-    def _verdicts(self, choice: Sequence[bool]) -> list[Verdict]:
+    def _verdicts(self, choice: Iterable[bool]) -> list[Verdict]:
         return [
-            fixed if fixed is not None else self._verdict(costs or _FREE, on_dla)
-            for fixed, costs, on_dla in zip(self._fixed, self._costs, choice, strict=True)
+            self._fixed[number] or self._verdict(number, on_dla)
+            for number, on_dla in zip(self._numbers, choice, strict=False)
         ]
 
-    def _verdict(self, costs: _Costs, on_dla: bool) -> Verdict:
-        key = costs, on_dla
+    def _verdict(self, number: int, on_dla: bool) -> Verdict:
+        """For alike items that may be on the CPU or on the DLA."""
+        key = number, on_dla
         if key not in self._judged:
-            self._judged[key] = _judged(costs, on_dla, self._weights)
+            self._judged[key] = _judged(self._costs[number], on_dla, self._weights)
         return self._judged[key]
 
 
