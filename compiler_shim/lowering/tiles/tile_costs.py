@@ -90,6 +90,7 @@ def describe_costs(
     sizes: NodeSizes, machine: MachineCosts, channels: int, depth: int, group: ChannelGroup
 ) -> None:
     """Fill in the cycles of a group, which depend on the machine."""
+    group.traffic_rows = 0
     group.work_cycles = work_cycles(sizes, machine, channels, depth)
     group.task_cycles = task_cycles(machine, channels)
 
@@ -325,7 +326,10 @@ def estimate(
     constants = group.constant_bytes
     uncrossed = constant_loads * uncrossed_bytes(machine, group.packed_bytes, group.spared_bytes)
     read = input_loads * input_bytes + tasks * second + constant_loads * constants
-    stall, moved = task_traffic(sizes, machine, tile)
+    if tile.rows != group.traffic_rows or tile.columns != group.traffic_columns:
+        group.traffic_rows, group.traffic_columns = tile.rows, tile.columns
+        group.stall, group.moved = task_traffic(sizes, machine, tile)
+    stall, moved = group.stall, group.moved
     share = tiles_share(sizes, group, tile, spatial)
     work = tiled_cycles(sizes, machine.unit, group.work_cycles, tile.rows, tile.columns)
     compute = work + tasks * group.task_cycles + tasks * stall * share // WHOLE

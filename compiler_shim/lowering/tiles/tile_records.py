@@ -140,7 +140,8 @@ class ChannelGroup(Record):
 
     The number of groups, and of passes over the input channels; bytes of constants, what they take less
     in memory if weights are packed or compressed, and bytes of a pixel of the inputs, the accumulator and
-    the output; cycles of work over all groups, and of a task in addition.
+    the output; cycles of work over all groups, and of a task in addition; and what `task_traffic` says of
+    tiles with as many rows and columns as the last.
     """
 
     groups: int = 0
@@ -155,6 +156,10 @@ class ChannelGroup(Record):
     work_cycles: int = 0
     task_cycles: int = 0
     prefetched_pieces: int = 0
+    traffic_rows: int = 0
+    traffic_columns: int = 0
+    stall: int = 0
+    moved: int = 0
     lines: Lines = member(Lines)
 
 
