@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from dlasim.dataclass import dataclass
 from dlasim.named_tuple import NamedTuple
+
+MAX_VIEWS = 4096  # for which answers are remembered, as layers repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ def is_whole(view: View, elements: int) -> bool:
     return least.offset == 0 and math.prod(view.size) == elements and least.stride in ((), (1,))
 
 
+@lru_cache(maxsize=MAX_VIEWS)
 def composed(view: View, base: View) -> View | None:
     """The view of a tensor that is itself a view, in terms of the latter's tensor; None where the strides do
     not combine."""
@@ -105,6 +109,7 @@ def _split(
     return parts
 
 
+@lru_cache(maxsize=MAX_VIEWS)
 def image_layout(view: View, shape: tuple[int, int, int]) -> Layout | None:
     """The view as an image of this shape; None where no two strides describe it."""
     least = merged(view)
