@@ -13,7 +13,7 @@ from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias, sram_c
 from dlasim.compiler_shim.lowering.addresses.packed_records import MAX_BUFFERS
 from dlasim.compiler_shim.lowering.states import MAX_BITS, MAX_PATHS, Path, PathStep
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.compiler_shim.lowering.tiles.node_kinds import node_kind
+from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKind, node_kind
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
 from dlasim.isa.instruction_rows import Unit
@@ -93,8 +93,9 @@ class PathSteps:
         """Find `kinds`, and `chains` of them; `kind_of` and `chain_of` say which a place, and a place and so
         many more nodes, have. The first node, before which nothing comes, has a kind of its own."""
         nodes = [node_kind(node, is_first=place == 0) for place, node in enumerate(self.nodes.values())]
-        self.kinds, chains = list(dict.fromkeys(nodes)), dict[tuple[int, ...], int]()
-        self.kind_of = np.array([self.kinds.index(kind) for kind in nodes], np.int64)
+        kinds, chains = dict[NodeKind, int](), dict[tuple[int, ...], int]()
+        self.kind_of = np.array([kinds.setdefault(kind, len(kinds)) for kind in nodes], np.int64)
+        self.kinds = list(kinds)
         numbers, linked = self.kind_of.tolist(), [step in self.links for step in self.order]
         self.chain_of = np.full(self.count * MAX_CHAIN, NONE)
         for place in range(self.count):

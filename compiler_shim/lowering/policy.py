@@ -9,7 +9,7 @@ from dlasim.compiler_shim.lowering.tiles.geometry import Geometry, TileShape, to
 from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds
 from dlasim.compiler_shim.lowering.tiles.search import half
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import SINGLE
-from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption, MachineModel, Tiling
+from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption, MachineModel
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
 from dlasim.sim.configuration.config import DlaConfig
@@ -49,10 +49,6 @@ class Policy:
     def keeps_tensors(self) -> bool:
         """Whether tensors may stay in SRAM from one node to the next."""
         return keeps_tensors(self.options)
-
-    def tiling(self, problem: int, budget: int) -> Tiling | None:
-        """The tiling of a problem within a budget, None where none fits."""
-        return self.tables.tiling(problem, budget)
 
     def needed(self, problem: int) -> int:
         """Bytes of SRAM that the smallest tiling takes; an accumulator may take more than cut input channels

@@ -48,7 +48,6 @@ class PlanMemory:
     placements: Placements | None = None
     sufficient_bytes: int = 0
     constants_bytes: int = 0  # of all that may have places of their own
-    kept_bytes: int = 0  # of those that stay in SRAM
     node_kinds: NodeKinds = field(default_factory=NodeKinds)
     packer: PlanPacker = field(default_factory=PlanPacker)
     loads: LoadMemory = field(default_factory=LoadMemory)
@@ -73,6 +72,11 @@ class PlanMaker:
             memory.machine = config.replace(sram_bytes=MAX_SRAM)
         self.timer = memory.timer = memory.timer or StreamTimer(self.timed_machine)
         self.machine = memory.machine  # one object for all sizes: comparing others takes longer
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of the constants that stay in SRAM."""
+        return self.memory.constants_bytes if self.options.weights == "keep" else 0
 
     @property
     def sufficient_sram_bytes(self) -> int | None:
@@ -132,7 +136,9 @@ class PlanMaker:
         most = size + kept_bytes(kind.network)
         while True:
             plan = kind.planner.plan(size, apart)
-            kept = place_kept(kind.network, size, _cuts(plan))
+            rows = plan.nodes[:, _CUT].tolist()
+            cuts = {step: WeightCut(*row) for step, row in zip(plan.steps, rows, strict=True)}
+            kept = place_kept(kind.network, size, cuts)
             excess = size + kept.size_bytes + MEMORY_ALIGNMENT - most
             if excess <= 0:
                 return replace(plan, kept=kept)
@@ -192,9 +198,3 @@ class PlanMaker:
         """The program of a candidate."""
         network, sufficient = candidate.kind.network, self.sufficient_sram_bytes
         return emit(network, self.config, candidate.plan, sufficient, with_constants)
-
-
-def _cuts(plan: SramPlan) -> dict[int, WeightCut]:
-    """How the constants of each step are cut."""
-    rows = plan.nodes[:, _CUT].tolist()
-    return {step: WeightCut(*row) for step, row in zip(plan.steps, rows, strict=True)}

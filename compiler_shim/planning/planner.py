@@ -44,9 +44,9 @@ def fastest_plan(
     if options.io == "int8":
         network = cut_edges(network)
     placements = _placements(network, maker)
-    room = config.sram_bytes - maker.memory.kept_bytes
+    room = config.sram_bytes - maker.kept_bytes
     search = PlanSearch(placements, maker, min(room, maker.memory.sufficient_bytes))
-    if maker.memory.kept_bytes and not _is_enough(search, search.size):
+    if maker.kept_bytes and not _is_enough(search, search.size):
         raise _refusal(search)
     _search(search, options)
     return ChosenPlan(maker, placements, search.cheapest()[0])
@@ -107,7 +107,6 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
         most_on_dla = memory.placements.most_on_dla()
         memory.sufficient_bytes = _sufficient_bytes(maker, most_on_dla)
         memory.constants_bytes = kept_bytes(most_on_dla)
-        memory.kept_bytes = memory.constants_bytes if maker.options.weights == "keep" else 0
     return memory.placements
 
 
@@ -120,7 +119,7 @@ def _node_kinds(network: UnplacedNetwork) -> NodeKinds:
 
 def _refusal(search: PlanSearch) -> InputError:
     """That weights cannot stay, and how many bytes that takes."""
-    kept, machine = search.maker.memory.kept_bytes, search.maker.config
+    kept, machine = search.maker.kept_bytes, search.maker.config
     working = _least_working_bytes(search)
     return InputError(
         f"to keep its weights, the network needs {kept + working} bytes of SRAM, {kept} for weights and "

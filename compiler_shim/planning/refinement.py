@@ -161,7 +161,7 @@ def load_together(search: PlanSearch) -> None:
     is_worth = LATENCY_PART * memory.latency * len(best.plan.steps) >= best.cycles
     if not (is_worth and search.keeps_tensors) or best.plan.places_constants:
         return
-    during_latency = memory.latency * max(memory.rate, 1) // max(memory.rate_cycles, 1)
+    during_latency = memory.latency * max(memory.rate, 1) // memory.rate_cycles
     plan = maker.with_own_places(best.kind)
     if plan is None:
         return

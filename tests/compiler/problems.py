@@ -9,9 +9,9 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.tiles.geometry import InSram
-from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES
+from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS, WHERES
 from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds, node_kind
-from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling
 
 
 class Problem:
@@ -42,6 +42,12 @@ class Problem:
 def anywhere(node: DlaNode, machine: MachineModel, in_sram: bool) -> Problem:
     """A node with all of its tensors in SRAM, or none."""
     return Problem(node, machine, InSram((in_sram,) * len(node.inputs), in_sram))
+
+
+def tiling_of(tables: KnownTables, problem: int, budget: int) -> Tiling | None:
+    """The tiling of a problem within a budget, None where none fits."""
+    place = tables.run(TILINGS, tables.table.tilings, problem, budget)
+    return tables.tiling_at(place, problem) if tables.table.tilings.tilings[place].tasks else None
 
 
 def problem_of(plan: SramPlan, step: int, machine: MachineModel) -> Problem:

@@ -29,7 +29,7 @@ from tests.compiler.exhaustive_tilings import (
     sizes_of_groups,
 )
 from tests.compiler.finder import Finder
-from tests.compiler.problems import Problem
+from tests.compiler.problems import Problem, tiling_of
 
 CASES = 60
 
@@ -138,9 +138,9 @@ def test_compiled_and_plain_find_the_same(most, by_channels):
         some = int(sufficient ** rng.uniform(0.3, 1)), int(sufficient * rng.uniform(0.01, 1))
         for budget in (1, *some, sufficient, INFINITE - 1):
             with in_python(TILINGS):
-                expected = plain.tiling(problem.number(plain), budget)
+                expected = tiling_of(plain, problem.number(plain), budget)
             with counted(TILINGS) as calls:
-                assert fast.tiling(problem.number(fast), budget) == expected
+                assert tiling_of(fast, problem.number(fast), budget) == expected
             assert expected is None or expected.sram_bytes <= budget
             count += len(calls)
     assert count == 5 * moderate > 5 * CASES // 4

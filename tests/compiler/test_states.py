@@ -24,6 +24,7 @@ from tests.compiled import counted, in_python
 from tests.compiler.cases import random_case, striped_case, write_model
 from tests.compiler.chain_tilings import chain_tiling
 from tests.compiler.placed import place
+from tests.compiler.problems import tiling_of
 
 ALIGNMENT = 4
 MOST_NODES = 8
@@ -65,7 +66,7 @@ class Paths:
             if chain is None:
                 return inf
             return (chain.cycles + chain.cycles // 256) * CYCLE + chain.moved_bytes  # it must gain so much
-        tiling = self._policy.tiling(problems[0], self._limit - taken)
+        tiling = tiling_of(self._policy.tables, problems[0], self._limit - taken)
         if tiling is None:
             return inf
         node = self._policy.kinds.geometry(problems[0]).sizes

@@ -78,9 +78,8 @@ class Emitter:
         self.spared = dict[int, int]()
         stream = self._stream = StreamBuilder()
         stream.fingerprint = config.fingerprint
-        # Weights that are unpacked or decoded would be a transfer for each piece.
-        self._is_batched = plan.kept.batch_bytes > 0
-        stream.unpacks = int(packs_weights(config) and not self._is_batched)
+        # In batches, weights that are unpacked or decoded would be a transfer for each piece.
+        stream.unpacks = int(packs_weights(config) and not plan.kept.batch_bytes)
         stream.most_ahead = queue_depth(config)  # with more, loads would wait to be issued
 
     def list_rows(self, most_tiles: int) -> int:
@@ -132,8 +131,10 @@ class Emitter:
         while not ROWS(rows):
             pieces.reserve(rows.piece_count, 0)
             rows.pieces, rows.piece_room = pieces.pointer, len(pieces)
+        if rows.batch_bytes:
+            return
         codes = piece_codes(network)
-        for step, weights in () if self._is_batched else codes.weights.items():
+        for step, weights in codes.weights.items():
             node = self._memory.nodes[step]
             sizes = codes.sizes(step, WeightCut(node.tile_channels, node.tile_depth))
             own = slice(node.first_constant, node.first_constant + len(sizes.words))

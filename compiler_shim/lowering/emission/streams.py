@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.emission.commands import HALT_WORD, REQUIRE_CONFIG, UNSET
-from dlasim.compiler_shim.lowering.emission.operations import PieceBytes, copy, set_box, transfer_bytes
+from dlasim.compiler_shim.lowering.emission.operations import PieceBytes, copy, set_box
 from dlasim.compiler_shim.lowering.emission.records import (
     COMPUTATIONS,
     MAX_PUT_OFF,
@@ -19,6 +19,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorLocation,
 )
 from dlasim.compiler_shim.lowering.emission.tiles import (
+    load_bytes,
     load_piece,
     make_tile,
     piece_bytes,
@@ -30,7 +31,6 @@ from dlasim.compiler_shim.lowering.emission.words import (
     configure,
     put_off,
     write_deferred_store,
-    write_load,
     write_put_off,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
@@ -144,7 +144,7 @@ def _load_together(stream: StreamBuilder, segment: EmittedSegment) -> None:
             target = stream.pieces[node.first_constant + each].address
             follows = place - offset == target - address and place - offset <= pooled(size)
             if size and not (is_plain and follows):
-                _load_run(stream, layer, offset, address, size)
+                load_bytes(stream, offset, PieceBytes(size, size, 0, 0, 0), address, layer)
                 size = 0
             if not is_plain:
                 load_piece(stream, node, each, target)
@@ -153,14 +153,7 @@ def _load_together(stream: StreamBuilder, segment: EmittedSegment) -> None:
             else:
                 layer, offset, address, size = stream.facts[node.step].layer, place, target, piece.in_sram
     if size:
-        _load_run(stream, layer, offset, address, size)
-
-
-@routine
-def _load_run(stream: StreamBuilder, layer: int, offset: int, address: int, size: int) -> None:
-    """Load a run of constants."""
-    transfer_bytes(stream.load, _POOL, offset, PieceBytes(size, size, 0, 0, 0), address, layer)
-    write_load(stream, stream.load)
+        load_bytes(stream, offset, PieceBytes(size, size, 0, 0, 0), address, layer)
 
 
 @routine

@@ -282,9 +282,14 @@ def _piece(stream: StreamBuilder, node: Node, start: int) -> int:
 @routine
 def load_piece(stream: StreamBuilder, node: Node, number: int, address: int) -> None:
     """Load a piece of a node's constants."""
-    offset = reserve_piece(stream, node, number)
-    piece = piece_bytes(stream, node, number)
-    transfer_bytes(stream.load, _POOL, offset, piece, address, stream.facts[node.step].layer)
+    offset, piece = reserve_piece(stream, node, number), piece_bytes(stream, node, number)
+    load_bytes(stream, offset, piece, address, stream.facts[node.step].layer)
+
+
+@routine
+def load_bytes(stream: StreamBuilder, offset: int, piece: PieceBytes, address: int, layer: int) -> None:
+    """Load bytes of the pool."""
+    transfer_bytes(stream.load, _POOL, offset, piece, address, layer)
     write_load(stream, stream.load)
 
 

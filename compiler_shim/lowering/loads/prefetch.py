@@ -12,11 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.addresses.packed_records import (
-    SEGMENT_SLOTS,
-    PackedNode,
-    PackedSegment,
-)
+from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, PackedNode, PackedSegment
 from dlasim.compiler_shim.lowering.addresses.sram_plan import (
     NO_PREFETCHES,
     PlacedPieces,

@@ -53,8 +53,7 @@ class KnownTables:
         self._problems = Store(KnownProblem)
         self._found, self._found_chains = Store(KnownTiling), Store(KnownChain)
         self._newest = Store(int)
-        self._kind_count = self._chain_count = 0
-        self._costs = _kind_costs(kinds, machine, first)
+        self._costs, self._chain_count = KindCosts(Store(MachineCosts), 0, True, True), 0
         self._tilings: dict[int, Tiling] = {}
         self._chain_tilings: dict[int, ChainTiling] = {}
         self._costs_on: dict[MachineModel, KindCosts] = {}
@@ -65,13 +64,8 @@ class KnownTables:
         table.capacity = table.tilings.capacity = 0
         self._grow()
 
-    def tiling(self, problem: int, budget: int) -> Tiling | None:
-        """The tiling of a problem within a budget, None where none fits."""
-        place = self.run(TILINGS, self.table.tilings, problem, budget)
-        return self.tiling_at(place, problem) if self.table.tilings.tilings[place].tasks else None
-
     def cycles(self, problem: int, budget: int) -> int:
-        """Its cycles, INFINITE where none fits."""
+        """The cycles of a problem's tiling within a budget, INFINITE where none fits."""
         tiling = self.table.tilings.tilings[self.run(TILINGS, self.table.tilings, problem, budget)]
         return tiling.cycles if tiling.tasks else INFINITE
 
@@ -119,7 +113,7 @@ class KnownTables:
         self._follow_kinds()
         if not self._costs.is_moderate:
             raise InputError(
-                "its layers are too large for plans on this machine: cycles may take over 64 bits"
+                "the network's layers are too large for plans on this machine: cycles may take over 64 bits"
             )
         tilings = self.table.tilings
         tilings.is_full = 0
@@ -132,15 +126,16 @@ class KnownTables:
 
     def _follow_kinds(self) -> None:
         """Make room for kinds and chains that have become known."""
-        kinds, first, chain = self.kinds, self._kind_count, self._chain_count
+        kinds, first, chain = self.kinds, self._costs.kinds, self._chain_count
         if first == len(kinds) and chain == kinds.chain_count:
             return
-        self._kind_count, self._chain_count = len(kinds), kinds.chain_count
-        self._costs = _kind_costs(kinds, self._machine, self._first)
-        self.table.has_chains = int(self._costs.are_chains_moderate)
+        if first < len(kinds):
+            self._costs = _kind_costs(kinds, self._machine, self._first)
+            self.table.has_chains = int(self._costs.are_chains_moderate)
         added = (len(kinds) - first) * WHERES * slots_of(KnownProblem)
         self._problems.write_array(first * WHERES, np.zeros(added, np.int64))
         self._newest.write_array(chain, np.full(kinds.chain_count - chain, NONE))
+        self._chain_count = kinds.chain_count
         self._bind()
 
     def _grow(self) -> None:

@@ -1,8 +1,5 @@
-"""The kinds of a network's nodes by number, the same for all machines.
-
-A problem is a kind of node with its tensors in SRAM or in memory, which a number of four bits says
-(`InSram.number`). Its number is WHERES times that of the kind, plus that.
-"""
+"""The kinds of a network's nodes, and problems as `known_tilings` has them, by number: the same for all
+machines."""
 
 from __future__ import annotations
 

@@ -82,10 +82,8 @@ class MachineModel:
         self._costs: dict[CostClass, MachineCosts] = {}
         memories = self.bus, self.constants
         self.latency = max(memory.latency for memory in memories)
-        dearest_byte = max(
-            1, *(formulas.transfer_beats(memory, 1, 1) for memory in memories)
-        )  # alone in a run
-        self.most_cycles_per_byte = dearest_byte * max(1, *(memory.alone for memory in memories))
+        alone = [formulas.transfer_beats(memory, 1, 1) for memory in memories]  # a byte in a run of its own
+        self.most_cycles_per_byte = max(1, *alone) * max(1, *(memory.alone for memory in memories))
         self.most_cycles_per_byte += -(-byte_price // tile_costs.PRICE_UNIT)
 
     def costs(self, kind: CostClass) -> MachineCosts:
