@@ -135,7 +135,6 @@ class Forced(SramPlanner):
         (number,) = self._tables.kinds.chains([tuple([problem // WHERES for problem in problems])])
         known = self._tables.table.chains[self._tables.table.newest[number]]
         known.first, known.end, known.rows, known.group_channels = 0, INFINITE, rows, 0
-        self._tables._chain_tilings.clear()  # what was best
 
     def _choose(self, sram_bytes: int, leaving: Collection[int] = ()) -> PathChoice:
         del sram_bytes

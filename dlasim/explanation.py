@@ -11,7 +11,7 @@ from dlasim.sim.reports.losses import Losses, find_losses
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
-    from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
+    from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
     from dlasim.sim.configuration.config import DlaConfig
     from dlasim.sim.execution.runner import Inference
 
@@ -38,16 +38,16 @@ def explain_layers(lowered: Lowered, config: DlaConfig, inference: Inference) ->
 def _rows(
     lowered: Lowered, config: DlaConfig, inference: Inference, figures: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    tilings = {lowered.network.nodes[step].layer: tiling for step, tiling in lowered.plan.tilings.items()}
+    shapes = {lowered.network.nodes[step].layer: each for step, each in lowered.plan.tile_shapes.items()}
     found = find_losses(lowered.program, config, inference)
     for number, (layer, row, loss) in enumerate(zip(lowered.network.layers, figures, found, strict=True)):
-        tiling = tilings.get(number)
+        tile_shape = shapes.get(number)
         yield {
             "name": layer.name,
             "operator": layer.operator,
             "unit": layer.target,
             "why": layer.reason,
-            "tile": tiling.tile_shape.text if tiling is not None else "",
+            "tile": "" if tile_shape is None else tile_shape.text,
             "tiles": row["tiles"],
             "read_bytes": row["dma_bytes"]["read"],
             "written_bytes": row["dma_bytes"]["write"],
@@ -58,7 +58,7 @@ def _rows(
             "bound_cycles": loss.bound_cycles if layer.target == "dla" else row["cycles"],
             "lost_cycles": loss.total,
             "limit": _limit(loss),
-            "advice": _advice(loss, tiling, config),
+            "advice": _advice(loss, tile_shape, config),
         }
 
 
@@ -81,11 +81,11 @@ _ADVICE: Mapping[str, str] = {
 }
 
 
-def _advice(loss: Losses, tiling: Tiling | None, config: DlaConfig) -> str:
+def _advice(loss: Losses, tile_shape: TileShape | None, config: DlaConfig) -> str:
     limit = _limit(loss)
     if limit != losses.TILES:
         return _ADVICE.get(limit, "")
     lanes = config.lanes[1]
-    if tiling is not None and tiling.tile_shape.channels % lanes:
+    if tile_shape is not None and tile_shape.channels % lanes:
         return f"more SRAM, for tiles of a multiple of {lanes} output channels"
     return "more SRAM, for fewer tiles or stripes"

@@ -18,6 +18,7 @@ from dlasim.compiler_shim.lowering.addresses.memory import (
     plan_system,
     resolve_alias,
 )
+from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory, Emitter
 from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM, Place
@@ -147,7 +148,7 @@ class _Lowering:
         in_sram = plan.inner.union(plan.addresses)
         ranges = find_live_ranges(network).items()
         outside = {value: live_range for value, live_range in ranges if value not in in_sram}
-        system = plan_system(network, extend_live_ranges(network, outside, tuple(plan.chains)))
+        system = plan_system(network, extend_live_ranges(network, outside, plan.chains))
         places = Store(Place, len(network.values)).view()
         places[:, 0] = NONE
         places[list(plan.inner), 0] = SRAM
@@ -161,11 +162,11 @@ class _Lowering:
 
     def _too_many_tiles(self, step: int) -> InputError:
         """A large layer in a tiny SRAM makes so many."""
-        node, tiling = self._network.nodes[step], self._sram.tilings[step]
+        node, place = self._network.nodes[step], self._sram.path.places[step]
         assert isinstance(node, DlaNode)
-        layer = self._network.layers[node.layer]
+        layer, tasks = self._network.layers[node.layer], self._sram.nodes[place, SLOTS["tasks"]]
         return InputError(
-            f"layer {layer.name} ({layer.operator}) would be cut into {tiling.tasks:,} tiles to fit "
+            f"layer {layer.name} ({layer.operator}) would be cut into {tasks:,} tiles to fit "
             f"{self._config.sram_bytes} bytes of SRAM, but a program can hold at most "
             f"{MAX_TILES:,} in total; use more SRAM (--sram)"
         )

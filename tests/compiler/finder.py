@@ -2,8 +2,7 @@
 
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.search import Search, search
-from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
-from tests.compiler.problems import Problem
+from tests.compiler.problems import Problem, Tiling
 
 
 class Finder:
@@ -18,8 +17,7 @@ class Finder:
         sizes, costs = problem.geometry.sizes, problem.machine_costs
         if not search(sizes, costs, found, budget, self._by_channels):
             return None, found.sufficient_bytes
-        *tile, outer, buffering = found.best.flatten()
         buffers = problem.geometry.as_buffers(found.buffers)
-        tile_shape = TileShape(*tile, outer == 1, buffering)
+        tile_shape = TileShape(*found.best.flatten())
         figures = found.sram_bytes, found.cycles, found.tasks, found.read_bytes
         return Tiling(tile_shape, buffers, *figures), found.sufficient_bytes

@@ -153,7 +153,7 @@ def _tiles(network: UnplacedNetwork, point: Point, size: int) -> float:
         plan = SramPlanner(placed, policy).plan(size)
     except InputError:
         return float("inf")
-    return sum(tiling.tasks for tiling in plan.tilings.values())
+    return plan.tasks
 
 
 def check(model: Model, point: Point, size: int = 0) -> str:

@@ -8,10 +8,24 @@ from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
-from dlasim.compiler_shim.lowering.tiles.geometry import InSram
+from dlasim.compiler_shim.lowering.tiles.geometry import Buffers, InSram, TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS, WHERES
 from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds, node_kind
-from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
+from dlasim.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """A tile shape with what it takes: `buffers` are (bytes, copies) of each input, the constants, the
+    accumulator and the output, 0 bytes where there is none."""
+
+    tile_shape: TileShape
+    buffers: Buffers
+    sram_bytes: int  # all buffers together
+    cycles: int
+    tasks: int
+    read_bytes: int
 
 
 class Problem:
@@ -46,8 +60,10 @@ def anywhere(node: DlaNode, machine: MachineModel, in_sram: bool) -> Problem:
 
 def tiling_of(tables: KnownTables, problem: int, budget: int) -> Tiling | None:
     """The tiling of a problem within a budget, None where none fits."""
-    place = tables.run(TILINGS, tables.table.tilings, problem, budget)
-    return tables.tiling_at(place, problem) if tables.table.tilings.tilings[place].tasks else None
+    found = tables.table.tilings.tilings[tables.run(TILINGS, tables.table.tilings, problem, budget)]
+    figures = found.sram_bytes, found.cycles, found.tasks, found.read_bytes
+    buffers = tables.kinds.geometry(problem).as_buffers(found.buffers)
+    return Tiling(TileShape(*found.tile.flatten()), buffers, *figures) if found.tasks else None
 
 
 def problem_of(plan: SramPlan, step: int, machine: MachineModel) -> Problem:

@@ -113,16 +113,16 @@ def without_groups(monkeypatch):
 def test_results_are_bit_exact(make, parallel, sram_kib, tmp_path, prefer_groups):
     path, config = write(make, tmp_path), DlaConfig().replace(parallel=parallel, sram_bytes=sram_kib * KIB)
     lowered = lower_for(load_model(path), config, CompileOptions(place="dla"))
-    assert chains_of(path, config)
+    assert has_groups(path, config)
     assert not check_program(lowered.program).races
     assert verify(path, lowered, config, runs=2).passed
 
 
-def chains_of(path, config):
-    """The chains in groups of channels that the cheapest plan by estimates has."""
+def has_groups(path, config):
+    """Whether the cheapest plan by estimates has chains in groups of channels."""
     policy = Policy(config, CompileOptions(place="dla"))
     plan = SramPlanner(place(load_model(path), policy), policy).plan(config.sram_bytes)
-    return [chain for chain in plan.chains.values() if chain.layout.groups]
+    return plan.has_groups
 
 
 @pytest.mark.parametrize("first", range(0, 60, 20))

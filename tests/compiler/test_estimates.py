@@ -6,11 +6,12 @@ import ast
 import dataclasses
 import inspect
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from math import exp, log
 from pathlib import Path
 from types import FunctionType
+from typing import cast
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ import pytest
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
+from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
@@ -36,7 +39,7 @@ from dlasim.sim.configuration.sizes import KIB
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing import cost, formulas
 from dlasim.sim.timing.plan import Plan, plan_stream
-from tests.compiler.placed import place
+from tests.compiler.placed import parts_of, place
 from tests.compiler.problems import Problem, problem_of
 
 NETWORKS = ("resnet8", "ds_cnn", "mnist", "autoencoder", "mobilenet_v1", "mobilenet_v2")
@@ -186,11 +189,11 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
     network = place(networks[name], policy)
     planned = SramPlanner(network, policy).plan(config.sram_bytes)
     found, checked = measured_terms(emit(network, config, planned, None, with_constants=False), config), 0
-    for step, tiling in planned.tilings.items():
-        if tiling.tasks == 1:
+    for (step, tile_shape), tasks in zip(planned.tile_shapes.items(), _tasks(planned), strict=True):
+        if tasks == 1:
             problem = problem_of(planned, step, policy.machine)
             sizes, machine = problem.geometry.sizes, problem.machine_costs
-            tile, group = Tile(*tiling.tile_shape), ChannelGroup()
+            tile, group = Tile(*tile_shape), ChannelGroup()
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
             expected = (
                 tile_costs.work_cycles(sizes, machine, tile.channels, tile.depth),
@@ -222,19 +225,31 @@ def test_tiles_compute_for_as_long_as_the_machine_says(
     planned = SramPlanner(network, policy).plan(config.sram_bytes)
     found = measured_terms(emit(network, config, planned, None, with_constants=False), config)
     many, ratios = 0, []
-    for step, tiling in planned.tilings.items():
+    for (step, tile_shape), tasks in zip(planned.tile_shapes.items(), _tasks(planned), strict=True):
         problem = problem_of(planned, step, policy.machine)
-        sizes, costs, tile = problem.geometry.sizes, problem.machine_costs, Tile(*tiling.tile_shape)
+        sizes, costs, tile = problem.geometry.sizes, problem.machine_costs, Tile(*tile_shape)
         work = tile_costs.work_cycles(sizes, costs, tile.channels, tile.depth)
         tiled = tile_costs.tiled_cycles(sizes, costs.unit, work, tile.rows, tile.columns)
         measured, stalls = found[network.nodes[step].layer][:2]
         assert tiled == measured
-        computing = tile_costs.compute_cycles(sizes, costs, ChannelGroup(), tile, tiling.tasks)
-        computing -= tiling.tasks * tile_costs.task_cycles(costs, tile.channels)
+        computing = tile_costs.compute_cycles(sizes, costs, ChannelGroup(), tile, tasks)
+        computing -= tasks * tile_costs.task_cycles(costs, tile.channels)
         ratios.append(computing / (measured + stalls))
-        many += tiling.tasks > 1
+        many += tasks > 1
     assert many > 10
     assert max(map(abs, map(log, ratios))) < log(MAX_RATIO)
+
+
+def _tasks(planned: SramPlan) -> list[int]:
+    """Those of each node."""
+    return cast("list[int]", planned.nodes[:, SLOTS["tasks"]].tolist())
+
+
+def _chains(planned: SramPlan) -> Iterator[tuple[tuple[int, ...], dict[str, int]]]:
+    """The steps of each chain, and the numbers of its segment."""
+    for steps, row in zip(parts_of(planned), planned.segments.tolist(), strict=True):
+        if len(steps) > 1:
+            yield steps, dict(zip(SEGMENT_SLOTS, row, strict=True))
 
 
 def constant_beats(problem: Problem, tile_shape: TileShape) -> int:
@@ -258,23 +273,23 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
     planned = SramPlanner(network, policy).plan(config.sram_bytes)
     found = measured_terms(emit(network, config, planned, None, with_constants=False), config)
     checked = {"stripes": 0, "groups": 0}
-    for steps, chain in planned.chains.items():
-        layout = chain.layout
+    for steps, chain in _chains(planned):
+        groups = chain["groups"]
         first, last = (problem_of(planned, steps[end], policy.machine) for end in (0, -1))
-        if layout.groups or first.height % len(layout.schedule) == 0:
+        if groups or first.height % chain["rounds"] == 0:
             fixed = sum(
-                (layout.groups or 1)
-                * constant_beats(problem_of(planned, step, policy.machine), planned.tilings[step].tile_shape)
+                (groups or 1)
+                * constant_beats(problem_of(planned, step, policy.machine), planned.tile_shapes[step])
                 for step in steps
             )
             loaded = sum(found[network.nodes[step].layer][3] for step in steps)
-            assert chain.tensor_cycles + fixed == loaded
-            checked["groups" if layout.groups else "stripes"] += 1
-        if layout.groups and not last.geometry.sizes.is_dense:
-            tile, group = Tile(*planned.tilings[steps[-1]].tile_shape), ChannelGroup()
+            assert chain["tensor_cycles"] + fixed == loaded
+            checked["groups" if groups else "stripes"] += 1
+        if groups and not last.geometry.sizes.is_dense:
+            tile, group = Tile(*planned.tile_shapes[steps[-1]]), ChannelGroup()
             sizes, machine = last.geometry.sizes, last.machine_costs
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
-            stored = layout.groups * tile_costs.store_beats(sizes, machine, group, tile)
+            stored = groups * tile_costs.store_beats(sizes, machine, group, tile)
             assert stored == found[network.nodes[steps[-1]].layer][4]
     assert checked["stripes"] > 4
     assert checked["groups"] > 0
@@ -393,7 +408,7 @@ def _chain_cycles(network: UnplacedNetwork, config: DlaConfig) -> list[int]:
     placed: PlacedNetwork = place(network, policy)
     planned = SramPlanner(placed, policy).plan(config.sram_bytes)
     assert planned.chains
-    return [chain.cycles for chain in planned.chains.values()]
+    return [chain["cycles"] for _, chain in _chains(planned)]
 
 
 def test_the_compiler_reads_no_timing_parameter_itself() -> None:

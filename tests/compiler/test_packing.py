@@ -15,6 +15,7 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.addresses.tensor_packing import PACK
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.tiles.geometry import Buffers
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
@@ -39,7 +40,7 @@ def check(plan: SramPlan, planner: SramPlanner) -> None:
         expected = [
             aligned(size)
             for step in steps
-            for size, copies in plan.tilings[step].buffers
+            for size, copies in _buffers(plan, step)
             for _ in range(copies)
             if size
         ]
@@ -51,6 +52,11 @@ def check(plan: SramPlan, planner: SramPlanner) -> None:
         inner = plan.nodes[[plan.path.places[step] for step in steps[:-1]], SLOTS["between_address"]]
         assert Counter(expected + tensors) <= Counter(sizes)  # tensors that a chain uses stay longer
         assert set(inner.tolist()) <= {start for start, _ in ranges}
+
+
+def _buffers(plan: SramPlan, step: int) -> Buffers:
+    problem = int(plan.nodes[plan.path.places[step], SLOTS["problem"]])
+    return plan.tables.kinds.geometry(problem).buffers(plan.tile_shapes[step])
 
 
 @pytest.mark.parametrize("first", [0, 30])

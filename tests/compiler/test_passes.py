@@ -31,7 +31,7 @@ def test_no_network_gets_many_more_plans_than_others(name, tmp_path, monkeypatch
     path, steps, time = tmp_path / f"{name}.tflite", [], PlanSearch.time
 
     def count(search, candidate):
-        steps.append(len(candidate.plan.tilings))
+        steps.append(len(candidate.plan.steps))
         return time(search, candidate)
 
     path.write_bytes(write_tflite(build_topology(name)))

@@ -211,8 +211,8 @@ def _cut_node(packing: Packing, search: StateSearch, table: TilingTable, place: 
         return False
     found = table.tilings[node.tiling]
     node.tasks, node.cycles = found.tasks, min(found.cycles, INFINITE)
-    segment.rounds, segment.chain, segment.tensor_cycles = found.tasks, NONE, 0
-    segment.cycles = node.cycles
+    segment.rounds, segment.cycles = found.tasks, node.cycles
+    segment.groups = segment.stripe_rows = segment.tensor_cycles = 0
     _describe(packing, node, found.tile, found.buffers, table.sizes[node.problem].input_count)
     packing.own = packing.buffer_count
     return True
@@ -227,18 +227,19 @@ def _cut_chain(
     for each in range(place, place + count):
         is_last = 1 if each == place + count - 1 else 0
         where = where * WHERES + add_node(chain, search.kinds[each], _where(packing, search, each), is_last)
-    segment.chain = find_chain(table, search.chain_numbers[place * MAX_CHAIN + count - 1], where, budget)
-    if segment.chain == NONE:
+    found = find_chain(table, search.chain_numbers[place * MAX_CHAIN + count - 1], where, budget)
+    if found == NONE:
         return False
-    known = table.chains[segment.chain]
+    known = table.chains[found]
     if not (known.rows or known.group_channels):
         return False
     segment.cycles, segment.tensor_cycles = min(known.cycles, INFINITE), min(known.tensor_cycles, INFINITE)
+    segment.groups, segment.stripe_rows = 0, known.rows
     if known.rows:
         describe_stripes(chain, known.rows)
         tasks = segment.rounds = chain.stripes
     else:
-        tasks = -(-chain.sizes[chain.nodes[0].problem].channels // known.group_channels)
+        tasks = segment.groups = -(-chain.sizes[chain.nodes[0].problem].channels // known.group_channels)
         segment.rounds = tasks + 1
     _list_pieces(packing, chain, known, place, tasks)
     return True

@@ -35,13 +35,15 @@ class PackedNode(Record):
 
 
 class PackedSegment(Record):
-    """A node or a chain from a place on: its tasks or rounds, what was found for the chain, its cycles by the
-    estimate and those of its loads of tensors; the ranges that it occupies, of which tensors come first."""
+    """A node or a chain from a place on: its tasks or rounds; of a chain its groups of channels, or the rows
+    of a stripe; its cycles by the estimate and those of its loads of tensors; the ranges that it occupies, of
+    which tensors come first. Groups have one more round, since the first node is a group ahead."""
 
     place: int = 0
     nodes: int = 0
     rounds: int = 0
-    chain: int = 0
+    groups: int = 0
+    stripe_rows: int = 0
     cycles: int = 0
     tensor_cycles: int = 0
     first_range: int = 0

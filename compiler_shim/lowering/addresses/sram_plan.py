@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -13,19 +12,14 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
 from dlasim.compiler_shim.lowering.emission.records import Load
 from dlasim.compiler_shim.lowering.path_steps import PathSteps
-from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
-from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.compiler_shim.lowering.tiles.tiling import Tiling
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.dataclass import dataclass
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import slots_of
 
-Segment = tuple[int, ...]  # the steps of a chain
-_TASKS, _ROWS, _OUTER, _PROBLEM, _TILING = (
-    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "tiling")
-)
-_CYCLES, _CHAIN, *_CHAIN_NODES = (SEGMENT_SLOTS[name] for name in ("cycles", "chain", "place", "nodes"))
+_TASKS, _CYCLES, _GROUPS = SLOTS["tasks"], SEGMENT_SLOTS["cycles"], SEGMENT_SLOTS["groups"]
+_PLACE, _NODES = SEGMENT_SLOTS["place"], SEGMENT_SLOTS["nodes"]
 _SHAPE = [SLOTS[name] for name in ("rows", "columns", "channels", "depth", "is_channels_outer", "buffering")]
 _CHAINED = [SEGMENT_SLOTS[name] for name in ("nodes", "rounds")]
 _ADDRESSES = [*range(SLOTS["buffers"], SLOTS["buffering"]), SLOTS["between_address"]]
@@ -141,36 +135,24 @@ class SramPlan:
         """The steps of all nodes."""
         return self.path.order
 
-    @cached_property
-    def tilings(self) -> Mapping[int, Tiling]:
+    @property
+    def tile_shapes(self) -> Mapping[int, TileShape]:
         """By step how it is cut."""
-        found = dict[int, Tiling]()
-        for step, row in zip(self.steps, self.nodes.tolist(), strict=True):
-            if row[_TILING] != NONE:
-                tiling = self.tables.tiling_at(row[_TILING], row[_PROBLEM])
-                if tiling.tasks != row[_TASKS]:  # cut further
-                    shape = tiling.tile_shape._replace(rows=row[_ROWS], is_channels_outer=row[_OUTER] == 1)
-                    tiling = replace(tiling, tile_shape=shape, tasks=row[_TASKS])
-                found[step] = tiling
-        for steps, chain in self.chains.items():
-            found |= {step: chain.tiling(number) for number, step in enumerate(steps)}
-        return {step: found[step] for step in self.steps}
+        rows = self.nodes[:, _SHAPE].tolist()
+        return {step: TileShape(*row) for step, row in zip(self.steps, rows, strict=True)}
 
     @cached_property
-    def chains(self) -> Mapping[Segment, ChainTiling]:
-        """How chains are cut, by their steps."""
-        found, rows = dict[Segment, ChainTiling](), self.segments[self.segments[:, _CHAIN] != NONE]
-        for number, place, nodes in rows[:, [_CHAIN, *_CHAIN_NODES]].tolist():
-            problems = self.nodes[place : place + nodes, _PROBLEM].tolist()
-            found[tuple(self.steps[place : place + nodes])] = self.tables.chain_at(number, problems)
-        return found
+    def chains(self) -> Sequence[Sequence[int]]:
+        """The steps of each chain."""
+        rows = self.segments[self.segments[:, _NODES] > 1][:, [_PLACE, _NODES]].tolist()
+        return [self.steps[place : place + nodes] for place, nodes in rows]
 
     @cached_property
     def inner(self) -> frozenset[int]:
-        """Values that only exist in stripes."""
+        """Values that only exist in pieces."""
         return frozenset([self.path.nodes[step].output for steps in self.chains for step in steps[:-1]])
 
     @property
     def has_groups(self) -> bool:
         """Whether a chain is computed in groups of channels."""
-        return any(chain.layout.groups for chain in self.chains.values())
+        return bool(self.segments[:, _GROUPS].any())

@@ -18,7 +18,7 @@ from dlasim.compiler_shim.lowering.emission.network_nodes import (
     value_bytes,
 )
 from dlasim.compiler_shim.lowering.emission.piece_codes import piece_bytes, piece_codes
-from dlasim.compiler_shim.lowering.emission.plan_rows import ROWS, ChainRows, PlanRows
+from dlasim.compiler_shim.lowering.emission.plan_rows import ROWS, PlanRows
 from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_REGISTERS,
@@ -33,7 +33,6 @@ from dlasim.compiler_shim.lowering.emission.records import (
     Slice,
     Span,
     StreamBuilder,
-    StripeRows,
 )
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.program_frame import ProgramFrame
@@ -99,8 +98,7 @@ class Emitter:
         rows.loads, rows.load_first = pointer_to(given.loads, Load), pointer_to(given.load_first)
         operands = 2 * facts.operand_count + TENSORS * len(given.loads) * (facts.operand_count > 0)
         self._make_room(rows, 2 * frame.pooled_count + operands)
-        if plan.chains:
-            self._list_chains(rows)
+        self._stream.chain.sizes = plan.tables.kinds.sizes.pointer
         self._list_pieces(rows)
         return rows.crowded_step
 
@@ -114,15 +112,6 @@ class Emitter:
         memory.values.reserve(values, 0)
         rows.nodes, rows.rows, rows.values = memory.nodes.pointer, memory.rows.pointer, memory.values.pointer
         rows.kept = memory.kept.pointer
-
-    def _list_chains(self, rows: PlanRows) -> None:
-        """Say how chains are computed, in groups or in stripes."""
-        layouts = [chain.layout for chain in self._plan.chains.values()]
-        stripes = [each.rows for each in layouts]
-        ends = np.cumsum([len(each) for each in stripes]).tolist()
-        chains = [(each.groups, first) for each, first in zip(layouts, [0, *ends], strict=False)]
-        rows.chains = pointer_to(np.array(chains), ChainRows)
-        self._stream.stripes = pointer_to(np.concatenate(stripes), StripeRows)
 
     def _list_pieces(self, rows: PlanRows) -> None:
         """Make the rows, with room for all pieces of constants, and say how large compressed ones are."""

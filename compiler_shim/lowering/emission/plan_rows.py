@@ -31,13 +31,6 @@ class NodeConstants(Record):
     operands: int = 0
 
 
-class ChainRows(Record):
-    """A chain: its groups of channels, or else the first of its rows of stripes."""
-
-    groups: int = 0
-    first_stripe: int = 0
-
-
 class PlanRows(Record):
     """A plan as its records say it, and the rows that follow from it.
 
@@ -69,7 +62,6 @@ class PlanRows(Record):
     operands: Numbers = pointer(int)
     packed: Records[PackedNode] = pointer(PackedNode)
     parts: Records[PackedSegment] = pointer(PackedSegment)
-    chains: Records[ChainRows] = pointer(ChainRows)
     run_ends: Numbers = pointer(int)
     pooled: Numbers = pointer(int)
     pooled_ends: Numbers = pointer(int)
@@ -90,7 +82,6 @@ class PlanRows(Record):
     next_kept: int = 0
     row_count: int = 0
     next_load: int = 0
-    next_chain: int = 0
     value_count: int = 0
     puts_off: int = 0
     operations: int = 0
@@ -103,7 +94,7 @@ def list_rows(plan: PlanRows) -> int:
     _list_nodes(plan)
     if plan.piece_count > plan.piece_room:
         return 0
-    plan.row_count = plan.next_load = plan.next_chain = plan.value_count = plan.puts_off = part = 0
+    plan.row_count = plan.next_load = plan.value_count = plan.puts_off = part = 0
     plan.newest_batch = plan.next_kept = 0
     if plan.kept_count and not plan.batch_bytes:
         _list_kept(plan)
@@ -173,7 +164,7 @@ def _fill_in(node: Node, packed: PackedNode) -> None:
     """How a node is cut, and its buffers, which nothing has filled."""
     node.tile_rows, node.tile_columns, node.tile_channels = packed.rows, packed.columns, packed.channels
     node.tile_depth, node.is_channels_outer = packed.depth, packed.is_channels_outer
-    node.between_address = packed.between_address
+    node.problem, node.between_address = packed.problem, packed.between_address
     for number in range(BUFFERS):
         node.buffers[number].assign(packed.buffers[number])
         fill = node.fills[number]
@@ -260,7 +251,7 @@ def _begin_row(plan: PlanRows, row: EmittedSegment) -> None:
     """Begin the next row, without anything yet: one that ends a stream."""
     plan.row_count += 1
     row.first_value = row.values = 0
-    row.step = row.nodes = row.groups = row.first_stripe = row.first_load = row.loads = row.is_load_first = 0
+    row.step = row.nodes = row.groups = row.stripe_rows = row.first_load = row.loads = row.is_load_first = 0
     row.tasks = row.operations = 1
 
 
@@ -278,10 +269,8 @@ def _list_part(plan: PlanRows, row: EmittedSegment, number: int) -> None:
     row.step, row.nodes, row.tasks = step, part.nodes, part.rounds
     row.operations = plan.facts[step].inputs + 2 + repeats
     if part.nodes > 1:
-        chain = plan.chains[plan.next_chain]
-        row.groups, row.first_stripe = chain.groups, chain.first_stripe
+        row.groups, row.stripe_rows = part.groups, part.stripe_rows
         row.operations = repeats + 4 * part.nodes + 1
-        plan.next_chain += 1
     row.first_load = plan.next_load
     while plan.next_load < plan.load_count and plan.loads[plan.next_load].segment == number:
         load = plan.loads[plan.next_load]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, NodeSizes
 from dlasim.isa import registers
 from dlasim.isa.instruction_rows import UNITS
@@ -151,6 +152,7 @@ class Node(Record):
     """
 
     step: int = 0
+    problem: int = 0
     first_constant: int = 0
     prefetched: int = 0
     keeps_constants: int = 0
@@ -175,16 +177,6 @@ class Piece(Record):
     coded_steps: int = 0
 
 
-class StripeRows(Record):
-    """What one node of a chain does in a stripe: computes rows [first, end); before that the buffer of its
-    output, which began at row `old_base`, is made to begin at `base`."""
-
-    first: int = 0
-    end: int = 0
-    old_base: int = 0
-    base: int = 0
-
-
 class Load(Record):
     """Some pieces of a node's constants that are loaded after a task of a segment, for later tasks."""
 
@@ -198,8 +190,8 @@ class Load(Record):
 class EmittedSegment(Record):
     """A node or a chain of several, from `step` on; without any, loads alone, or else the end of the stream.
 
-    A chain is computed in `groups` of channels, or in stripes where that is 0: `first_stripe` is the first of
-    their rows. `is_load_first`: its tasks are computed after tasks that follow are loaded. `operations`
+    A chain is computed in `groups` of channels, or in stripes of `stripe_rows` rows where that is 0.
+    `is_load_first`: its tasks are computed after tasks that follow are loaded. `operations`
     are the most that a task takes, with all loads for later tasks. Before it so many `values` that are
     constants get their places in the pool, those from `first_value` on that have none.
     """
@@ -208,7 +200,7 @@ class EmittedSegment(Record):
     nodes: int = 0
     tasks: int = 0
     groups: int = 0
-    first_stripe: int = 0
+    stripe_rows: int = 0
     first_load: int = 0
     loads: int = 0
     is_load_first: int = 0
@@ -242,8 +234,9 @@ class StreamBuilder(Record):
     whether it ends its task, and how many loads were issued before it; at most `most_ahead` loads overtake
     one. `configured_node` is the node whose fixed registers are set, `free_slot` the first free slot of
     `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in flight, and how
-    many operations were issued to it. `unpacks`: whether the machine can. Facts and nodes are there by step
-    of the network. Each stream has the word after its last in `ends`.
+    many operations were issued to it. `chain` says which rows of a chain come next. `unpacks`: whether the
+    machine can. Facts and nodes are there by step of the network. Each stream has the word after its last in
+    `ends`.
     """
 
     stream_count: int = 0
@@ -278,6 +271,7 @@ class StreamBuilder(Record):
     input_box: TensorBox = member(TensorBox)
     second_box: TensorBox = member(TensorBox)
     constants_box: TensorBox = member(TensorBox)
+    chain: ChainSearch = member(ChainSearch)
     load: PlannedOperation = member(PlannedOperation)
     stores: list[PlannedOperation] = array(PlannedOperation, COMPUTATIONS)
     computes: list[PlannedOperation] = array(PlannedOperation, COMPUTATIONS)
@@ -288,7 +282,6 @@ class StreamBuilder(Record):
     ends: Numbers = pointer(int)
     values: Numbers = pointer(int)
     value_bytes: Numbers = pointer(int)
-    stripes: Records[StripeRows] = pointer(StripeRows)
     loads: Records[Load] = pointer(Load)
     in_flight: Records[InFlight] = pointer(InFlight)
     words: Numbers = pointer(int)

@@ -15,7 +15,6 @@ from dlasim.compiler_shim.lowering.emission.records import (
     Node,
     PlannedOperation,
     StreamBuilder,
-    StripeRows,
     TensorLocation,
 )
 from dlasim.compiler_shim.lowering.emission.tiles import (
@@ -33,6 +32,7 @@ from dlasim.compiler_shim.lowering.emission.words import (
     write_deferred_store,
     write_put_off,
 )
+from dlasim.compiler_shim.lowering.segments.stripe_search import ChainNode, begin_stripe, end_stripe
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.registers import OPERANDS, Region
@@ -72,6 +72,8 @@ def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
         _reserve_value(stream, stream.values[number])
     for step in range(segment.step, segment.step + segment.nodes):
         _locate_tensors(stream, stream.nodes[step])
+    if segment.stripe_rows:
+        _begin_stripes(stream, segment)
     stream.configured_node = NONE
     stream.load_number = segment.first_load
     for number in range(segment.first_load, segment.first_load + segment.loads):
@@ -98,6 +100,16 @@ def _locate_tensors(stream: StreamBuilder, node: Node) -> None:
             place = stream.places[layout.space]
             tensor.space, tensor.offset = place.space, place.offset + layout.offset
             tensor.reach = place.reach
+
+
+@routine
+def _begin_stripes(stream: StreamBuilder, segment: EmittedSegment) -> None:
+    """Nothing of the chain has been computed yet."""
+    chain = stream.chain
+    chain.count = segment.nodes
+    for number in range(segment.nodes):
+        rows = chain.nodes[number]
+        rows.problem, rows.done, rows.base = stream.nodes[segment.step + number].problem, 0, 0
 
 
 @routine
@@ -216,23 +228,24 @@ def _set_tile(stream: StreamBuilder, node: Node, number: int) -> None:
 def _stripe(stream: StreamBuilder, segment: EmittedSegment, stripe: int) -> None:
     """A task of a chain: what each node computes in a stripe, and the moves of rows that are still needed."""
     last = NONE
+    begin_stripe(stream.chain, (stripe + 1) * segment.stripe_rows)
     for number in range(segment.nodes):
         step = segment.step + number
         node, facts = stream.nodes[step], stream.facts[step]
-        sizes = facts.sizes
-        rows = stream.stripes[segment.first_stripe + stripe * segment.nodes + number]
+        sizes, rows = facts.sizes, stream.chain.nodes[number]
         if number + 1 < segment.nodes:
             _advance_buffer(stream, node, rows)
-            if rows.base > rows.old_base and rows.first > rows.base:
+            if rows.start > rows.base and rows.done > rows.start:
                 last = _next_place(stream)
                 _keep_rows(stream, node, rows, stream.computes[last])
                 put_off(stream, last, 0, 0)
-        if rows.end > rows.first:
+        if rows.need > rows.done:
             last = _next_place(stream)
-            set_box(stream.tile, rows.first, 0, 0, rows.end - rows.first, sizes.width, sizes.channels)
+            set_box(stream.tile, rows.done, 0, 0, rows.need - rows.done, sizes.width, sizes.channels)
             address, is_stored = place_output(stream, node, stream.stores[last])
             make_tile(stream, node, stream.computes[last], 0, sizes.depth, address, is_stored)
             put_off(stream, last, is_stored, 0)
+    end_stripe(stream.chain)
     if last != NONE:
         stream.ends_task[last] = 1
 
@@ -292,21 +305,21 @@ def _use_group_buffer(stream: StreamBuilder, writer: Node, location: TensorLocat
 
 
 @routine
-def _advance_buffer(stream: StreamBuilder, node: Node, rows: StripeRows) -> None:
-    """The buffer between a node and the next begins with row `base` from now on."""
+def _advance_buffer(stream: StreamBuilder, node: Node, rows: ChainNode) -> None:
+    """The buffer between a node and the next begins with row `start` from now on."""
     facts, following = stream.facts[node.step], stream.nodes[node.step + 1]
-    offset = node.between_address - rows.base * facts.sizes.width * facts.sizes.channels
+    offset = node.between_address - rows.start * facts.sizes.width * facts.sizes.channels
     node.tensors[OUTPUT_TENSOR].offset = offset
     following.tensors[0].offset = offset
 
 
 @routine
-def _keep_rows(stream: StreamBuilder, node: Node, rows: StripeRows, operation: PlannedOperation) -> None:
-    """Move the rows that are still needed, from `base` on, to the start of the buffer."""
+def _keep_rows(stream: StreamBuilder, node: Node, rows: ChainNode, operation: PlannedOperation) -> None:
+    """Move the rows that are still needed, from `start` on, to the start of the buffer."""
     facts, buffer = stream.facts[node.step], node.between_address
     size = facts.sizes.width * facts.sizes.channels
-    kept = (rows.first - rows.base) * size
-    copy(operation, facts.layer, buffer + (rows.base - rows.old_base) * size, buffer, kept)
+    kept = (rows.done - rows.start) * size
+    copy(operation, facts.layer, buffer + (rows.start - rows.base) * size, buffer, kept)
 
 
 @routine

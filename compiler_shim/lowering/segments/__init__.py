@@ -1,1 +1,1 @@
-"""Layers that run together, piece by piece: chains in stripes of rows."""
+"""Chains: layers that run together, piece by piece, so that what lies between them never leaves SRAM."""

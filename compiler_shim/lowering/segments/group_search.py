@@ -1,6 +1,9 @@
 """Finds how many channels a group of a chain has within a budget of SRAM, and what that costs; routines.
 
-`channel_groups` says what such a chain is.
+The channels of the first node's output are cut into groups. The nodes after it keep channels apart, as
+depthwise convolutions and pools do; the last one may also sum over them, and then adds a group to its
+accumulators in each pass. So the weights of all nodes are loaded side by side, a group of each at a time, and
+each is used once. A buffer between two nodes holds two groups: the first node is a group ahead of the others.
 """
 
 from __future__ import annotations

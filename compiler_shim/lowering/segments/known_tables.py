@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.lowering.segments.chains import ChainTiling
-from dlasim.compiler_shim.lowering.segments.channel_groups import group_layouts
 from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, KnownChain
-from dlasim.compiler_shim.lowering.segments.stripes import stripe_layouts
 from dlasim.compiler_shim.lowering.tiles.bounds import are_chains_moderate, is_moderate
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import (
     NONE,
     TILINGS,
@@ -22,7 +17,7 @@ from dlasim.compiler_shim.lowering.tiles.known_tilings import (
 )
 from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MachineCosts
-from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel, Tiling
+from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.errors import InputError
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import slots_of
@@ -54,8 +49,6 @@ class KnownTables:
         self._found, self._found_chains = Store(KnownTiling), Store(KnownChain)
         self._newest = Store(int)
         self._costs, self._chain_count = KindCosts(Store(MachineCosts), 0, True, True), 0
-        self._tilings: dict[int, Tiling] = {}
-        self._chain_tilings: dict[int, ChainTiling] = {}
         self._costs_on: dict[MachineModel, KindCosts] = {}
         table = self.table = ChainTable()
         table.tilings.by_channels = int(by_channels)
@@ -68,30 +61,6 @@ class KnownTables:
         """The cycles of a problem's tiling within a budget, INFINITE where none fits."""
         tiling = self.table.tilings.tilings[self.run(TILINGS, self.table.tilings, problem, budget)]
         return tiling.cycles if tiling.tasks else INFINITE
-
-    def tiling_at(self, place: int, problem: int) -> Tiling:
-        """A tiling by its number."""
-        found = self._tilings.get(place)
-        if found is None:
-            known = self.table.tilings.tilings[place]
-            rows, columns, channels, depth, outer, buffering = known.tile.flatten()
-            tile_shape = TileShape(rows, columns, channels, depth, outer == 1, buffering)
-            buffers = self.kinds.geometry(problem).as_buffers(known.buffers)
-            found = self._tilings[place] = Tiling(
-                tile_shape, buffers, known.sram_bytes, known.cycles, known.tasks, known.read_bytes
-            )
-        return found
-
-    def chain_at(self, place: int, problems: Sequence[int]) -> ChainTiling:
-        """The pieces of a chain of these problems, by its number."""
-        found = self._chain_tilings.get(place)
-        if found is None:
-            known = self.table.chains[place]
-            links = tuple(map(self.kinds.geometry, problems))
-            layouts = stripe_layouts(links) if known.rows else group_layouts(links)
-            size, cycles = known.rows or known.group_channels, (known.cycles, known.moved_bytes)
-            found = self._chain_tilings[place] = ChainTiling(layouts, size, *cycles, known.tensor_cycles)
-        return found
 
     def costs_on(self, machine: MachineModel) -> KindCosts:
         """What kinds cost on another machine."""

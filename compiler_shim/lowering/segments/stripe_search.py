@@ -1,4 +1,9 @@
-"""Finds how many rows a stripe of a chain has within a budget of SRAM, and what that costs; a routine."""
+"""Finds how many rows a stripe of a chain has within a budget of SRAM, and what that costs; routines.
+
+For each stripe of the last node's output, every node computes the rows that the next one lacks, in full width
+and depth; each row is computed once. A buffer between two nodes holds some rows: those that the next stripe
+still needs are moved to its start, and new rows follow.
+"""
 
 from __future__ import annotations
 

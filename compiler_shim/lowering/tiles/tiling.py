@@ -10,11 +10,9 @@ from __future__ import annotations
 from enum import IntEnum
 
 from dlasim.compiler_shim.lowering.tiles import tile_costs
-from dlasim.compiler_shim.lowering.tiles.geometry import Buffers, TileShape
 from dlasim.compiler_shim.lowering.tiles.node_kinds import CostClass
 from dlasim.compiler_shim.lowering.tiles.tile_costs import WHOLE
 from dlasim.compiler_shim.lowering.tiles.tile_records import MachineCosts
-from dlasim.dataclass import dataclass
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Region
@@ -25,19 +23,6 @@ from dlasim.sim.timing.memory_timing import memories_of
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates
 _TYPICAL_BYTES = 1 << 12  # of a load, for what it takes of the SRAM's ports in a cycle
 WORDS_PER_CHANNEL = 5  # command words for each channel after the first
-
-
-@dataclass(frozen=True, slots=True)
-class Tiling:
-    """A tile shape with what it takes: `buffers` are (bytes, copies) of each input, the constants, the
-    accumulator and the output, 0 bytes where there is none."""
-
-    tile_shape: TileShape
-    buffers: Buffers
-    sram_bytes: int  # all buffers together
-    cycles: int
-    tasks: int
-    read_bytes: int
 
 
 class CostAssumption(IntEnum):
