@@ -125,7 +125,7 @@ class Forced(SramPlanner):
         tiling = self._tables.table.tilings.tilings[known.most]
         known.sufficient_bytes, tiling.cycles = 0, known.work_cycles
         tiling.tile.assign(Tile(*tile_shape))
-        group, sizes = ChannelGroup(), self._tables.kinds.geometry(problem).sizes
+        group, sizes = ChannelGroup(), self._tables.kinds.sizes[problem]
         describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
         list_buffers(sizes, group, tiling.tile, tiling.buffers)
         tiling.tasks = spatial_tiles(sizes, tile_shape.rows, tile_shape.columns) * group.groups * group.passes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import field
 
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
-from dlasim.compiler_shim.lowering.tiles.geometry import Geometry, TileShape, total_bytes
 from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds
 from dlasim.compiler_shim.lowering.tiles.search import half
-from dlasim.compiler_shim.lowering.tiles.tile_buffers import SINGLE
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import SINGLE, describe_group, sram_bytes
+from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, NodeSizes, Tile
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption, MachineModel
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
@@ -53,14 +53,13 @@ class Policy:
     def needed(self, problem: int) -> int:
         """Bytes of SRAM that the smallest tiling takes; an accumulator may take more than cut input channels
         save."""
-        geometry = self.kinds.geometry(problem)
+        sizes = self.kinds.sizes[problem]
         if self.options.tiling != "auto":
-            return _single_bytes(geometry, geometry.height, geometry.width, geometry.depth)
-        depths = [geometry.depth]
-        sizes = geometry.sizes
+            return _single_bytes(sizes, sizes.height, sizes.width, sizes.depth)
+        depths = [sizes.depth]
         while depths[-1] > 1 and sizes.input_element_bytes == sizes.input_count == 1:
             depths.append(half(depths[-1]))
-        return min(_single_bytes(geometry, 1, 1, depth) for depth in depths)
+        return min(_single_bytes(sizes, 1, 1, depth) for depth in depths)
 
 
 def keeps_tensors(options: CompileOptions) -> bool:
@@ -68,7 +67,8 @@ def keeps_tensors(options: CompileOptions) -> bool:
     return options.fusion == "full" and options.tiling == "auto"
 
 
-def _single_bytes(geometry: Geometry, rows: int, columns: int, depth: int) -> int:
+def _single_bytes(sizes: NodeSizes, rows: int, columns: int, depth: int) -> int:
     """Bytes of single buffers for the fewest output channels."""
-    tile_shape = TileShape(rows, columns, geometry.step, depth, is_channels_outer=True, buffering=SINGLE)
-    return total_bytes(geometry.buffers(tile_shape))
+    group = ChannelGroup()
+    describe_group(sizes, sizes.step, depth, group)
+    return sram_bytes(sizes, group, Tile(rows, columns, sizes.step, depth, 1, SINGLE))

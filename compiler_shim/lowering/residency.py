@@ -11,7 +11,8 @@ from dlasim.compiler_shim.lowering.addresses.tensor_packing import TENSORS
 from dlasim.compiler_shim.lowering.path_search import PathChoice, PathSearch
 from dlasim.compiler_shim.lowering.path_steps import path_steps
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES
+from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES, where_bits
+from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes
 from dlasim.errors import InputError
 
 
@@ -82,7 +83,7 @@ class SramPlanner:
         """The problem of a node with these values in SRAM, and those within its chain."""
         first, second, output = [value in in_sram or value in inner for value in self._steps.operands[step]]
         keeps = self._policy.keeps_constants and step not in self._steps.matrices
-        where = first + 2 * second + 4 * output + 8 * keeps
+        where = where_bits(first, second, output, keeps)
         return int(self._search.kind_of[self._steps.places[step]]) * WHERES + where
 
     def sufficient_bytes(self) -> int:
@@ -99,6 +100,6 @@ class SramPlanner:
         most = ahead = 0
         for step, problem in reversed(problems.items()):
             most = max(most, known[problem] + self._steps.alive_bytes[step] + ahead)
-            geometry = self._policy.kinds.geometry(problem)
-            ahead += geometry.constant_bytes(geometry.channels, geometry.depth)
+            sizes = self._policy.kinds.sizes[problem]
+            ahead += constant_bytes(sizes, sizes.channels, sizes.depth)
         return most

@@ -75,13 +75,12 @@ def _split(plan: SramPlan, place: int, parts: int) -> tuple[int, int] | None:
     """Tasks and rows of a node in rows of a part of the height, if that loads nothing again but rows that
     windows share."""
     problem = int(plan.nodes[place, _PROBLEM])
-    geometry = plan.tables.kinds.geometry(problem)
-    sizes = geometry.sizes
+    sizes = plan.tables.kinds.sizes[problem]
     tile_rows, columns, channels, depth, is_channels_outer = plan.nodes[place, _TILE].tolist()
     rows = -(-sizes.height // parts)
     if columns != sizes.width or depth != sizes.depth or rows >= tile_rows:
         return None
     groups = -(-sizes.channels // channels)
-    if groups > 1 and not (is_channels_outer and all(geometry.in_sram.inputs)):
+    if groups > 1 and (not is_channels_outer or sizes.input_bytes or sizes.second_bytes):
         return None
     return -(-sizes.height // rows) * groups, rows

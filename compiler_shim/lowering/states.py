@@ -19,6 +19,7 @@ from dlasim.compiler_shim.lowering.tiles.known_tilings import (
     find_tiling,
     is_near_work,
     loads_for_longer,
+    where_bits,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
 from dlasim.native.record import Record, Records, pointer
@@ -230,9 +231,9 @@ def _keep(
 @routine
 def where_of(search: StateSearch, step: PathStep, resident: int) -> int:
     """What of a node is in SRAM: its first input, its second or its matrix, its output, its constants."""
-    first, second = 1 if step.first & resident else 0, 2 if step.second & resident else 0
-    kept = 8 if search.keeps_constants and not step.has_matrix else 0
-    return first + second + kept + (4 if step.output & resident else 0)
+    first, second = 1 if step.first & resident else 0, 1 if step.second & resident else 0
+    kept = 1 if search.keeps_constants and not step.has_matrix else 0
+    return where_bits(first, second, 1 if step.output & resident else 0, kept)
 
 
 @routine

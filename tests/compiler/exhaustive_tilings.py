@@ -9,14 +9,14 @@ from math import ceil
 import numpy as np
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
-from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.timing import cost
 from dlasim.sim.timing.formulas import lane_cycles
-from tests.compiler.problems import Problem, Tiling
+from tests.compiler.problems import InSram, Problem, Tiling
 
 KINDS = "OP_CONV", "OP_DEPTH_CONV", "channel by channel", "OP_E_ADD", "OP_POOL", "OP_C_MAX", "OP_ACT_LUT"
 

@@ -2,7 +2,7 @@
 
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.search import Search, search
-from tests.compiler.problems import Problem, Tiling
+from tests.compiler.problems import Problem, Tiling, as_buffers
 
 
 class Finder:
@@ -14,10 +14,10 @@ class Finder:
     def find(self, problem: Problem, budget: int) -> tuple[Tiling | None, int]:
         """The cheapest within a budget, None where none fits; and the budget above which nothing changes."""
         found = Search()
-        sizes, costs = problem.geometry.sizes, problem.machine_costs
+        sizes, costs = problem.sizes, problem.machine_costs
         if not search(sizes, costs, found, budget, self._by_channels):
             return None, found.sufficient_bytes
-        buffers = problem.geometry.as_buffers(found.buffers)
+        buffers = as_buffers(sizes, found.buffers)
         tile_shape = TileShape(*found.best.flatten())
         figures = found.sram_bytes, found.cycles, found.tasks, found.read_bytes
         return Tiling(tile_shape, buffers, *figures), found.sufficient_bytes

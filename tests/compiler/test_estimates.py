@@ -192,7 +192,7 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
     for (step, tile_shape), tasks in zip(planned.tile_shapes.items(), _tasks(planned), strict=True):
         if tasks == 1:
             problem = problem_of(planned, step, policy.machine)
-            sizes, machine = problem.geometry.sizes, problem.machine_costs
+            sizes, machine = problem.sizes, problem.machine_costs
             tile, group = Tile(*tile_shape), ChannelGroup()
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
             expected = (
@@ -227,7 +227,7 @@ def test_tiles_compute_for_as_long_as_the_machine_says(
     many, ratios = 0, []
     for (step, tile_shape), tasks in zip(planned.tile_shapes.items(), _tasks(planned), strict=True):
         problem = problem_of(planned, step, policy.machine)
-        sizes, costs, tile = problem.geometry.sizes, problem.machine_costs, Tile(*tile_shape)
+        sizes, costs, tile = problem.sizes, problem.machine_costs, Tile(*tile_shape)
         work = tile_costs.work_cycles(sizes, costs, tile.channels, tile.depth)
         tiled = tile_costs.tiled_cycles(sizes, costs.unit, work, tile.rows, tile.columns)
         measured, stalls = found[network.nodes[step].layer][:2]
@@ -254,7 +254,7 @@ def _chains(planned: SramPlan) -> Iterator[tuple[tuple[int, ...], dict[str, int]
 
 def constant_beats(problem: Problem, tile_shape: TileShape) -> int:
     """Cycles on the bus for the constants of a tile."""
-    sizes, group = problem.geometry.sizes, ChannelGroup()
+    sizes, group = problem.sizes, ChannelGroup()
     tile_buffers.describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
     return tile_costs.load_beats(sizes, problem.machine_costs, group, Tile(*tile_shape))[2]
 
@@ -285,9 +285,9 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
             loaded = sum(found[network.nodes[step].layer][3] for step in steps)
             assert chain["tensor_cycles"] + fixed == loaded
             checked["groups" if groups else "stripes"] += 1
-        if groups and not last.geometry.sizes.is_dense:
+        if groups and not last.sizes.is_dense:
             tile, group = Tile(*planned.tile_shapes[steps[-1]]), ChannelGroup()
-            sizes, machine = last.geometry.sizes, last.machine_costs
+            sizes, machine = last.sizes, last.machine_costs
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
             stored = groups * tile_costs.store_beats(sizes, machine, group, tile)
             assert stored == found[network.nodes[steps[-1]].layer][4]

@@ -15,13 +15,13 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.addresses.tensor_packing import PACK
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
-from dlasim.compiler_shim.lowering.tiles.geometry import Buffers
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
 from tests.compiled import counted, in_python
 from tests.compiler.cases import random_case, striped_case, write_model
 from tests.compiler.placed import parts_of, place
+from tests.compiler.problems import Buffers, buffers_of
 
 FIRST, COUNT = SEGMENT_SLOTS["first_range"], SEGMENT_SLOTS["ranges"]
 
@@ -56,7 +56,7 @@ def check(plan: SramPlan, planner: SramPlanner) -> None:
 
 def _buffers(plan: SramPlan, step: int) -> Buffers:
     problem = int(plan.nodes[plan.path.places[step], SLOTS["problem"]])
-    return plan.tables.kinds.geometry(problem).buffers(plan.tile_shapes[step])
+    return buffers_of(plan.tables.kinds.sizes[problem], plan.tile_shapes[step])
 
 
 @pytest.mark.parametrize("first", [0, 30])

@@ -9,7 +9,7 @@ import pytest
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.tiles.bounds import MAX_TASK_CYCLES
-from dlasim.compiler_shim.lowering.tiles.geometry import InSram, TileShape
+from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
 from dlasim.compiler_shim.lowering.tiles.search import MAX_EXTENT, Search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, SINGLE
@@ -29,7 +29,7 @@ from tests.compiler.exhaustive_tilings import (
     sizes_of_groups,
 )
 from tests.compiler.finder import Finder
-from tests.compiler.problems import Problem, tiling_of
+from tests.compiler.problems import InSram, Problem, tiling_of
 
 CASES = 60
 
@@ -103,7 +103,7 @@ def test_the_papers_cut_has_the_most_channels_that_fit():
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most=9)
         height, width, channels = problem.node.out_shape
-        step = problem.geometry.step
+        step = problem.sizes.step
         sizes = range(step, channels + 1, step)
         tilings = [
             Walk(problem, TileShape(height, width, size, problem.depth, True, False)).tiling()

@@ -69,7 +69,7 @@ class Paths:
         tiling = tiling_of(self._policy.tables, problems[0], self._limit - taken)
         if tiling is None:
             return inf
-        node = self._policy.kinds.geometry(problems[0]).sizes
+        node = self._policy.kinds.sizes[problems[0]]
         written = node.height * node.width * node.channels * node.output_bytes
         return tiling.cycles * CYCLE + tiling.read_bytes + written
 

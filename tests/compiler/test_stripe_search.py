@@ -11,7 +11,6 @@ from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
 from dlasim.compiler_shim.lowering.segments.stripe_search import MAX_STRIPES
-from dlasim.compiler_shim.lowering.tiles.geometry import InSram
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiles.tiling import (
     CostAssumption,
@@ -22,7 +21,7 @@ from tests.compiled import counted, in_python
 from tests.compiler.cases import striped_case, write_model
 from tests.compiler.chain_tilings import CHAINS, ChainTiling, chain_tiling, stripe_bytes, stripe_ends
 from tests.compiler.exhaustive_tilings import extreme_config
-from tests.compiler.problems import Problem
+from tests.compiler.problems import InSram, Problem
 
 SEEDS = 8
 

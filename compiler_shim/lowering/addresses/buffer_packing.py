@@ -16,7 +16,7 @@ from dlasim.compiler_shim.lowering.segments.stripe_search import (
     list_stripe_buffers,
 )
 from dlasim.compiler_shim.lowering.states import StateSearch
-from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES, TilingTable, find_tiling
+from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES, TilingTable, find_tiling, where_bits
 from dlasim.compiler_shim.lowering.tiles.search import PREFETCH_PART
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     ALIGNMENT,
@@ -269,17 +269,14 @@ def _list_pieces(packing: Packing, chain: ChainSearch, known: KnownChain, place:
 @routine
 def _where(packing: Packing, search: StateSearch, place: int) -> int:
     """As `where_of`; tensors beyond those that have bits of a state may be in SRAM, too, if all are."""
-    kept = 8 if search.keeps_constants and not search.steps[place].has_matrix else 0
-    return (
-        _is_there(packing, packing.operands[3 * place])
-        + 2 * _is_there(packing, packing.operands[3 * place + 1])
-        + 4 * _is_there(packing, packing.operands[3 * place + 2])
-        + kept
-    )
+    first, second = _is_there(packing, 3 * place), _is_there(packing, 3 * place + 1)
+    kept = 1 if search.keeps_constants and not search.steps[place].has_matrix else 0
+    return where_bits(first, second, _is_there(packing, 3 * place + 2), kept)
 
 
 @routine
-def _is_there(packing: Packing, tensor: int) -> int:
+def _is_there(packing: Packing, operand: int) -> int:
+    tensor = packing.operands[operand]
     return 0 if tensor == NONE else packing.is_there[tensor]
 
 

@@ -15,7 +15,7 @@ from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.emission.plan_rows import NodeConstants
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts, TensorLocation
-from dlasim.compiler_shim.lowering.tiles.geometry import geometries_of
+from dlasim.compiler_shim.lowering.tiles.geometry import node_sizes
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import Init, Out
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
@@ -155,7 +155,7 @@ def _facts(node: DlaNode, layouts: tuple[TensorLocation, ...]) -> NodeFacts:
     views = (_IN2, _IN) if node.swaps_inputs else (_IN, _ACC if node.adds_tensor else _IN2)
     word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
     return NodeFacts(
-        sizes=geometries_of(node).in_memory.sizes,
+        sizes=node_sizes(node),
         layouts=layouts,
         pad_left=node.pad[1],
         is_channel_by_channel=int(node.is_channel_by_channel),

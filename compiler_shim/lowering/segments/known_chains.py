@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.segments.group_search import cut_groups
 from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch, cut_stripes
-from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE, WHERES, TilingTable, describe_problem
+from dlasim.compiler_shim.lowering.tiles.known_tilings import (
+    NONE,
+    WHERES,
+    TilingTable,
+    describe_problem,
+    where_bits,
+)
 from dlasim.compiler_shim.lowering.tiles.tile_costs import task_cycles
 from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Numbers, routine
-
-INNER_INPUT, INNER_OUTPUT = 1, 4  # bits of where a node's tensors are: in SRAM, between two nodes of a chain
 
 
 class KnownChain(Record):
@@ -90,10 +94,7 @@ def add_node(search: ChainSearch, kind: int, where: int, is_last: int) -> int:
     """One more node of the chain that is looked at, where its outer tensors are so; what is between nodes
     never leaves SRAM. Returns where all are."""
     number = search.count
-    if number:
-        where |= INNER_INPUT
-    if not is_last:
-        where |= INNER_OUTPUT
+    where |= where_bits(1 if number else 0, 0, 1 - is_last, 0)
     search.nodes[number].problem = kind * WHERES + where
     search.count = number + 1
     return where

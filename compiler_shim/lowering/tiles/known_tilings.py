@@ -1,7 +1,7 @@
 """What has been found for nodes on one machine: their tilings by budget, each searched once; routines.
 
-A problem is a kind of node with its tensors in SRAM or in memory, which a number of four bits says
-(`InSram.number`). Its number is WHERES times that of the kind, plus that.
+A problem is a kind of node with its tensors in SRAM or in memory. Its number is WHERES times that of the
+kind, plus what `where_bits` says.
 """
 
 from __future__ import annotations
@@ -65,6 +65,13 @@ class TilingTable(Record):
     is_full: int = 0
     by_channels: int = 0
     search: Search = member(Search)
+
+
+@routine
+def where_bits(first: int, second: int, output: int, constants: int) -> int:
+    """What of a node is in SRAM: its first input, its second or its matrix, its output; and whether constants
+    are there from the first inference on."""
+    return first | second << 1 | output << 2 | constants << 3
 
 
 @routine

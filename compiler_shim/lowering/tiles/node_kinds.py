@@ -5,13 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.tiles.bounds import WorkBounds, work_bounds
-from dlasim.compiler_shim.lowering.tiles.geometry import Geometries, Geometry, InSram, geometries_of
-from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES
+from dlasim.compiler_shim.lowering.tiles.geometry import node_sizes
+from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES, where_bits
 from dlasim.compiler_shim.lowering.tiles.tile_records import NodeSizes
 from dlasim.named_tuple import NamedTuple
+from dlasim.native.record import layout
 from dlasim.native.storage import Store
+
+_SLOTS = {name: each.slot for name, each in layout(NodeSizes).fields.items()}
+# What changes in a node's sizes with each of `where_bits`; the second is that of the matrix if there is one.
+_CHANGES = {"input_bytes": 0}, {"second_bytes": 0}, {"output_bytes": 0}, {"keeps_constants": 1}
+_OF_MATRIX = {"loaded_weight_bytes": 0, "is_matrix_in_sram": 1}
 
 
 class CostClass(NamedTuple):
@@ -28,9 +37,9 @@ class CostClass(NamedTuple):
 
 
 class NodeKind(NamedTuple):
-    """What a node's tilings and costs depend on."""
+    """What a node's tilings and costs depend on: the slots of its sizes in memory, and its class."""
 
-    geometries: Geometries
+    sizes: tuple[int, ...]
     costs: CostClass
 
 
@@ -40,7 +49,7 @@ def node_kind(node: DlaNode, is_first: bool = False) -> NodeKind:
         node.mnemonic, node.fields.get("mode", 0), node.in_element_bytes, node.is_channel_by_channel,
         node.adds_tensor, node.matrix is not None and node.is_int16, is_first,
     )  # fmt: skip
-    return NodeKind(geometries_of(node), costs)
+    return NodeKind(tuple(node_sizes(node).flatten()), costs)
 
 
 class NodeKinds:
@@ -49,11 +58,10 @@ class NodeKinds:
 
     def __init__(self) -> None:
         self._kinds: dict[NodeKind, int] = {}
-        self._geometries: list[Geometries] = []  # by kind
         self._chains: dict[tuple[int, ...], int] = {}
         self.classes: dict[CostClass, int] = {}
         self.class_of: list[int] = []  # by kind
-        self.sizes = Store(NodeSizes)
+        self.sizes = Store(NodeSizes)  # by problem
         self.most = WorkBounds()  # of any kind
 
     def __len__(self) -> int:
@@ -72,21 +80,24 @@ class NodeKinds:
         """The numbers of chains of nodes of these kinds."""
         return [self._chains.setdefault(kinds, len(self._chains)) for kinds in chains]
 
-    def geometry(self, problem: int) -> Geometry:
-        """The geometry of a problem."""
-        kind, where = divmod(problem, WHERES)
-        geometries = self._geometries[kind]
-        return geometries[geometries.where(where)]
-
     def anywhere(self, kind: int, in_sram: bool) -> int:
-        """The problem of a kind with all of its tensors in SRAM, or none."""
-        inputs = (in_sram,) * self._geometries[kind].inputs
-        return kind * WHERES + InSram(inputs, in_sram).number
+        """The problem of a kind with all of its inputs and its output in SRAM, or nothing."""
+        has_second = self.sizes[kind * WHERES].input_count > 1
+        return kind * WHERES + where_bits(in_sram, in_sram and has_second, in_sram, 0)
 
     def _add(self, kind: NodeKind) -> int:
         number = self._kinds[kind] = len(self._kinds)
-        self.most = self.most.either(work_bounds(kind.geometries.in_memory.sizes))
-        self._geometries.append(kind.geometries)
         self.class_of.append(self.classes.setdefault(kind.costs, len(self.classes)))
-        self.sizes.write_array(number * WHERES, kind.geometries.slots)
+        self.sizes.write_array(number * WHERES, _sizes_anywhere(kind.sizes))
+        self.most = self.most.either(work_bounds(self.sizes[number * WHERES]))
         return number
+
+
+def _sizes_anywhere(slots: tuple[int, ...]) -> NDArray[np.int64]:
+    """The slots of all problems of a kind, from those in memory."""
+    found = np.tile(np.array(slots, np.int64), (WHERES, 1))
+    for bit, changes in enumerate(_CHANGES):
+        of_matrix = _OF_MATRIX if bit == 1 and slots[_SLOTS["has_matrix"]] else {}
+        for name, value in {**changes, **of_matrix}.items():
+            found[np.arange(WHERES) >> bit & 1 == 1, _SLOTS[name]] = value
+    return found.ravel()
