@@ -13,7 +13,7 @@ from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
 from dlasim.compiler_shim.lowering.tiles.search import MAX_EXTENT, Search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, SINGLE
-from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, BufferSize, ChannelGroup, Lines, Tile
+from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, BufferSize, ChannelGroup, Tile
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
 from dlasim.sim.configuration.config import DlaConfig
@@ -161,7 +161,7 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
 
         monkeypatch.setattr(kind, name, property(slot.__get__, write))
 
-    for kind in (Search, ChannelGroup, Lines, Tile, BufferSize):
+    for kind in (Search, ChannelGroup, Tile, BufferSize):
         for name, field in layout(kind).fields.items():
             if field.kind is int:
                 watch(kind, name)

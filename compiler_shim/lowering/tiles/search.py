@@ -8,10 +8,8 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     SINGLE,
     constant_bytes,
     describe_group,
-    describe_lines,
     extent,
     has_transfers,
-    lines_bytes,
     list_buffers,
     spatial_tiles,
     sram_bytes,
@@ -318,19 +316,21 @@ def even(whole: int, size: int) -> int:
 def _most_lines(sizes: NodeSizes, found: Search, by_rows: int, budget: int) -> int:
     """The most rows of full width that fit, or the most columns of one row; 0 for none.
 
-    Needs grow with the size, in nearly even steps, but for the whole, which needs no second buffers.
+    Needs grow with the size, but for the whole, which needs no second buffers.
     """
-    limit = found.tile.rows if by_rows else found.tile.columns
-    if sram_bytes(sizes, found.group, found.tile) <= budget:
+    tile = found.tile
+    limit = tile.rows if by_rows else tile.columns
+    if sram_bytes(sizes, found.group, tile) <= budget:
         return limit
-    lines = found.group.lines
-    describe_lines(sizes, found.group, found.tile, by_rows)
     low, high = 0, limit  # what fits, and what does not
-    guess = min(max((budget - lines.start) // max(lines.slope, 1), 1), limit - 1)
     while high - low > 1:
-        middle = guess if low < guess < high else (low + high) // 2
-        if lines_bytes(lines, middle) <= budget:
-            low, guess = middle, middle + 1
+        middle = (low + high) // 2
+        if by_rows:
+            tile.rows = middle
         else:
-            high, guess = middle, middle - 1
+            tile.columns = middle
+        if sram_bytes(sizes, found.group, tile) <= budget:
+            low = middle
+        else:
+            high = middle
     return low

@@ -6,7 +6,6 @@ from dlasim.compiler_shim.lowering.tiles.tile_records import (
     BufferSize,
     BufferSizes,
     ChannelGroup,
-    Lines,
     NodeSizes,
     Tile,
 )
@@ -140,45 +139,6 @@ def sram_bytes(sizes: NodeSizes, group: ChannelGroup, tile: Tile) -> int:
         + align(group.constant_bytes) * constants
         + align(sums)
         + align(output) * outputs
-    )
-
-
-@routine
-def describe_lines(sizes: NodeSizes, group: ChannelGroup, tile: Tile, by_rows: int) -> None:
-    """Fill in what one of several tiles takes, line by line."""
-    lines = group.lines
-    inputs, seconds, constants, outputs = buffer_copies(
-        sizes, group, 2, tile.is_channels_outer, tile.buffering
-    )
-    input_bytes, second, sums, output = tile_bytes(sizes, group, 1, sizes.width if by_rows else 1)
-    lines.stride, lines.window = sizes.stride_height, sizes.window_height
-    lines.input_lines, grows = sizes.input_height, sizes.second_has_rows
-    if not by_rows:
-        lines.stride, lines.window = sizes.stride_width, sizes.window_width
-        lines.input_lines, grows = sizes.input_width, sizes.second_has_columns
-    lines.steady_bytes = align(group.constant_bytes) * constants
-    if not grows:
-        lines.steady_bytes += align(second) * seconds
-        second = 0
-    line = input_bytes // extent(1, lines.stride, lines.window, lines.input_lines)
-    lines.input_bytes, lines.input_copies = line, inputs
-    lines.second_bytes, lines.second_copies = second, seconds
-    lines.sum_bytes = sums
-    lines.output_bytes, lines.output_copies = output, outputs
-    lines.start = lines.steady_bytes + line * (lines.window - lines.stride) * inputs
-    lines.slope = line * lines.stride * inputs + second * seconds + sums + output * outputs
-
-
-@routine
-def lines_bytes(lines: Lines, size: int) -> int:
-    """The size of all buffers together for one of several tiles of `size` lines."""
-    read = extent(size, lines.stride, lines.window, lines.input_lines)
-    return (
-        lines.steady_bytes
-        + align(read * lines.input_bytes) * lines.input_copies
-        + align(size * lines.second_bytes) * lines.second_copies
-        + align(size * lines.sum_bytes)
-        + align(size * lines.output_bytes) * lines.output_copies
     )
 
 

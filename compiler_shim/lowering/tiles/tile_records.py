@@ -113,28 +113,6 @@ class Tile(Record):
     buffering: int = 0
 
 
-class Lines(Record):
-    """The SRAM that one of several tiles needs, as a function of its lines (rows, or columns of one row).
-
-    `steady_bytes` do not depend on the lines. Each buffer has bytes per line, and copies. `start` and `slope`
-    describe the straight line that the sum would be without rounding.
-    """
-
-    steady_bytes: int = 0
-    stride: int = 0
-    window: int = 0
-    input_lines: int = 0
-    input_bytes: int = 0
-    input_copies: int = 0
-    second_bytes: int = 0
-    second_copies: int = 0
-    sum_bytes: int = 0
-    output_bytes: int = 0
-    output_copies: int = 0
-    start: int = 0
-    slope: int = 0
-
-
 class ChannelGroup(Record):
     """What tiles with the same numbers of channels share.
 
@@ -160,7 +138,6 @@ class ChannelGroup(Record):
     traffic_columns: int = 0
     stall: int = 0
     moved: int = 0
-    lines: Lines = member(Lines)
 
 
 class BufferSize(Record):
