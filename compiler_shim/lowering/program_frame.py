@@ -18,7 +18,7 @@ from dlasim.isa import program as p
 from dlasim.isa.file_records import DataType, LayerKind, Role
 from dlasim.isa.host_op_rows import PLACE_CURSOR
 from dlasim.isa.registers import Region
-from dlasim.native.storage import Store, filled_numbers
+from dlasim.native.storage import filled_numbers
 from dlasim.sim.host_time.host_estimate import estimate_call
 
 _Range = tuple[Region, int, int]
@@ -27,14 +27,14 @@ _Ranges = tuple[list[_Range], list[_Range]]  # what is read, and what is written
 
 class ProgramFrame:
     """`runs`: the steps of nodes for the DLA that follow each other; each is a stream. `order`: whether a
-    stream is next, or else a host call. `pooled`: before each stream and at the end, constants that host
-    calls before it have read. `tensors`: descriptors in which each value begins at its number; `bases`: the
-    values that have their bytes; `numbers`: where they are, by value. `layers`, `calls`, `call_cycles`."""
+    stream is next, or else a host call. `pooled`: constants that host calls have read. `tensors`: descriptors
+    in which each value begins at its number; `bases`: the values that have their bytes; `numbers`: where they
+    are, by value. `layers`, `calls`, `call_cycles`."""
 
     def __init__(self, network: PlacedNetwork) -> None:
         self._network, self._variables = network, variables(network)
         self.runs, self.order = list[list[int]](), list[bool]()
-        self.pooled: list[list[int]] = [[]]
+        self._pooled: list[list[int]] = [[]]  # before each stream and at the end
         self.tensors, self.bases = list[p.TensorDescriptor](), list[int]()
         self.numbers, self.calls = dict[int, int](), list[p.HostCall]()
         self._touched = [(sorted(read), sorted(written)) for read, written in footprints(network)]
@@ -52,10 +52,12 @@ class ProgramFrame:
                 self.runs[-1].append(step)
             else:
                 self.runs.append([step])
-                self.pooled.append([])
+                self._pooled.append([])
                 self.order.append(True)
-        self.listed = _listed(self.runs, self.pooled)
-        self.pooled_count = sum(map(len, self.pooled))
+        # For routines: how many nodes there are up to the end of each stream, and constants before each.
+        self.run_ends = filled_numbers([*accumulate(map(len, self.runs))])
+        self.pooled = filled_numbers([*chain.from_iterable(self._pooled)])
+        self.pooled_ends = filled_numbers([*accumulate(map(len, self._pooled), initial=0)])
         self.layers = tuple(
             p.Layer(layer.name, layer.operator, LayerKind(layer.kind), layer.macs) for layer in network.layers
         )
@@ -74,7 +76,7 @@ class ProgramFrame:
             described, base = self._network.values[value], resolve_alias(self._network, value)
             if self._network.values[base].data is not None:
                 role = Role.CONSTANT
-                self.pooled[-1].append(base)
+                self._pooled[-1].append(base)
             elif value in self._variables:
                 role = Role.VARIABLE
             self.numbers[value] = len(self.tensors)
@@ -111,13 +113,6 @@ class ProgramFrame:
                         region, offset = system.locations[value]
                         ranges.append((region, offset, offset + self._network.values[value].size_bytes))
         return found
-
-
-def _listed(runs: Sequence[Sequence[int]], pooled: Sequence[Sequence[int]]) -> list[Store[int]]:
-    """For routines: by stream how many nodes there are up to its end; the constants that get their places
-    before streams, and behind them; and by stream where its own begin, and the end of all."""
-    ends, firsts = accumulate(map(len, runs)), accumulate(map(len, pooled), initial=0)
-    return [filled_numbers(list(each)) for each in (ends, chain.from_iterable(pooled), firsts)]
 
 
 def _conflict(one: _Ranges, other: _Ranges) -> bool:

@@ -12,7 +12,7 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, P
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.network_nodes import (
     WeightCut,
-    constant_facts,
+    alike_steps,
     facts_memory,
     network_nodes,
     value_bytes,
@@ -23,7 +23,6 @@ from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_REGISTERS,
     NONE,
-    TENSORS,
     EmittedSegment,
     InFlight,
     Load,
@@ -54,7 +53,7 @@ class EmissionMemory:
 
     def __init__(self) -> None:
         self.plan, self.places = PlanRows(), Store(Place)
-        self.nodes, self.rows, self.values = Store(Node), Store(EmittedSegment), Store(int)
+        self.nodes, self.rows = Store(Node), Store(EmittedSegment)
         self.pieces, self.kept = Store(Piece), Store(Load)
         self.in_flight, self.words, self.ends = Store(InFlight), Store(int), Store(int)
         self.spans, self.slices = Store(Span), Store(Slice)
@@ -83,35 +82,31 @@ class Emitter:
 
     def list_rows(self, most_tiles: int) -> int:
         """Make the rows of the plan; the step with which it has too many tiles, NONE if it has not."""
-        frame, plan, rows, facts = self._frame, self._plan, self._memory.plan, constant_facts(self._network)
+        frame, plan, rows = self._frame, self._plan, self._memory.plan
         path, given = plan.path, plan.prefetches
         pieces = plan.kept.pieces if plan.places_constants else given.pieces
         rows.place_count, rows.part_count, rows.load_count = path.count, len(plan.segments), len(given.loads)
         rows.placed_count, rows.load_first_count = len(pieces.counts), len(given.load_first)
         rows.run_count, rows.most_tiles = len(frame.runs), most_tiles
         rows.keeps_constants, rows.batch_bytes = int(plan.places_constants), plan.kept.batch_bytes
-        rows.numbers, rows.facts = path.numbers.pointer, facts.rows.pointer
-        rows.operands = facts.operands.pointer
-        rows.run_ends, rows.pooled, rows.pooled_ends = (each.pointer for each in frame.listed)
+        rows.numbers, rows.facts = path.numbers.pointer, facts_memory(self._network).pointer
+        rows.alike, rows.run_ends = alike_steps(self._network).pointer, frame.run_ends.pointer
         rows.packed, rows.parts = pointer_to(plan.nodes, PackedNode), pointer_to(plan.segments, PackedSegment)
         rows.placed_counts, rows.placed_addresses = map(pointer_to, pieces)
         rows.loads, rows.load_first = pointer_to(given.loads, Load), pointer_to(given.load_first)
-        operands = 2 * facts.operand_count + TENSORS * len(given.loads) * (facts.operand_count > 0)
-        self._make_room(rows, 2 * frame.pooled_count + operands)
+        self._make_room(rows)
         self._stream.chain.sizes = plan.tables.kinds.sizes.pointer
         self._list_pieces(rows)
         return rows.crowded_step
 
-    def _make_room(self, rows: PlanRows, values: int) -> None:
+    def _make_room(self, rows: PlanRows) -> None:
         """Room for what is listed; constants that stay take two rows of their own, each batch one."""
         memory = self._memory
         memory.nodes.reserve(len(self._network.nodes), 0)
         memory.kept.reserve(rows.place_count, 0)
         batches = rows.place_count if rows.batch_bytes else 0
         memory.rows.reserve(rows.part_count + batches + rows.run_count + 3, 0)
-        memory.values.reserve(values, 0)
-        rows.nodes, rows.rows, rows.values = memory.nodes.pointer, memory.rows.pointer, memory.values.pointer
-        rows.kept = memory.kept.pointer
+        rows.nodes, rows.rows, rows.kept = memory.nodes.pointer, memory.rows.pointer, memory.kept.pointer
 
     def _list_pieces(self, rows: PlanRows) -> None:
         """Make the rows, with room for all pieces of constants, and say how large compressed ones are."""
@@ -139,7 +134,8 @@ class Emitter:
         stream.nodes, stream.pieces = memory.nodes.pointer, memory.pieces.pointer
         stream.places, stream.ends = memory.places.pointer, memory.ends.pointer
         stream.segments, stream.segment_count = memory.rows.pointer, rows.row_count
-        stream.values = memory.values.pointer
+        stream.pooled, stream.pooled_ends = self._frame.pooled.pointer, self._frame.pooled_ends.pointer
+        stream.preloads = int(self._plan.keeps_constants)
         stream.loads = memory.kept.pointer if rows.keeps_constants else rows.loads
         most = rows.most_operations  # also for the last task there must seem to be room
         room, is_left = min(rows.operations + most, max(most, _OPERATIONS_AT_A_TIME)), 1

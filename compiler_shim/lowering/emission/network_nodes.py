@@ -13,14 +13,13 @@ from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
-from dlasim.compiler_shim.lowering.emission.plan_rows import NodeConstants
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts, TensorLocation
 from dlasim.compiler_shim.lowering.tiles.geometry import node_sizes
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import Init, Out
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 from dlasim.named_tuple import NamedTuple
-from dlasim.native.storage import Store, filled_memory, filled_numbers
+from dlasim.native.storage import Store, filled_numbers
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
 _IN, _IN2, _ACC = (register(f"{name}_ADDR") for name in ("IN", "IN2", "ACC"))
@@ -37,21 +36,16 @@ class WeightCut(NamedTuple):
 class NetworkNode(NamedTuple):
     """A node, however it is cut and wherever its tensors are.
 
-    `operands` are the values that have the bytes of its inputs, its matrix and its output. Its constants are
-    cut by output and input channels, if it has any. What decides about their packed bytes is `shared`, if it
-    is the same for other nodes.
+    What decides about the packed bytes of its constants is `shared`, if it is the same for other nodes.
     """
 
     node: DlaNode
     facts: NodeFacts
-    operands: tuple[int, ...]
-    constant_channels: int
-    constant_depth: int
     shared: tuple[object, ...] | None
 
     def pieces(self, cut: WeightCut) -> int:
         """The pieces of its constants: one for each group of output channels in each pass, or a table."""
-        return -(-self.constant_channels // cut.channels) * -(-self.constant_depth // cut.depth)
+        return -(-self.facts.constant_channels // cut.channels) * -(-self.facts.constant_depth // cut.depth)
 
     def without_shared(self) -> NetworkNode:
         """The same where no other node has such constants."""
@@ -79,38 +73,17 @@ def _network_node(network: PlacedNetwork, node: DlaNode) -> NetworkNode:
 @lru_cache(maxsize=1 << 14)
 def _describe_node(node: DlaNode, owners: tuple[int, ...]) -> NetworkNode:
     """Found once for all placements of a network that have this object, and values with the same bytes."""
-    facts = _facts(node, _layouts(node, owners))
-    cut, sizes = (0, 0), facts.sizes
-    if sizes.table_bytes:
-        cut = 1, 1
-    elif (sizes.weight_bytes or sizes.record_bytes) and not sizes.has_matrix:
-        cut = sizes.channels, sizes.depth
-    return NetworkNode(node, facts, owners, *cut, _constants(node))
-
-
-class ConstantFacts(NamedTuple):
-    """What emission reads of the constants of nodes, by step, and the operands of nodes that are
-    constants."""
-
-    rows: Store[NodeConstants]
-    operands: Store[int]
-    operand_count: int
+    return NetworkNode(node, _facts(node, _layouts(node, owners)), _constants(node))
 
 
 @once
-def constant_facts(network: PlacedNetwork) -> ConstantFacts:
-    """The facts of a network, which its plans share."""
-    rows, operands, last = [NodeConstants() for _ in network.nodes], list[int](), dict[object, int]()
+def alike_steps(network: PlacedNetwork) -> Store[int]:
+    """By step the last one before whose node has the same constants, NONE for none."""
+    alike, last = [NONE] * len(network.nodes), dict[object, int]()
     for step, found in network_nodes(network).items():
-        row, node = rows[step], found.node
-        row.channels, row.depth = found.constant_channels, found.constant_depth
-        row.inputs, row.is_channel_by_channel = len(node.inputs), int(node.is_channel_by_channel)
         if found.shared:
-            row.alike, last[found.shared] = last.get(found.shared, NONE), step
-        own = [value for value in found.operands if network.values[value].data is not None]
-        row.first_operand, row.operands = len(operands), len(own)
-        operands += own
-    return ConstantFacts(filled_memory(NodeConstants, rows), filled_numbers(operands), len(operands))
+            alike[step], last[found.shared] = last.get(found.shared, NONE), step
+    return filled_numbers(alike)
 
 
 @once
@@ -154,8 +127,15 @@ def _facts(node: DlaNode, layouts: tuple[TensorLocation, ...]) -> NodeFacts:
     registers = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
     views = (_IN2, _IN) if node.swaps_inputs else (_IN, _ACC if node.adds_tensor else _IN2)
     word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
+    sizes, cut = node_sizes(node), (0, 0)
+    if sizes.table_bytes:
+        cut = 1, 1
+    elif (sizes.weight_bytes or sizes.record_bytes) and not sizes.has_matrix:
+        cut = sizes.channels, sizes.depth
     return NodeFacts(
-        sizes=node_sizes(node),
+        sizes=sizes,
+        constant_channels=cut[0],
+        constant_depth=cut[1],
         layouts=layouts,
         pad_left=node.pad[1],
         is_channel_by_channel=int(node.is_channel_by_channel),

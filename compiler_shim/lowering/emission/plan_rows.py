@@ -11,39 +11,26 @@ from dlasim.compiler_shim.lowering.emission.records import (
     EmittedSegment,
     Load,
     Node,
+    NodeFacts,
     Piece,
 )
 from dlasim.native.record import Record, Records, pointer
 from dlasim.native.routine import Numbers, Routine, inlined, routine
 
 
-class NodeConstants(Record):
-    """What is the same of a node however it is cut: over how many output and input channels its constants
-    are, 0 where it has none; the node before whose constants are the same, if any; its inputs, whether it
-    computes channel by channel, and which of `operands` are constants."""
-
-    channels: int = 0
-    depth: int = 0
-    alike: int = NONE
-    inputs: int = 0
-    is_channel_by_channel: int = 0
-    first_operand: int = 0
-    operands: int = 0
-
-
 class PlanRows(Record):
     """A plan as its records say it, and the rows that follow from it.
 
-    By place a node has its step in `numbers`; of its constants as many pieces as `placed_counts` says, the
+    By place a node has its step in `numbers`, and by step the node before whose constants are the same, if
+    any, in `alike`; of its constants as many pieces as `placed_counts` says, the
     first, have `placed_addresses`, all of them where a plan `keeps_constants`; with `batch_bytes` these come
     in batches of about so many, each while segments that need the one before compute. Segments up to each of
-    `run_ends` are a stream. Of the `pooled` constants those up to each of `pooled_ends` get their
-    places before a stream, the last ones after all of them. `parts` are segments, with `loads` after them,
+    `run_ends` are a stream. `parts` are segments, with `loads` after them,
     and whether they `load_first`.
 
     Found are `nodes` by step, the pieces, of which there may be more than `piece_room`; the step with which
-    `tiles` are more than `most_tiles`, if any; the `rows` of segments, each stream with its end; the `values`
-    that get their places with them; and `kept` constants, as loads. `operations` are those of all rows, and
+    `tiles` are more than `most_tiles`, if any; the `rows` of segments, each stream with its end; and `kept`
+    constants, as loads. `operations` are those of all rows, and
     the most of a task.
     """
 
@@ -58,13 +45,11 @@ class PlanRows(Record):
     most_tiles: int = 0
     piece_room: int = 0
     numbers: Numbers = pointer(int)
-    facts: Records[NodeConstants] = pointer(NodeConstants)
-    operands: Numbers = pointer(int)
+    facts: Records[NodeFacts] = pointer(NodeFacts)
+    alike: Numbers = pointer(int)
     packed: Records[PackedNode] = pointer(PackedNode)
     parts: Records[PackedSegment] = pointer(PackedSegment)
     run_ends: Numbers = pointer(int)
-    pooled: Numbers = pointer(int)
-    pooled_ends: Numbers = pointer(int)
     placed_counts: Numbers = pointer(int)
     placed_addresses: Numbers = pointer(int)
     loads: Records[Load] = pointer(Load)
@@ -72,7 +57,6 @@ class PlanRows(Record):
     nodes: Records[Node] = pointer(Node)
     pieces: Records[Piece] = pointer(Piece)
     rows: Records[EmittedSegment] = pointer(EmittedSegment)
-    values: Numbers = pointer(int)
     kept: Records[Load] = pointer(Load)
     piece_count: int = 0
     tiles: int = 0
@@ -82,7 +66,6 @@ class PlanRows(Record):
     next_kept: int = 0
     row_count: int = 0
     next_load: int = 0
-    value_count: int = 0
     puts_off: int = 0
     operations: int = 0
     most_operations: int = 0
@@ -94,25 +77,20 @@ def list_rows(plan: PlanRows) -> int:
     _list_nodes(plan)
     if plan.piece_count > plan.piece_room:
         return 0
-    plan.row_count = plan.next_load = plan.value_count = plan.puts_off = part = 0
+    plan.row_count = plan.next_load = plan.puts_off = part = 0
     plan.newest_batch = plan.next_kept = 0
     if plan.kept_count and not plan.batch_bytes:
         _list_kept(plan)
     for run in range(plan.run_count):
-        begin, first_value = plan.rows[plan.row_count], plan.value_count
-        _pool(plan, run)
         while part < plan.part_count and plan.parts[part].place < plan.run_ends[run]:
             if plan.batch_bytes:
                 _list_batches(plan, plan.parts[part])
             _list_part(plan, plan.rows[plan.row_count], part)
             part += 1
         _begin_row(plan, plan.rows[plan.row_count])
-        begin.first_value, begin.values = first_value, plan.value_count - first_value
     last = plan.rows[plan.row_count]
     _begin_row(plan, last)
-    last.tasks, last.first_value = 0, plan.value_count
-    _pool(plan, plan.run_count)
-    last.values = plan.value_count - last.first_value
+    last.tasks = 0
     _count_operations(plan)
     return 1
 
@@ -132,7 +110,7 @@ def _list_nodes(plan: PlanRows) -> None:
         _fill_in(node, packed)
         node.step, node.prefetched = step, placed
         node.keeps_constants = plan.keeps_constants if placed else 0
-        alike = _find_alike(plan, node, facts) if plan.keeps_constants or placed == 0 else NONE
+        alike = _find_alike(plan, node) if plan.keeps_constants or placed == 0 else NONE
         if alike != NONE:
             node.first_constant = plan.nodes[alike].first_constant
         else:
@@ -148,10 +126,10 @@ def _list_nodes(plan: PlanRows) -> None:
 
 
 @routine
-def _list_pieces(plan: PlanRows, node: Node, facts: NodeConstants, placed: int, given: int) -> None:
+def _list_pieces(plan: PlanRows, node: Node, facts: NodeFacts, placed: int, given: int) -> None:
     """The pieces of a node's constants, of which some are placed, at addresses from one on."""
-    groups = -(-facts.channels // max(node.tile_channels, 1))
-    plan.piece_count += groups * -(-facts.depth // max(node.tile_depth, 1))
+    groups = -(-facts.constant_channels // max(node.tile_channels, 1))
+    plan.piece_count += groups * -(-facts.constant_depth // max(node.tile_depth, 1))
     for number in range(node.first_constant, min(plan.piece_count, plan.piece_room)):
         piece, early = plan.pieces[number], number - node.first_constant
         piece.offset, piece.address, piece.coded_words, piece.coded_steps = NONE, 0, 0, 0
@@ -173,35 +151,31 @@ def _fill_in(node: Node, packed: PackedNode) -> None:
 
 
 @routine
-def _find_alike(plan: PlanRows, node: Node, facts: NodeConstants) -> int:
+def _find_alike(plan: PlanRows, node: Node) -> int:
     """The last node before with the same constants, cut alike; NONE for none."""
-    found = facts.alike
+    found = plan.alike[node.step]
     while found != NONE:
         other = plan.nodes[found]
         if other.tile_channels == node.tile_channels and other.tile_depth == node.tile_depth:
             return found
-        found = plan.facts[found].alike
+        found = plan.alike[found]
     return NONE
 
 
 @inlined
-def _repeats(node: Node, facts: NodeConstants) -> int:
+def _repeats(node: Node, facts: NodeFacts) -> int:
     """How often a task's computation is repeated: once for each channel, or once in all."""
     return max(node.tile_channels, 1) if facts.is_channel_by_channel else 1
 
 
 @routine
 def _list_kept(plan: PlanRows) -> None:
-    """Rows for the constants that stay in SRAM, and their end; all operands get their places with them."""
+    """Rows for the constants that stay in SRAM, and their end."""
     row = plan.rows[0]
     _begin_row(plan, row)
     row.loads = plan.kept_count
     for number in range(plan.kept_count):
         row.operations += plan.kept[number].pieces
-    _pool(plan, 0)
-    for place in range(plan.place_count):
-        _list_operands(plan, plan.numbers[place])
-    row.values = plan.value_count
     _begin_row(plan, plan.rows[plan.row_count])
 
 
@@ -231,26 +205,9 @@ def _kept_address(plan: PlanRows, number: int) -> int:
 
 
 @routine
-def _pool(plan: PlanRows, run: int) -> None:
-    """List the constants that host calls read before a stream, or at the end."""
-    for number in range(plan.pooled_ends[run], plan.pooled_ends[run + 1]):
-        plan.values[plan.value_count] = plan.pooled[number]
-        plan.value_count += 1
-
-
-@routine
-def _list_operands(plan: PlanRows, step: int) -> None:
-    facts = plan.facts[step]
-    for number in range(facts.first_operand, facts.first_operand + facts.operands):
-        plan.values[plan.value_count] = plan.operands[number]
-        plan.value_count += 1
-
-
-@routine
 def _begin_row(plan: PlanRows, row: EmittedSegment) -> None:
     """Begin the next row, without anything yet: one that ends a stream."""
     plan.row_count += 1
-    row.first_value = row.values = 0
     row.step = row.nodes = row.groups = row.stripe_rows = row.first_load = row.loads = row.is_load_first = 0
     row.tasks = row.operations = 1
 
@@ -264,18 +221,15 @@ def _list_part(plan: PlanRows, row: EmittedSegment, number: int) -> None:
     for each in range(step, step + part.nodes):
         own = _repeats(plan.nodes[each], plan.facts[each])
         repeats, is_single = repeats + own, is_single if own == 1 else 0
-        _list_operands(plan, each)
     _begin_row(plan, row)
     row.step, row.nodes, row.tasks = step, part.nodes, part.rounds
-    row.operations = plan.facts[step].inputs + 2 + repeats
+    row.operations = plan.facts[step].sizes.input_count + 2 + repeats
     if part.nodes > 1:
         row.groups, row.stripe_rows = part.groups, part.stripe_rows
         row.operations = repeats + 4 * part.nodes + 1
     row.first_load = plan.next_load
     while plan.next_load < plan.load_count and plan.loads[plan.next_load].segment == number:
-        load = plan.loads[plan.next_load]
-        row.operations += load.pieces
-        _list_operands(plan, load.step)
+        row.operations += plan.loads[plan.next_load].pieces
         plan.next_load += 1
     row.loads = plan.next_load - row.first_load
     if is_single and number < plan.load_first_count and plan.load_first[number]:

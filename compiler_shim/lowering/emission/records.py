@@ -118,11 +118,14 @@ class BufferFill(Record):
 
 
 class NodeFacts(Record):
-    """What is the same of a node however it is cut and wherever its tensors are: its sizes, how its tensors
-    lie in the values whose numbers are in the place of spaces, what it reads, its instruction words, and the
-    registers that stay the same over all tiles."""
+    """What is the same of a node however it is cut and wherever its tensors are: its sizes, over how many
+    output and input channels its constants are, 0 where it has none, how its tensors lie in the values whose
+    numbers are in the place of spaces, what it reads, its instruction words, and the registers that stay the
+    same over all tiles."""
 
     sizes: NodeSizes = member(NodeSizes)
+    constant_channels: int = 0
+    constant_depth: int = 0
     layouts: Sequence[TensorLocation] = array(TensorLocation, TENSORS)
     pad_left: int = 0
     is_channel_by_channel: int = 0
@@ -192,8 +195,7 @@ class EmittedSegment(Record):
 
     A chain is computed in `groups` of channels, or in stripes of `stripe_rows` rows where that is 0.
     `is_load_first`: its tasks are computed after tasks that follow are loaded. `operations`
-    are the most that a task takes, with all loads for later tasks. Before it so many `values` that are
-    constants get their places in the pool, those from `first_value` on that have none.
+    are the most that a task takes, with all loads for later tasks.
     """
 
     step: int = 0
@@ -205,8 +207,6 @@ class EmittedSegment(Record):
     loads: int = 0
     is_load_first: int = 0
     operations: int = 0
-    first_value: int = 0
-    values: int = 0
 
 
 class Span(Record):
@@ -236,7 +236,8 @@ class StreamBuilder(Record):
     `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in flight, and how
     many operations were issued to it. `chain` says which rows of a chain come next. `unpacks`: whether the
     machine can. Facts and nodes are there by step of the network. Each stream has the word after its last in
-    `ends`.
+    `ends`. Host calls before a stream read the `pooled` constants up to each of `pooled_ends`, the last ones
+    after all streams; before these streams there are so many `preloads`.
     """
 
     stream_count: int = 0
@@ -262,6 +263,7 @@ class StreamBuilder(Record):
     keeps_slices: int = 0
     fingerprint: int = 0
     unpacks: int = 0
+    preloads: int = 0
     free_slot: int = 0
     used_slots: int = 0
     newest: list[int] = array(int, len(UNITS))
@@ -280,7 +282,8 @@ class StreamBuilder(Record):
     places: Records[Place] = pointer(Place)
     segments: Records[EmittedSegment] = pointer(EmittedSegment)
     ends: Numbers = pointer(int)
-    values: Numbers = pointer(int)
+    pooled: Numbers = pointer(int)
+    pooled_ends: Numbers = pointer(int)
     value_bytes: Numbers = pointer(int)
     loads: Records[Load] = pointer(Load)
     in_flight: Records[InFlight] = pointer(InFlight)

@@ -66,10 +66,9 @@ EMIT = Routine(emit, "emission")
 
 @routine
 def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
-    """Find the tensors of its nodes, and give constants that are tensors, and what is loaded for later tasks,
-    their places in the pool."""
-    for number in range(segment.first_value, segment.first_value + segment.values):
-        _reserve_value(stream, stream.values[number])
+    """Find the tensors of its nodes, and give what is loaded for later tasks its places in the pool."""
+    if not stream.is_open:
+        _reserve_tensors(stream)
     for step in range(segment.step, segment.step + segment.nodes):
         _locate_tensors(stream, stream.nodes[step])
     if segment.stripe_rows:
@@ -80,6 +79,39 @@ def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
         load = stream.loads[number]
         for piece in range(load.first, load.first + load.pieces):
             reserve_piece(stream, stream.nodes[load.step], piece)
+
+
+@routine
+def _reserve_tensors(stream: StreamBuilder) -> None:
+    """Give constants that are tensors their places in the pool, before any piece of a stream: those that host
+    calls before it read, then those of its nodes and of what is loaded early; with constants that stay, those
+    of all nodes."""
+    run = max(stream.stream_count - stream.preloads, 0)
+    for number in range(stream.pooled_ends[run], stream.pooled_ends[run + 1]):
+        _reserve_value(stream, stream.pooled[number])
+    is_preload = 1 if stream.stream_count < stream.preloads else 0
+    number = stream.segment
+    while number < stream.segment_count and (is_preload or not _is_end(stream.segments[number])):
+        segment = stream.segments[number]
+        for step in range(segment.step, segment.step + segment.nodes):
+            _reserve_operands(stream, step)
+        for each in range(segment.first_load, segment.first_load + segment.loads if segment.nodes else 0):
+            _reserve_operands(stream, stream.loads[each].step)
+        number += 1
+
+
+@routine
+def _is_end(segment: EmittedSegment) -> bool:
+    """Whether a stream ends there."""
+    return segment.nodes == 0 and segment.loads == 0
+
+
+@routine
+def _reserve_operands(stream: StreamBuilder, step: int) -> None:
+    for number in range(TENSORS):
+        value = stream.facts[step].layouts[number].space
+        if value != NONE and stream.value_bytes[value]:  # a constant
+            _reserve_value(stream, value)
 
 
 @routine
@@ -124,7 +156,7 @@ def _segment_task(stream: StreamBuilder, segment: EmittedSegment, task: int) -> 
         _stripe(stream, segment, task)
     if not segment.is_load_first:
         write_put_off(stream, stream.put_off)
-    if segment.nodes == 0 and segment.loads == 0:
+    if _is_end(segment):
         _end(stream)
 
 
