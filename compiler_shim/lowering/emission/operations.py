@@ -107,31 +107,41 @@ def set_box(
     box.channels = channels
 
 
+class BoxBytes(NamedTuple):
+    """Where the bytes of a box are: where it begins, how many there are from a pixel to the next and from a
+    row to the next, and how many of a pixel belong to it."""
+
+    start: int
+    pixel: int
+    line: int
+    part: int
+
+
 @routine
-def corner(location: TensorLocation, box: TensorBox) -> tuple[int, int, int]:
-    """Where a box of a tensor begins, and the bytes from a pixel to the next, and from a row to the next."""
+def box_in_tensor(location: TensorLocation, box: TensorBox) -> BoxBytes:
+    """Those of a box within its tensor."""
     pixel, line = location.pixel_bytes, location.line_bytes
     start = location.offset + box.row * line + box.column * pixel + box.channel * location.element_bytes
-    return start, pixel, line
+    return BoxBytes(start, pixel, line, box.channels * location.element_bytes)
+
+
+@routine
+def box_alone(address: int, box: TensorBox, element_bytes: int) -> BoxBytes:
+    """Those of a dense copy of a box."""
+    pixel = box.channels * element_bytes
+    return BoxBytes(address, pixel, box.columns * pixel, pixel)
 
 
 @routine
 def add_box_access(
-    operation: PlannedOperation,
-    location: TensorLocation,
-    box: TensorBox,
-    space: int,
-    start: int,
-    is_write: int,
+    operation: PlannedOperation, box: TensorBox, where: BoxBytes, space: int, is_write: int
 ) -> None:
-    """One more access, to a box of a tensor that begins at `start`."""
-    pixel, line = location.pixel_bytes, location.line_bytes
-    part = box.channels * location.element_bytes
-    end = start + (box.rows - 1) * line + (box.columns - 1) * pixel + part
-    if part < pixel and line % pixel == 0:
-        _add_strided_access(operation, space, start, end, is_write, pixel, part)
+    """One more access, to a box."""
+    end = where.start + (box.rows - 1) * where.line + (box.columns - 1) * where.pixel + where.part
+    if where.part < where.pixel and where.line % where.pixel == 0:
+        _add_strided_access(operation, space, where.start, end, is_write, where.pixel, where.part)
     else:
-        add_access(operation, space, start, end, is_write)
+        add_access(operation, space, where.start, end, is_write)
 
 
 @routine
@@ -145,18 +155,17 @@ def transfer(
 ) -> None:
     """Between a box of a tensor in system memory and a dense copy in SRAM. At a cursor it may be anywhere
     within reach."""
-    offset, pixel, line = corner(location, box)
-    part = box.channels * location.element_bytes
-    run, runs, stride, planes = transfer_shape(box.rows, box.columns, part, pixel, line)
+    where = box_in_tensor(location, box)
+    run, runs, stride, planes = transfer_shape(box.rows, box.columns, where.part, where.pixel, where.line)
     total = run * runs * planes
-    _begin_transfer(operation, is_read, layer, location.space, offset, address)
-    _shape(operation, is_read, run, runs, stride, planes, line)
+    _begin_transfer(operation, is_read, layer, location.space, where.start, address)
+    _shape(operation, is_read, run, runs, stride, planes, where.line)
     add_access(operation, SRAM, address, address + total, is_read)
     if location.space >= _FIRST_CURSOR:
-        end = offset + (box.rows - 1) * line + (box.columns - 1) * pixel + part + location.reach
-        add_access(operation, _ARENA, offset, end, 1 - is_read)
+        end = where.start + (box.rows - 1) * where.line + (box.columns - 1) * where.pixel + where.part
+        add_access(operation, _ARENA, where.start, end + location.reach, 1 - is_read)
     else:
-        add_box_access(operation, location, box, location.space, offset, 1 - is_read)
+        add_box_access(operation, box, where, location.space, 1 - is_read)
 
 
 class PieceBytes(NamedTuple):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import (
+    BoxBytes,
     PieceBytes,
     add_access,
     add_box_access,
     begin,
-    corner,
+    box_alone,
+    box_in_tensor,
     pair,
     set_box,
     set_register,
@@ -31,7 +33,6 @@ from dlasim.compiler_shim.lowering.emission.records import (
     PlannedOperation,
     StreamBuilder,
     TensorBox,
-    TensorLocation,
 )
 from dlasim.compiler_shim.lowering.emission.words import write_load
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
@@ -78,9 +79,13 @@ def make_tile(
     begin(operation, facts.unit, facts.word, facts.layer)
     operation.node = node.step
     padding = _find_input_box(stream, facts, start, depth)
-    _read_input(stream, node, operation)
-    if facts.sizes.input_count > 1:
-        _read_second_input(stream, node, operation)
+    _read(stream, node, operation, INPUT, stream.input_box, facts.input_view, 1, 1)
+    if facts.sizes.input_count > 1:  # one row or column of the second may serve all
+        down, across = facts.sizes.second_has_rows, facts.sizes.second_has_columns
+        rows, columns = tile.rows if down else 1, tile.columns if across else 1
+        box = stream.second_box
+        set_box(box, tile.row * down, tile.column * across, tile.channel, rows, columns, tile.channels)
+        _read(stream, node, operation, SECOND_INPUT, box, facts.second_view, down, across)
     constants = _load_constants(stream, node, start, depth)
 
     is_single = facts.is_channel_by_channel
@@ -153,44 +158,29 @@ def _fill(stream: StreamBuilder, node: Node, number: int, box: TensorBox) -> tup
 
 
 @routine
-def _read_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) -> None:
-    """Let the operation read its first input, and load that first if it is not in SRAM."""
-    location, box, facts = node.tensors[0], stream.input_box, stream.facts[node.step]
-    view = facts.input_view
+def _read(
+    stream: StreamBuilder,
+    node: Node,
+    operation: PlannedOperation,
+    number: int,
+    box: TensorBox,
+    view: int,
+    down: int,
+    across: int,
+) -> None:
+    """Let the operation read a box of an input, which is loaded first if it is not in SRAM; with `down` or
+    `across` 0, the same row for all rows, or the same column."""
+    location = node.tensors[number]
     if location.space == SRAM:
-        _use_tensor(operation, view, location, box, 0)
-        return
-    address, is_fresh = _fill(stream, node, INPUT, box)
-    if is_fresh:
-        transfer(stream.load, 1, location, box, address, facts.layer)
-        write_load(stream, stream.load)
-    _use_buffer(operation, view, address, box, location.element_bytes, 0)
-
-
-@routine
-def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) -> None:
-    """As `_read_input`, for the second, of which one row or column may serve all."""
-    location, box, tile = node.tensors[1], stream.second_box, stream.tile
-    facts = stream.facts[node.step]
-    view = facts.second_view
-    down, across = facts.sizes.second_has_rows, facts.sizes.second_has_columns
-    set_box(
-        box, tile.row * down, tile.column * across, tile.channel,
-        tile.rows if down else 1, tile.columns if across else 1, tile.channels,
-    )  # fmt: skip
-    if location.space == SRAM:
-        address, pixel, line = corner(location, box)
-        _set_view(operation, view, address, pixel * across, line * down)
-        add_box_access(operation, location, box, SRAM, address, 0)
-        return
-    address, is_fresh = _fill(stream, node, SECOND_INPUT, box)
-    if is_fresh:
-        transfer(stream.load, 1, location, box, address, facts.layer)
-        write_load(stream, stream.load)
-    pixel = box.channels * location.element_bytes
-    line = box.columns * pixel
-    _set_view(operation, view, address, pixel * across, line * down)
-    add_access(operation, SRAM, address, address + box.rows * line, 0)
+        where = box_in_tensor(location, box)
+    else:
+        address, is_fresh = _fill(stream, node, number, box)
+        if is_fresh:
+            transfer(stream.load, 1, location, box, address, stream.facts[node.step].layer)
+            write_load(stream, stream.load)
+        where = box_alone(address, box, location.element_bytes)
+    _set_view(operation, view, where.start, where.pixel * across, where.line * down)
+    add_box_access(operation, box, where, SRAM, 0)
 
 
 @routine
@@ -200,9 +190,10 @@ def _write_output(
     """Let the operation write where the tile goes."""
     output = node.tensors[OUTPUT_TENSOR]
     if is_stored:
-        _use_buffer(operation, _OUT, address, stream.tile, output.element_bytes, 1)
+        where = box_alone(address, stream.tile, output.element_bytes)
     else:
-        _use_tensor(operation, _OUT, output, stream.tile, 1)
+        where = box_in_tensor(output, stream.tile)
+    _use(operation, _OUT, stream.tile, where, 1)
 
 
 @routine
@@ -211,28 +202,14 @@ def _use_accumulator(
 ) -> None:
     """Let the operation read or write the sums of the passes so far."""
     address = node.buffers[ACCUMULATOR].addresses[0]
-    _use_buffer(operation, view, address, stream.tile, ACCUMULATOR_BYTES, is_write)
+    _use(operation, view, stream.tile, box_alone(address, stream.tile, ACCUMULATOR_BYTES), is_write)
 
 
 @routine
-def _use_tensor(
-    operation: PlannedOperation, view: int, location: TensorLocation, box: TensorBox, is_write: int
-) -> None:
-    """A view of a box of a tensor that stays in SRAM."""
-    address, pixel, line = corner(location, box)
-    _set_view(operation, view, address, pixel, line)
-    add_box_access(operation, location, box, SRAM, address, is_write)
-
-
-@routine
-def _use_buffer(
-    operation: PlannedOperation, view: int, address: int, box: TensorBox, element_bytes: int, is_write: int
-) -> None:
-    """A view of a buffer that holds a box."""
-    pixel = box.channels * element_bytes
-    line = box.columns * pixel
-    _set_view(operation, view, address, pixel, line)
-    add_access(operation, SRAM, address, address + box.rows * line, is_write)
+def _use(operation: PlannedOperation, view: int, box: TensorBox, where: BoxBytes, is_write: int) -> None:
+    """A view of a box in SRAM."""
+    _set_view(operation, view, where.start, where.pixel, where.line)
+    add_box_access(operation, box, where, SRAM, is_write)
 
 
 @routine
