@@ -23,12 +23,7 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory, Emitter
 from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM, Place
 from dlasim.compiler_shim.lowering.program_frame import program_frame
-from dlasim.compiler_shim.lowering.tiles.work import (
-    list_kept_work,
-    list_packed_work,
-    list_stored_work,
-    list_work,
-)
+from dlasim.compiler_shim.lowering.tiles.work import list_work
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
@@ -227,16 +222,10 @@ class _Lowering:
             layers=frame.layers,
             spans=emitter.spans,
             debug=emitter.slices,
-            work=self._work(),
+            work=list_work(
+                self._network, packs_weights(self._config), self.emitter.spared, self._sram.keeps_constants
+            ),
         )
-
-    def _work(self) -> NDArray[np.void]:
-        """The compulsory work of an inference."""
-        if self._sram.keeps_constants:
-            return list_kept_work(self._network)
-        if self.emitter.spared:
-            return list_stored_work(self._network, packs_weights(self._config), self.emitter.spared)
-        return list_packed_work(self._network) if packs_weights(self._config) else list_work(self._network)
 
 
 def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:

@@ -30,45 +30,35 @@ class _ReadPart(NamedTuple):
     layer: int
 
 
-@once
-def list_work(network: PlacedNetwork) -> NDArray[np.void]:
-    """Every computation on whole tensors, every constant, and the tensors that not only the DLA uses."""
-    return _array(network, [row for row, _ in _computations(network)])
-
-
-@once
-def list_packed_work(network: PlacedNetwork) -> NDArray[np.void]:
-    """The same with packed weights."""
-    return _array(network, [row for row, _ in _computations(network, packs=True)])
-
-
-def list_stored_work(network: PlacedNetwork, packs: bool, spared: Mapping[int, int]) -> NDArray[np.void]:
-    """The same, with bytes that compressed weights spare, by their value."""
-    work = (list_packed_work if packs else list_work)(network).copy()
-    rows = _rows_of_weights(network)
+def list_work(
+    network: PlacedNetwork, packs: bool, spared: Mapping[int, int], keeps: bool
+) -> NDArray[np.void]:
+    """Every computation on whole tensors, every constant, and the tensors that not only the DLA uses; with
+    packed weights or not, without bytes that compressed weights spare, by their value, and without constants
+    that stay in SRAM, so that no inference must load them."""
+    whole = _whole_work(network)
+    work = whole.rows.copy()
+    for row, size in whole.packed.items() if packs else ():
+        work["count"][row] -= size
     for value, size in spared.items():
-        work["count"][rows[value]] -= size
-    return work
+        work["count"][whole.of_weights[value]] -= size
+    return np.delete(work, whole.constants) if keeps else work
+
+
+class _WholeWork(NamedTuple):
+    """The rows of a network where nothing is packed, compressed or kept: which of them are constants, which
+    of these have some weights, and by row the bytes that packed weights are fewer."""
+
+    rows: NDArray[np.void]
+    constants: list[int]
+    of_weights: dict[int, int]
+    packed: dict[int, int]
 
 
 @once
-def _rows_of_weights(network: PlacedNetwork) -> Mapping[int, int]:
-    """Which row of the work has the bytes of some weights."""
-    numbered = enumerate(_computations(network))
-    return {weights: number for number, (_, weights) in numbered if weights is not None}
-
-
-def list_kept_work(network: PlacedNetwork) -> NDArray[np.void]:
-    """The same where weights, records and tables stay in SRAM, so that no inference must load them."""
-    return _array(network, [row for row, _ in _computations(network) if row[1] != _READ])
-
-
-def _array(network: PlacedNetwork, computations: list[_Row]) -> NDArray[np.void]:
-    return np.array([*computations, *_transfers(network)], WORK.dtype)
-
-
-def _computations(network: PlacedNetwork, packs: bool = False) -> Iterator[tuple[_Row, int | None]]:
-    """Rows, and the weights whose bytes are in one."""
+def _whole_work(network: PlacedNetwork) -> _WholeWork:
+    rows, constants = list[_Row](), list[int]()
+    of_weights, packed = dict[int, int](), dict[int, int]()
     known: set[int] = set()  # constants: the images of a batch share them
     for node in network.nodes:
         if not isinstance(node, DlaNode):
@@ -78,16 +68,19 @@ def _computations(network: PlacedNetwork, packs: bool = False) -> Iterator[tuple
         if node.is_channel_by_channel:
             pixels, channels = pixels * channels, 1
         taps = node.kernel[0] * node.kernel[1]
-        yield (node.layer, BY_MNEMONIC[node.mnemonic].opcode, pixels, taps, depth, channels), None
-        constants = (node.weights, node.records, node.table)
-        used = {number for number in constants if number is not None} - known
+        rows.append((node.layer, BY_MNEMONIC[node.mnemonic].opcode, pixels, taps, depth, channels))
+        used = {each for each in (node.weights, node.records, node.table) if each is not None} - known
         known |= used
         size = sum(network.values[number].size_bytes for number in used)
-        if packs and node.packs_weights and node.weights in used:
-            size -= network.values[node.weights].size_bytes // 2
-        if size:
-            row = _transfer(node.layer, _READ, size, Region.CONSTANTS)
-            yield row, node.weights if node.weights in used else None
+        if not size:
+            continue
+        if node.weights in used:
+            of_weights[node.weights] = len(rows)
+            if node.packs_weights:
+                packed[len(rows)] = network.values[node.weights].size_bytes // 2
+        constants.append(len(rows))
+        rows.append(_transfer(node.layer, _READ, size, Region.CONSTANTS))
+    return _WholeWork(np.array([*rows, *_transfers(network)], WORK.dtype), constants, of_weights, packed)
 
 
 def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
