@@ -81,9 +81,7 @@ def plan_parts(parts, limit, machine, memory=None):
     if not memory.schedule.piece_count:
         return NO_PREFETCHES
     memory.run(limit, machine)
-    sizes = [len(part.steps) for part in parts]
-    steps = np.array([step for part in parts for step in part.steps])
-    return memory.found(np.cumsum(sizes) - sizes, steps)
+    return memory.found(sum(len(part.steps) for part in parts))
 
 
 def loads_of(prefetches):
@@ -113,7 +111,7 @@ def are_same(one, other):
 
 def describe(memory, parts):
     """As `LoadMemory.describe` does with a plan."""
-    segments, constants, ranges = [], [], []
+    segments, constants, ranges, place = [], [], [], 0
     for part in parts:
         work = part.work
         segments += TimedSegment(
@@ -124,7 +122,9 @@ def describe(memory, parts):
         for each in work.constants:
             tasks = 1 if work.is_chain or each.is_loaded_again else work.tasks // each.pieces
             sizes = each.pieces, tasks, each.piece_bytes, each.piece_cycles
-            constants += TimedConstants(each.node, *sizes, each.is_loaded_again, each.buffers).flatten()
+            where = place + each.node, part.steps[each.node]
+            constants += TimedConstants(*where, *sizes, each.is_loaded_again, each.buffers).flatten()
+        place += len(part.steps)
         ranges += [slot for occupied in part.ranges for slot in occupied]
     memory.segments.write(0, segments)
     memory.constants.write(0, constants)
@@ -143,8 +143,8 @@ def described(memory, plan):
     for steps, segment in zip(parts_of(plan), records(memory.segments, TimedSegment), strict=False):
         own = [next(constants) for _ in range(segment.constants)]
         work = Work(
-            [Constants(each.node, each.pieces, each.size, each.cycles, each.buffers, each.is_loaded_again)
-             for each in own],
+            [Constants(steps.index(each.step), each.pieces, each.size, each.cycles, each.buffers,
+                       each.is_loaded_again) for each in own],
             segment.tasks, segment.compute_cycles, segment.tensor_cycles, segment.port_cycles,
             bool(segment.is_chain), segment.first_unit,
         )  # fmt: skip

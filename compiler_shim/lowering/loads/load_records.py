@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.emission.records import Load
 from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Numbers
 
@@ -44,11 +45,12 @@ class TimedSegment(Record):
 
 
 class TimedConstants(Record):
-    """The constants of a node: its number in the segment, their pieces; how many tasks use one, its bytes and
+    """The constants of a node: its place and its step, their pieces; how many tasks use one, its bytes and
     cycles; and how many buffers they have. Found are their segment and what comes after. The first `placed`
     have places; once some are given up, the tasks that need them load the others, up to `loaded` so far."""
 
-    node: int = 0
+    place: int = 0
+    step: int = 0
     pieces: int = 0
     tasks: int = 0
     size: int = 0
@@ -93,16 +95,6 @@ class FreedRange(Record):
     time: int = 0
 
 
-class PlannedLoad(Record):
-    """Some pieces of constants that are loaded after a task of a segment."""
-
-    segment: int = 0
-    constants: int = 0
-    task: int = 0
-    first: int = 0
-    pieces: int = 0
-
-
 class RangeList(Record):
     """Ranges of bytes in order, of which none touches another."""
 
@@ -128,7 +120,7 @@ class LoadSchedule(Record):
     constants: Records[TimedConstants] = pointer(TimedConstants)
     pieces: Records[TimedPiece] = pointer(TimedPiece)
     freed: Records[FreedRange] = pointer(FreedRange)
-    loads: Records[PlannedLoad] = pointer(PlannedLoad)
+    loads: Records[Load] = pointer(Load)
     order: Numbers = pointer(int)
     live: Numbers = pointer(int)
     ends: Numbers = pointer(int)

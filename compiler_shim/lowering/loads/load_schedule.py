@@ -86,10 +86,10 @@ def _list_loads(schedule: LoadSchedule) -> int:
             constants, load = schedule.constants[piece.constants], schedule.loads[max(count - 1, 0)]
             segment = schedule.segments[piece.loading_segment]
             task = min((piece.loading_slot + 1) * segment.tasks_of_slot, segment.tasks) - 1
-            is_same = load.constants == piece.constants and load.task == task
+            is_same = load.step == constants.step and load.task == task
             if count == 0 or not is_same or load.segment != piece.loading_segment:
                 load, count = schedule.loads[count], count + 1
-                load.segment, load.constants, load.task = piece.loading_segment, piece.constants, task
+                load.segment, load.step, load.task = piece.loading_segment, constants.step, task
                 load.first, load.pieces = constants.listed, 0
             load.pieces += 1
             constants.listed += 1

@@ -10,22 +10,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, PackedNode, PackedSegment
+from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, PackedSegment
 from dlasim.compiler_shim.lowering.addresses.sram_plan import (
     NO_PREFETCHES,
     PlacedPieces,
     PrefetchPlan,
     SramPlan,
 )
+from dlasim.compiler_shim.lowering.emission.records import Load
 from dlasim.compiler_shim.lowering.loads.load_backlogs import MAX_CYCLES
 from dlasim.compiler_shim.lowering.loads.load_records import (
     NONE,
     FreedRange,
     LoadSchedule,
     OccupiedRange,
-    PlannedLoad,
     TimedConstants,
     TimedPiece,
     TimedSegment,
@@ -38,10 +37,7 @@ from dlasim.native.storage import Store, pointer_to
 
 _START = layout(TimedPiece).fields["start"].slot
 _LOAD_FIRST, _CONSTANTS = (layout(TimedSegment).fields[name].slot for name in ("is_load_first", "constants"))
-_SEGMENT, _NODE, _PLACED = (
-    layout(TimedConstants).fields[name].slot for name in ("segment", "node", "placed")
-)
-_OWNER = layout(PlannedLoad).fields["constants"].slot  # which becomes the step of a `Load`
+_PLACE, _PLACED = (layout(TimedConstants).fields[name].slot for name in ("place", "placed"))
 
 
 class LoadMemory:
@@ -51,7 +47,7 @@ class LoadMemory:
         self.schedule, self._times = LoadSchedule(), SegmentTimes()
         self.segments, self.constants = Store(TimedSegment), Store(TimedConstants)
         self.ranges, self.freed = Store(OccupiedRange), Store(FreedRange)
-        self.pieces, self.loads = Store(TimedPiece), Store(PlannedLoad)
+        self.pieces, self.loads = Store(TimedPiece), Store(Load)
         self.order, self.live, self.ends = Store(int), Store(int), Store(int)
         self._lists = [Store(int) for _ in range(4)]
 
@@ -65,7 +61,7 @@ class LoadMemory:
         for name, kind in (("nodes", PackedNode), ("segments", PackedSegment), ("ranges", OccupiedRange)):
             setattr(times, name, pointer_to(getattr(plan, name), kind))
         times.sizes, times.costs = plan.tables.kinds.sizes.pointer, costs.memory.pointer
-        times.units = plan.path.units.pointer
+        times.numbers, times.units = plan.path.numbers.pointer, plan.path.units.pointer
         times.bus.assign(machine.constants)
         self.segments.reserve(len(plan.segments), 0)
         self.constants.reserve(len(plan.nodes), 0)
@@ -93,18 +89,16 @@ class LoadMemory:
             both.starts, both.ends = next(lists).pointer, next(lists).pointer
         LOADS(schedule)
 
-    def found(self, places: NDArray[np.int64], steps: NDArray[np.int64]) -> PrefetchPlan:
-        """What has been planned for segments that begin at these places, with nodes of these steps."""
+    def found(self, node_count: int) -> PrefetchPlan:
+        """What has been planned for so many nodes."""
         schedule = self.schedule
         segments = self.segments.view()[: schedule.segment_count]
         load_first = segments[:, _LOAD_FIRST].copy()
         if not schedule.load_count:
             return replace(NO_PREFETCHES, load_first=load_first)
         constants = self.constants.view()[: int(segments[:, _CONSTANTS].sum())]
-        owners, counts = places[constants[:, _SEGMENT]] + constants[:, _NODE], np.zeros(len(steps), np.int64)
-        counts[owners] = constants[:, _PLACED]
-        loads = self.loads.array(schedule.load_count)
-        loads[:, _OWNER] = steps[owners[loads[:, _OWNER]]]
+        counts, loads = np.zeros(node_count, np.int64), self.loads.array(schedule.load_count)
+        counts[constants[:, _PLACE]] = constants[:, _PLACED]
         starts = self.pieces.view()[: schedule.piece_count, _START]
         return PrefetchPlan(loads, PlacedPieces(counts, starts[starts != NONE]), load_first, schedule.peak)
 
@@ -115,7 +109,5 @@ def add_prefetches(plan: SramPlan, machine: MachineModel, memory: LoadMemory | N
     prefetches = NO_PREFETCHES
     if memory.describe(plan, machine):
         memory.run(plan.sram_bytes, machine)
-        prefetches = memory.found(
-            plan.segments[:, SEGMENT_SLOTS["place"]], plan.path.numbers.array(plan.path.count)
-        )
+        prefetches = memory.found(plan.path.count)
     return plan.with_prefetches(prefetches)

@@ -35,15 +35,16 @@ _UNITS = len(UNITS)
 
 
 class SegmentTimes(Record):
-    """Packed segments, the sizes of their problems, the costs of their kinds on a machine, by place the unit
-    of each node, and how the machine loads constants; where transfers share the SRAM's ports with the units,
-    `port_share` is not 0. Found are the cycles of all computations and loads, MAX_CYCLES at most."""
+    """Packed segments, the sizes of their problems, the costs of their kinds on a machine, by place the step
+    and the unit of each node, and how the machine loads constants; where transfers share the SRAM's ports with
+    the units, `port_share` is not 0. Found are the cycles of all computations and loads, MAX_CYCLES at most."""
 
     nodes: Records[PackedNode] = pointer(PackedNode)
     segments: Records[PackedSegment] = pointer(PackedSegment)
     ranges: Records[OccupiedRange] = pointer(OccupiedRange)
     sizes: Records[NodeSizes] = pointer(NodeSizes)
     costs: Records[MachineCosts] = pointer(MachineCosts)
+    numbers: Numbers = pointer(int)
     units: Numbers = pointer(int)
     bus: BusCosts = member(BusCosts)
     port_share: int = 0
@@ -147,7 +148,8 @@ def _time_constants(
     if not cycles:
         return
     constants = schedule.constants[times.constant_count]
-    constants.node, constants.pieces, constants.size, constants.cycles = number, pieces, align(size), cycles
+    constants.place, constants.step = packed.place + number, times.numbers[packed.place + number]
+    constants.pieces, constants.size, constants.cycles = pieces, align(size), cycles
     constants.is_loaded_again, constants.buffers = 1 if again > 0 else 0, 0
     constants.tasks = 1 if packed.nodes > 1 or again > 0 else packed.rounds // pieces
     constants.is_given_up = constants.loaded = constants.listed = 0
