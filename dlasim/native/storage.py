@@ -107,6 +107,26 @@ class Store(Generic[_Kind]):
         return cast("_Kind", self.pointer[place])
 
 
+class PointedMemory:
+    """The memory that the pointers of a record lead to, by their names, as much as is asked for."""
+
+    def __init__(self, record: Record) -> None:
+        self._record, self._stores = record, dict[str, Store[Any]]()
+        for name, (_, kind) in layout(type(record)).fields.items():
+            if isinstance(kind, Array) and kind.is_pointer:
+                self._stores[name] = Store(kind.element)
+
+    def reserve(self, **counts: int) -> None:
+        """Make room for so many of each; all may hold anything."""
+        for name, count in counts.items():
+            store = self._stores[name]
+            store.reserve(count, 0)
+            setattr(self._record, name, store.pointer)
+
+    def __getitem__(self, name: str) -> Store[Any]:
+        return self._stores[name]
+
+
 def filled_memory(kind: type[_Kind], records: Iterable[Record]) -> Store[_Kind]:
     """A memory that begins with these records."""
     made = Store(kind)

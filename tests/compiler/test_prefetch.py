@@ -126,9 +126,9 @@ def describe(memory, parts):
             constants += TimedConstants(*where, *sizes, each.is_loaded_again, each.buffers).flatten()
         place += len(part.steps)
         ranges += [slot for occupied in part.ranges for slot in occupied]
-    memory.segments.write(0, segments)
-    memory.constants.write(0, constants)
-    memory.ranges.write(0, ranges)
+    for name, slots in (("segments", segments), ("constants", constants), ("ranges", ranges)):
+        memory.of_schedule[name].write(0, slots)
+        memory.of_schedule.reserve(**{name: 0})
     memory.schedule.segment_count = len(parts)
     memory.schedule.piece_count = sum(each.pieces for part in parts for each in part.work.constants)
 
@@ -137,10 +137,12 @@ def described(memory, plan):
     """The parts of a plan that has been described."""
     parts, constants, ranges = (
         [],
-        iter(records(memory.constants, TimedConstants)),
-        iter(records(memory.ranges, OccupiedRange)),
+        iter(records(memory.of_schedule["constants"], TimedConstants)),
+        iter(records(memory.of_schedule["ranges"], OccupiedRange)),
     )
-    for steps, segment in zip(parts_of(plan), records(memory.segments, TimedSegment), strict=False):
+    for steps, segment in zip(
+        parts_of(plan), records(memory.of_schedule["segments"], TimedSegment), strict=False
+    ):
         own = [next(constants) for _ in range(segment.constants)]
         work = Work(
             [Constants(steps.index(each.step), each.pieces, each.size, each.cycles, each.buffers,

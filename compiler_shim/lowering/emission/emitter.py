@@ -23,10 +23,8 @@ from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_REGISTERS,
     NONE,
-    EmittedSegment,
     InFlight,
     Load,
-    Node,
     Piece,
     Place,
     Slice,
@@ -39,7 +37,7 @@ from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.registers import Region
 from dlasim.native.record import layout
-from dlasim.native.storage import Store, pointer_to
+from dlasim.native.storage import PointedMemory, Store, pointer_to
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import packs_weights, queue_depth
 
@@ -53,8 +51,7 @@ class EmissionMemory:
 
     def __init__(self) -> None:
         self.plan, self.places = PlanRows(), Store(Place)
-        self.nodes, self.rows = Store(Node), Store(EmittedSegment)
-        self.pieces, self.kept = Store(Piece), Store(Load)
+        self.of_plan = PointedMemory(self.plan)
         self.in_flight, self.words, self.ends = Store(InFlight), Store(int), Store(int)
         self.spans, self.slices = Store(Span), Store(Slice)
 
@@ -101,25 +98,22 @@ class Emitter:
 
     def _make_room(self, rows: PlanRows) -> None:
         """Room for what is listed; constants that stay take two rows of their own, each batch one."""
-        memory = self._memory
-        memory.nodes.reserve(len(self._network.nodes), 0)
-        memory.kept.reserve(rows.place_count, 0)
         batches = rows.place_count if rows.batch_bytes else 0
-        memory.rows.reserve(rows.part_count + batches + rows.run_count + 3, 0)
-        rows.nodes, rows.rows, rows.kept = memory.nodes.pointer, memory.rows.pointer, memory.kept.pointer
+        count = rows.part_count + batches + rows.run_count + 3
+        self._memory.of_plan.reserve(nodes=len(self._network.nodes), rows=count, kept=rows.place_count)
 
     def _list_pieces(self, rows: PlanRows) -> None:
         """Make the rows, with room for all pieces of constants, and say how large compressed ones are."""
-        pieces, network = self._memory.pieces, self._network
-        rows.pieces, rows.piece_room = pieces.pointer, len(pieces)
+        memory, network = self._memory.of_plan, self._network
+        pieces = memory["pieces"]
         while not ROWS(rows):
-            pieces.reserve(rows.piece_count, 0)
-            rows.pieces, rows.piece_room = pieces.pointer, len(pieces)
+            memory.reserve(pieces=rows.piece_count)
+            rows.piece_room = len(pieces)
         if rows.batch_bytes:
             return
         codes = piece_codes(network)
         for step, weights in codes.weights.items():
-            node = self._memory.nodes[step]
+            node = memory["nodes"][step]
             sizes = codes.sizes(step, WeightCut(node.tile_channels, node.tile_depth))
             own = slice(node.first_constant, node.first_constant + len(sizes.words))
             pieces.view()[own, _CODED_WORDS], pieces.view()[own, _CODED_STEPS] = sizes.words, sizes.steps
@@ -131,12 +125,12 @@ class Emitter:
         memory.ends.reserve(rows.run_count + 1, 0)
         stream.keeps_slices = int(keeps_slices)
         stream.facts, stream.value_bytes = facts_memory(network).pointer, value_bytes(network).pointer
-        stream.nodes, stream.pieces = memory.nodes.pointer, memory.pieces.pointer
+        stream.nodes, stream.pieces, stream.segments = rows.nodes, rows.pieces, rows.rows
         stream.places, stream.ends = memory.places.pointer, memory.ends.pointer
-        stream.segments, stream.segment_count = memory.rows.pointer, rows.row_count
+        stream.segment_count = rows.row_count
         stream.pooled, stream.pooled_ends = self._frame.pooled.pointer, self._frame.pooled_ends.pointer
         stream.preloads = int(self._plan.keeps_constants)
-        stream.loads = memory.kept.pointer if rows.keeps_constants else rows.loads
+        stream.loads = rows.kept if rows.keeps_constants else rows.loads
         most = rows.most_operations  # also for the last task there must seem to be room
         room, is_left = min(rows.operations + most, max(most, _OPERATIONS_AT_A_TIME)), 1
         while is_left:
@@ -192,10 +186,10 @@ class Emitter:
                 assert value.data is not None, "nothing else is among the constants"
                 pool.note(offset, value.data.tobytes)
         for step, found in network_nodes(network).items():
-            node = memory.nodes[step]
+            node = memory.of_plan["nodes"][step]
             cut = WeightCut(node.tile_channels, node.tile_depth)
             for number in range(found.pieces(cut)):
-                piece = memory.pieces[node.first_constant + number]
+                piece = memory.of_plan["pieces"][node.first_constant + number]
                 if piece.offset != NONE:
                     build = piece_bytes(network, found, cut, number, bool(piece.coded_steps), unpacks)
                     pool.note(piece.offset, build)

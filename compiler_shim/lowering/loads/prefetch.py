@@ -7,7 +7,6 @@ longer than they compute; `load_schedule` then when each piece is loaded, and wh
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,11 +17,9 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import (
     PrefetchPlan,
     SramPlan,
 )
-from dlasim.compiler_shim.lowering.emission.records import Load
 from dlasim.compiler_shim.lowering.loads.load_backlogs import MAX_CYCLES
 from dlasim.compiler_shim.lowering.loads.load_records import (
     NONE,
-    FreedRange,
     LoadSchedule,
     OccupiedRange,
     TimedConstants,
@@ -33,7 +30,7 @@ from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.segment_times import TIMES, SegmentTimes
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
-from dlasim.native.storage import Store, pointer_to
+from dlasim.native.storage import PointedMemory, pointer_to
 
 _START = layout(TimedPiece).fields["start"].slot
 _LOAD_FIRST, _CONSTANTS = (layout(TimedSegment).fields[name].slot for name in ("is_load_first", "constants"))
@@ -45,11 +42,8 @@ class LoadMemory:
 
     def __init__(self) -> None:
         self.schedule, self._times = LoadSchedule(), SegmentTimes()
-        self.segments, self.constants = Store(TimedSegment), Store(TimedConstants)
-        self.ranges, self.freed = Store(OccupiedRange), Store(FreedRange)
-        self.pieces, self.loads = Store(TimedPiece), Store(Load)
-        self.order, self.live, self.ends = Store(int), Store(int), Store(int)
-        self._lists = [Store(int) for _ in range(4)]
+        self.of_schedule = PointedMemory(self.schedule)
+        self._lists = PointedMemory(self.schedule.busy), PointedMemory(self.schedule.blocked)
 
     def describe(self, plan: SramPlan, machine: MachineModel) -> bool:
         """Say what the segments of a plan are, and how long they take on a machine; whether any loads
@@ -63,11 +57,9 @@ class LoadMemory:
         times.sizes, times.costs = plan.tables.kinds.sizes.pointer, costs.memory.pointer
         times.numbers, times.units = plan.path.numbers.pointer, plan.path.units.pointer
         times.bus.assign(machine.constants)
-        self.segments.reserve(len(plan.segments), 0)
-        self.constants.reserve(len(plan.nodes), 0)
-        self.ranges.reserve(len(plan.ranges), 0)
-        schedule.segments, schedule.constants = self.segments.pointer, self.constants.pointer
-        schedule.ranges = self.ranges.pointer
+        self.of_schedule.reserve(
+            segments=len(plan.segments), constants=len(plan.nodes), ranges=len(plan.ranges)
+        )
         return TIMES(times, schedule) > 0 and times.most_cycles < MAX_CYCLES
 
     def run(self, limit: int, machine: MachineModel) -> None:
@@ -75,31 +67,25 @@ class LoadMemory:
         schedule, pieces = self.schedule, self.schedule.piece_count
         schedule.limit, schedule.port_share = limit, machine.port_share
         schedule.queue_depth, schedule.last = machine.queue_depth, max(machine.queue_depth, 2) - 1
-        self.ends.reserve(schedule.last + 1, 0)
-        of_pieces: tuple[Store[Any], ...] = self.pieces, self.loads, self.order, self.live
-        for memory in of_pieces:
-            memory.reserve(pieces, 0)
-        ranges, lists = len(self.ranges) + pieces + 1, iter(self._lists)
-        self.freed.reserve(ranges, 0)
+        ranges = len(self.of_schedule["ranges"]) + pieces + 1
+        self.of_schedule.reserve(
+            ends=schedule.last + 1, pieces=pieces, loads=pieces, order=pieces, live=pieces, freed=ranges
+        )
         for each in self._lists:
-            each.reserve(ranges, 0)
-        for name in ("segments", "constants", "ranges", "pieces", "freed", "loads", "order", "live", "ends"):
-            setattr(schedule, name, getattr(self, name).pointer)
-        for both in (schedule.busy, schedule.blocked):
-            both.starts, both.ends = next(lists).pointer, next(lists).pointer
+            each.reserve(starts=ranges, ends=ranges)
         LOADS(schedule)
 
     def found(self, node_count: int) -> PrefetchPlan:
         """What has been planned for so many nodes."""
         schedule = self.schedule
-        segments = self.segments.view()[: schedule.segment_count]
+        segments = self.of_schedule["segments"].view()[: schedule.segment_count]
         load_first = segments[:, _LOAD_FIRST].copy()
         if not schedule.load_count:
             return replace(NO_PREFETCHES, load_first=load_first)
-        constants = self.constants.view()[: int(segments[:, _CONSTANTS].sum())]
-        counts, loads = np.zeros(node_count, np.int64), self.loads.array(schedule.load_count)
+        constants = self.of_schedule["constants"].view()[: int(segments[:, _CONSTANTS].sum())]
+        counts, loads = np.zeros(node_count, np.int64), self.of_schedule["loads"].array(schedule.load_count)
         counts[constants[:, _PLACE]] = constants[:, _PLACED]
-        starts = self.pieces.view()[: schedule.piece_count, _START]
+        starts = self.of_schedule["pieces"].view()[: schedule.piece_count, _START]
         return PrefetchPlan(loads, PlacedPieces(counts, starts[starts != NONE]), load_first, schedule.peak)
 
 

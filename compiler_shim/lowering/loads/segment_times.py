@@ -36,8 +36,9 @@ _UNITS = len(UNITS)
 
 class SegmentTimes(Record):
     """Packed segments, the sizes of their problems, the costs of their kinds on a machine, by place the step
-    and the unit of each node, and how the machine loads constants; where transfers share the SRAM's ports with
-    the units, `port_share` is not 0. Found are the cycles of all computations and loads, MAX_CYCLES at most."""
+    and the unit of each node, and how the machine loads constants; where transfers share the SRAM's ports
+    with the units, `port_share` is not 0. Found are the cycles of all computations and loads, MAX_CYCLES at
+    most."""
 
     nodes: Records[PackedNode] = pointer(PackedNode)
     segments: Records[PackedSegment] = pointer(PackedSegment)
