@@ -22,7 +22,16 @@ from dlasim.sim.timing.cost import dma_shares_ports, memory_costs, port_capacity
 from dlasim.sim.timing.formulas import BusCosts
 from dlasim.sim.timing.issue import HALT, IRQ, WAIT
 from dlasim.sim.timing.memory_timing import memories_of, memory_numbers
-from dlasim.sim.timing.word_costs import OperationTerms, WordCosts, cost_operation, is_moderate_machine
+from dlasim.sim.timing.word_costs import (
+    KNOWN_OPERATIONS,
+    KnownOperation,
+    OperationCosting,
+    OperationTerms,
+    WordCosts,
+    cost_operation,
+    cost_registers,
+    is_moderate_machine,
+)
 
 _UNIT, _OUTSTANDING = (BY_MNEMONIC["WAIT"].field(name) for name in ("unit", "max_outstanding"))
 _NO_EVENT = 255
@@ -37,6 +46,7 @@ _UNIT_LOW, _UNIT_MASK = _UNIT.low, (1 << _UNIT.width) - 1
 _OUTSTANDING_LOW, _OUTSTANDING_MASK = _OUTSTANDING.low, (1 << _OUTSTANDING.width) - 1
 _NONE = -1
 _MAX_WORDS = 1 << 10  # different words of operations that are kept, for one machine
+_COST_REGISTERS = pointer_to(np.array(cost_registers()))
 _MAX_TOTAL = 1 << 61  # cycles of all operations that 64 bits are sure to suffice for
 _PATTERNS = np.array(reset_file())
 START = _PATTERNS - (IS_SIGNED & (_PATTERNS >> 31)) * (1 << 32)
@@ -59,7 +69,7 @@ class WordReader(Record):
     `opcodes`: the kind of event of each opcode. `is_signed`: which registers are signed. `known`: the words
     of operations whose costs are in `known_costs`. `newest`: by opcode, the index of its newest known word.
     `older`: by known word, the index of the one before it with the same opcode. `spare`: another word of an
-    operation, with its costs. `terms` works out one operation at a time.
+    operation, with its costs. `costing` works out one operation at a time.
     """
 
     count: int = 0
@@ -71,7 +81,7 @@ class WordReader(Record):
     is_untimed: int = 0
     pes: int = 0
     units: list[ReadUnit] = array(ReadUnit, UNIT_COUNT)
-    terms: OperationTerms = member(OperationTerms)
+    costing: OperationCosting = member(OperationCosting)
     spare: int = 0
     spare_costs: WordCosts = member(WordCosts)
     known_costs: Records[WordCosts] = pointer(WordCosts)
@@ -110,7 +120,7 @@ def read_words(reader: WordReader, is_counting: int) -> int:
         word = reader.words[reader.position]
         kind = reader.opcodes[word & OPCODE_MASK]
         if kind == _WRITE:
-            write_register(reader.terms.file, reader.is_signed, word)
+            write_register(reader.costing.file, reader.is_signed, word)
         elif kind < WAIT:
             index = reader.newest[word & OPCODE_MASK]
             while index != _NONE and reader.known[index] != word:
@@ -118,7 +128,7 @@ def read_words(reader: WordReader, is_counting: int) -> int:
             if index == _NONE and reader.spare != word:
                 return reader.position
             costs = reader.spare_costs if index == _NONE else reader.known_costs[index]
-            if not _add_operation(reader, costs):
+            if not _add_operation(reader, word, costs):
                 return _NONE
         elif kind == WAIT:
             kind += (word >> _UNIT_LOW) & _UNIT_MASK
@@ -168,24 +178,24 @@ def _add_event(reader: WordReader, kind: int, argument: int) -> None:
 
 
 @routine
-def _add_operation(reader: WordReader, word: WordCosts) -> bool:
+def _add_operation(reader: WordReader, word: int, costs: WordCosts) -> bool:
     """Whether the numbers of an operation may have the size that they need; if so, add it."""
-    terms, unit = reader.terms, reader.units[word.number]
-    if not cost_operation(terms, word):
+    terms, unit = reader.costing.terms, reader.units[costs.number]
+    if not cost_operation(reader.costing, word, costs):
         return False
-    latency = reader.memory_latencies[terms.memory] if word.number < TRANSFERRING else word.unit.latency
-    head, tail = latency + word.unit.fill, word.unit.drain
+    latency = reader.memory_latencies[terms.memory] if costs.number < TRANSFERRING else costs.unit.latency
+    head, tail = latency + costs.unit.fill, costs.unit.drain
     if reader.is_untimed:
         latency = head = tail = terms.output_stall = terms.sram_stall = 0
         terms.work = -(-terms.macs // reader.pes) if reader.pes else 0
     active = terms.work + terms.output_stall + terms.sram_stall
     total = head + active + tail
-    if terms.is_any_size:
+    if reader.costing.is_any_size:
         active, total = min(active, STEP_LIMIT), min(total, STEP_LIMIT)
     elif total > _MAX_TOTAL - reader.total:
         return False
     demand = 0
-    if active > 0 and not (reader.is_dma_apart and word.number < TRANSFERRING):
+    if active > 0 and not (reader.is_dma_apart and costs.number < TRANSFERRING):
         demand = min(-(-terms.moved_bytes * DEMAND_STEPS // active), reader.capacity)
     reader.total += total
     unit.most_demand = max(unit.most_demand, demand)
@@ -196,7 +206,7 @@ def _add_operation(reader: WordReader, word: WordCosts) -> bool:
     reader.demands[place], reader.memories[place] = demand, terms.memory
     reader.latencies[place] = latency
     _store_terms(reader, terms, place)
-    _add_event(reader, word.number, place)
+    _add_event(reader, costs.number, place)
     return True
 
 
@@ -239,8 +249,10 @@ class ReadingMachine:
         reader.pes = config.pes if config.timing == "macs" else 0
         for name, found in self._of_reader.items():
             setattr(reader, name, found)
-        reader.known_costs, terms = self._words.pointer, reader.terms
-        terms.file, terms.memory_of, terms.buses = pointer_to(file), self._memory_of, self._buses
+        reader.known_costs, costing = self._words.pointer, reader.costing
+        costing.file, costing.memory_of, costing.buses = pointer_to(file), self._memory_of, self._buses
+        costing.cost_registers = _COST_REGISTERS
+        costing.known = Store(KnownOperation, KNOWN_OPERATIONS).pointer
         return reader
 
     def fill(self, read: Any, reader: WordReader) -> bool:
@@ -258,11 +270,11 @@ class ReadingMachine:
         """Whether an operation has costs for which 64 bits may suffice, or `reader` takes any; if so, the
         reader knows its word from now on, and others do as long as there is room."""
         costs, opcode = word_costs(self._config, word & (1 << 64) - 1), word & OPCODE_MASK
-        if not (reader.terms.is_any_size or is_moderate_machine((costs,), ())):
+        if not (reader.costing.is_any_size or is_moderate_machine((costs,), ())):
             return False
         with self._lock:
             number = self._count
-            if number == _MAX_WORDS or reader.terms.is_any_size:
+            if number == _MAX_WORDS or reader.costing.is_any_size:
                 reader.spare = word
                 reader.spare_costs.assign(costs)
                 return True

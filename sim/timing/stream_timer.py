@@ -104,7 +104,7 @@ class StreamTimer:
             return reader
         reader = plain(WordReader)
         reader.assign(self._fresh_reader)
-        reader.terms.is_any_size = 1
+        reader.costing.is_any_size = 1
         self._count(READ.function, reader, words)
         self._file[:] = start
         fits = self._reading.fill(READ.function, reader)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.registers import OPERAND_COLUMN
 from dlasim.isa.weight_code import CODE_BYTES
-from dlasim.native.record import Record, Records, member, pointer
-from dlasim.native.routine import Numbers, routine
+from dlasim.native.record import Record, Records, array, member, pointer
+from dlasim.native.routine import Numbers, inlined, routine
 from dlasim.sim.programs.footprint import STEP_LIMIT
 from dlasim.sim.timing.formulas import (
     BusCosts,
@@ -19,6 +19,7 @@ from dlasim.sim.timing.formulas import (
     unpack_beats,
 )
 from dlasim.sim.timing.operation_costs import (
+    SIZE_REGISTERS,
     OperationKind,
     OperationSizes,
     mac_costs,
@@ -30,12 +31,17 @@ MAX_STEPS = 1 << 37  # about the multiplications of an operation that 64 bits ar
 MAX_TRANSFERRED = 1 << 40  # bytes, and runs, of a transfer, likewise
 MAX_CYCLES = 1 << 20  # of the machine for each step, result or byte, likewise
 # The registers of a transfer, counted from that of its region.
-_RUN_BYTES, _RUNS, _PLANES, _RUN_STRIDE, _PLANE_STRIDE, _RUN_SRAM_STRIDE, _PLANE_SRAM_STRIDE = (
-    OPERAND_COLUMN[f"DMA_IN_{name}"] - OPERAND_COLUMN["DMA_IN_REGION"]
-    for name in (
-        "RUN_BYTES", "RUNS", "PLANES", "RUN_STRIDE", "PLANE_STRIDE", "RUN_SRAM_STRIDE", "PLANE_SRAM_STRIDE",
-    )
+_OF_TRANSFER = (
+    "REGION", "RUN_BYTES", "RUNS", "PLANES", "RUN_STRIDE", "PLANE_STRIDE", "RUN_SRAM_STRIDE",
+    "PLANE_SRAM_STRIDE",
 )  # fmt: skip
+_, _RUN_BYTES, _RUNS, _PLANES, _RUN_STRIDE, _PLANE_STRIDE, _RUN_SRAM_STRIDE, _PLANE_SRAM_STRIDE = (
+    OPERAND_COLUMN[f"DMA_IN_{name}"] - OPERAND_COLUMN["DMA_IN_REGION"] for name in _OF_TRANSFER
+)
+COST_REGISTERS = len(_OF_TRANSFER)  # that decide about the costs of an operation, at most
+KNOWN_OPERATIONS = 1 << 9
+NO_OPERATION = 0  # among words
+_HASH_FACTOR, _HASH_MASK, _HASH_UNUSED = 0x9E3779B1, (1 << 31) - 1, 16
 _MAC = int(Unit.MAC)
 _MAX_LINES = 1 << 17  # of an input, under a window
 
@@ -57,15 +63,9 @@ class WordCosts(Record):
 
 
 class OperationTerms(Record):
-    """An operation, and the terms of its costs. `memory_of` is by region, `buses` by memory. With
-    `is_any_size` it may need more than 64 bits, as objects made by `plain` have them: then terms are cut at
-    STEP_LIMIT. A transfer moves so many bytes to or from the SRAM, and `dma_bytes` on the bus."""
+    """The terms of an operation's costs. A transfer moves so many bytes to or from the SRAM, and `dma_bytes`
+    on the bus."""
 
-    is_any_size: int = 0
-    file: Numbers = pointer(int)
-    memory_of: Numbers = pointer(int)
-    buses: Records[BusCosts] = pointer(BusCosts)
-    sizes: OperationSizes = member(OperationSizes)
     work: int = 0
     output_stall: int = 0
     sram_stall: int = 0
@@ -75,15 +75,72 @@ class OperationTerms(Record):
     memory: int = 0
 
 
+class KnownOperation(Record):
+    """An operation by its word and the numbers in the registers that its costs depend on, and its terms."""
+
+    word: int = NO_OPERATION
+    numbers: list[int] = array(int, COST_REGISTERS)
+    terms: OperationTerms = member(OperationTerms)
+
+
+class OperationCosting(Record):
+    """What works out the terms of operations, one at a time. `memory_of` is by region, `buses` by memory, and
+    `cost_registers` by unit. `known`: those before, each at a place that follows from its numbers. With
+    `is_any_size` an operation may need more than 64 bits, as objects made by `plain` have them: then terms
+    are cut at STEP_LIMIT, and none are known."""
+
+    is_any_size: int = 0
+    file: Numbers = pointer(int)
+    memory_of: Numbers = pointer(int)
+    buses: Records[BusCosts] = pointer(BusCosts)
+    cost_registers: Numbers = pointer(int)
+    known: Records[KnownOperation] = pointer(KnownOperation)
+    sizes: OperationSizes = member(OperationSizes)
+    terms: OperationTerms = member(OperationTerms)
+
+
 @routine
-def cost_operation(terms: OperationTerms, word: WordCosts) -> bool:
-    """Whether the numbers of an operation may have the size that they need; if so, find the terms."""
-    if word.number < _MAC:
-        if not _cost_transfer(terms, word):
+def cost_operation(costing: OperationCosting, word: int, costs: WordCosts) -> bool:
+    """Whether the numbers of an operation may have the size that they need; if so, find the terms. They are
+    often known: tiles of a layer are alike, and so are plans."""
+    if costing.is_any_size:
+        return _find_terms(costing, costs)
+    known, first = _place_of(costing, word, costs), costs.number * COST_REGISTERS
+    file, is_known = costing.file, known.word == word
+    for number in range(COST_REGISTERS):
+        is_known = is_known and known.numbers[number] == file[costing.cost_registers[first + number]]
+    if not is_known:
+        known.word = NO_OPERATION
+        if not _find_terms(costing, costs):
             return False
-    elif not _cost_computation(terms, word):
+        known.word = word
+        for number in range(COST_REGISTERS):
+            known.numbers[number] = file[costing.cost_registers[first + number]]
+        known.terms.assign(costing.terms)
+    costing.terms.assign(known.terms)
+    return True
+
+
+@inlined
+def _place_of(costing: OperationCosting, word: int, costs: WordCosts) -> KnownOperation:
+    """Where an operation is if it is known."""
+    place, first = word & _HASH_MASK, costs.number * COST_REGISTERS
+    for number in range(COST_REGISTERS):
+        value = costing.file[costing.cost_registers[first + number]]
+        place = (place * _HASH_FACTOR + value) & _HASH_MASK
+    return costing.known[(place >> _HASH_UNUSED) % KNOWN_OPERATIONS]
+
+
+@routine
+def _find_terms(costing: OperationCosting, costs: WordCosts) -> bool:
+    """Whether the numbers may have the size that they need; if so, work out the terms."""
+    if costs.number < _MAC:
+        if not _cost_transfer(costing, costs):
+            return False
+    elif not _cost_computation(costing, costs):
         return False
-    if terms.is_any_size:
+    if costing.is_any_size:
+        terms = costing.terms
         terms.work, terms.macs = min(terms.work, STEP_LIMIT), min(terms.macs, STEP_LIMIT)
         terms.output_stall = min(terms.output_stall, STEP_LIMIT)
         terms.sram_stall = min(terms.sram_stall, STEP_LIMIT)
@@ -93,37 +150,37 @@ def cost_operation(terms: OperationTerms, word: WordCosts) -> bool:
 
 
 @routine
-def _cost_computation(terms: OperationTerms, word: WordCosts) -> bool:
-    sizes = terms.sizes
-    read_sizes(sizes, terms.file)
+def _cost_computation(costing: OperationCosting, costs: WordCosts) -> bool:
+    sizes, terms = costing.sizes, costing.terms
+    read_sizes(sizes, costing.file)
     sizes.common_rows = _common_divisor(sizes.stride_rows, sizes.dilation_rows)
     sizes.common_columns = _common_divisor(sizes.stride_columns, sizes.dilation_columns)
-    if not (terms.is_any_size or is_moderate(word.unit, word.kind, sizes)):
+    if not (costing.is_any_size or is_moderate(costs.unit, costs.kind, sizes)):
         return False
     macs = 0
-    if word.number == _MAC:
-        work, output, stall, moved, macs = mac_costs(word.unit, word.kind, sizes)
+    if costs.number == _MAC:
+        work, output, stall, moved, macs = mac_costs(costs.unit, costs.kind, sizes)
     else:
-        work, output, stall, moved = vector_costs(word.unit, word.kind, sizes)
+        work, output, stall, moved = vector_costs(costs.unit, costs.kind, sizes)
     terms.work, terms.output_stall, terms.sram_stall = work, output, stall
     terms.macs, terms.moved_bytes, terms.dma_bytes, terms.memory = macs, moved, 0, 0
     return True
 
 
 @routine
-def _cost_transfer(terms: OperationTerms, word: WordCosts) -> bool:
-    file, first = terms.file, word.region
+def _cost_transfer(costing: OperationCosting, costs: WordCosts) -> bool:
+    file, terms, first = costing.file, costing.terms, costs.region
     run_bytes, runs, planes = file[first + _RUN_BYTES], file[first + _RUNS], file[first + _PLANES]
-    if not terms.is_any_size and runs * planes > MAX_TRANSFERRED // run_bytes:
+    if not costing.is_any_size and runs * planes > MAX_TRANSFERRED // run_bytes:
         return False
-    memory = terms.memory_of[file[first]]
+    memory = costing.memory_of[file[first]]
     moved = runs * planes * run_bytes
-    read, bus = moved - word.packed, terms.buses[memory]
-    if word.packed:
-        work = unpack_beats(bus, run_bytes - word.packed, word.packed)
-    elif word.decodes:
-        read = word.coded + word.copied
-        work = decode_beats(bus, read, word.steps, word.copied)
+    read, bus = moved - costs.packed, costing.buses[memory]
+    if costs.packed:
+        work = unpack_beats(bus, run_bytes - costs.packed, costs.packed)
+    elif costs.decodes:
+        read = costs.coded + costs.copied
+        work = decode_beats(bus, read, costs.steps, costs.copied)
     else:
         work = placed_beats(
             bus, run_bytes, runs, planes, file[first + _RUN_STRIDE], file[first + _PLANE_STRIDE],
@@ -168,3 +225,12 @@ def is_moderate_machine(words: Sequence[WordCosts], buses: Sequence[BusCosts]) -
     most += [unpack_beats(bus, 1, 1) for bus in buses if bus.packed_rate]
     most += [decode_beats(bus, CODE_BYTES, 1, 0) for bus in buses]
     return max(most, default=0) < MAX_CYCLES
+
+
+def cost_registers() -> list[int]:
+    """By unit, the places of the registers that decide about costs."""
+    transfers = [
+        [OPERAND_COLUMN[f"{unit}_{name}"] for name in _OF_TRANSFER] for unit in ("DMA_IN", "DMA_OUT")
+    ]
+    sizes = [*SIZE_REGISTERS, SIZE_REGISTERS[-1]]
+    return [*transfers[0], *transfers[1], *sizes, *sizes]

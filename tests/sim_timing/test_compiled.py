@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import INSTRUCTIONS
+from dlasim.isa.registers import OPERANDS
 from dlasim.native.storage import plain
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.operation import reset_file
@@ -84,6 +86,11 @@ def any_size(monkeypatch: pytest.MonkeyPatch) -> list[type]:
     return made
 
 
+def configured(registers: dict[str, int]) -> list[int]:
+    """The words that write these values to registers."""
+    return [codec.encode_cfg(name, value) for name, value in registers.items()]
+
+
 def columns_of(config: DlaConfig, words: NDArray[np.uint64]) -> StreamColumns:
     return StreamTimer(config).walk(words).columns
 
@@ -144,6 +151,28 @@ def test_same_cycles_in_columns_of_other_streams(seed):
             assert_same(walked.timeline(), other.timeline())
 
 
+@pytest.mark.parametrize("instruction", [row.mnemonic for row in INSTRUCTIONS if row.is_operation])
+def test_costs_that_are_known_serve_only_equal_operations(instruction):
+    """Between two operations one register changes: the second costs what it does alone."""
+    rng, matter = random.Random(instruction), set[str]()
+    for _ in range(20):
+        config = random_config(rng, dma_bandwidth=8, **random_limits(rng))
+        numbers = {row.name: rng.choice([1, 2, 3]) for row in OPERANDS[1:]}
+        numbers |= {row.name: numbers[row.name] * 0x10001 for row in OPERANDS[1:] if len(row.fields) > 1}
+        numbers |= {"DMA_IN_REGION": 0, "DMA_OUT_REGION": 0, "IN_SIZE": 0x100010}
+        written, operation = configured(numbers), codec.encode(instruction)
+        for name, number in numbers.items():
+            change = configured({name: number * 2 if number else 1})
+            words = [*written, operation, *change, operation, codec.encode("HALT")]
+            both = columns_of(config, np.array(words, np.uint64)).costs()
+            alone = columns_of(config, np.array([*written, *change, *words[-2:]], np.uint64)).costs()
+            for column in ("work", "output_stall", "sram_stall", "macs", "dma_bytes", "sram_bytes", "memory"):
+                before, after = getattr(both, column).tolist()
+                assert [after] == getattr(alone, column).tolist(), (name, column)
+                matter |= {name} if before != after else set()
+    assert matter
+
+
 def least_cycles(columns):
     """What the busiest unit takes for its operations. The latencies of transfers may overlap."""
     first, cycles = columns.first[Unit.MAC], columns.totals.copy()
@@ -183,8 +212,7 @@ def test_streams_that_64_bits_cannot_hold_are_for_python(monkeypatch, any_size):
 
 def costs_of(instruction: str, registers: dict[str, int], config: DlaConfig) -> Costs:
     """The costs of one operation with these values in its registers, legal or not."""
-    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
-    words += [codec.encode(instruction), codec.encode("HALT")]
+    words = [*configured(registers), codec.encode(instruction), codec.encode("HALT")]
     return columns_of(config, np.array(words, np.uint64)).costs()
 
 
