@@ -114,7 +114,10 @@ def step(seed: int, number: int) -> tuple[DlaConfig, str, DlaConfig]:
     rng = np.random.default_rng((seed, number))
     config = random_machine(rng)
     name = str(rng.choice(list(ordered(config))))
-    return config, name, better(rng, config, name)
+    try:
+        return config, name, better(rng, config, name)
+    except InputError:  # it contradicts another number of the machine
+        return config, name, config
 
 
 def main(arguments: list[str]) -> int:

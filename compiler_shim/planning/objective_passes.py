@@ -16,6 +16,7 @@ from dlasim.errors import InputError
 # What a byte counts, as parts of what it takes in energy: all of it, and less, for plans that are hardly
 # slower.
 PRICE_PARTS = 1, 4
+_ESTIMATES = CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP
 
 
 def move_fewer_bytes(search: PlanSearch) -> None:
@@ -25,7 +26,9 @@ def move_fewer_bytes(search: PlanSearch) -> None:
     weights = maker.objective.weights()
     for price in sorted({price // part for price in maker.objective.byte_prices() for part in PRICE_PARTS}):
         policy = maker.policy(maker.machine, "auto", CostAssumption.NO_OVERLAP, price)
-        time_placements(priced, search.placements.weighed(policy, weights), price)
+        placements = search.placements.weighed(policy, weights)
+        for assumption in _ESTIMATES if search.keeps_tensors else _ESTIMATES[1:]:
+            time_placements(priced, placements, assumption, price)
     if priced.timed:
         cut_at_changes_of_unit(priced)
         order_loads(priced)
