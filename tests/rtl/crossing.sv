@@ -29,7 +29,9 @@ module dla_crossing
     input logic [7:0] mac_opcode,
     input logic [5:0] mac_fields,  // of the instruction word, above its opcode
     input mac_operands_t mac_registers,
-    input logic mac_fits,  // the lines under a window, into the line buffer
+    input logic mac_fits,  // the lines under a window, into the line buffer; not before that is known
+    input logic mac_shares,  // a run that is read now begins in the word that the reader has held since the run before
+    input logic [31:0] mac_held_word,
     input logic mac_read,
     input logic mac_meets,
     input logic [31:0] mac_output_channel,
@@ -51,6 +53,10 @@ module dla_crossing
     input vector_operands_t vector_registers,
     input logic vector_fits,
     input logic vector_fits2,
+    input logic vector_shares,
+    input logic vector_shares2,
+    input logic [31:0] vector_held_word,
+    input logic [31:0] vector_held_word2,
     input logic vector_read,
     input logic [1:0] vector_read_size,
     input logic vector_meets,
@@ -168,6 +174,13 @@ module dla_crossing
     end
   endfunction
 
+  // A word that two runs share crosses once. For the second one it counts anew, as the reader holds it until then.
+  function automatic void look_at_shared(input int unsigned u, input int unsigned s);
+    if (u == MAC && s == INPUT && mac_shares) crossed_after[place(u, s, mac_held_word)] = total[u-MAC][s];
+    if (u == VECTOR && s == INPUT && vector_shares) crossed_after[place(u, s, vector_held_word)] = total[u-MAC][s];
+    if (u == VECTOR && s == INPUT2 && vector_shares2) crossed_after[place(u, s, vector_held_word2)] = total[u-MAC][s];
+  endfunction
+
   // A stream's words are taken when all before them cross at the latest in this cycle; those serve steps after it.
   function automatic void note(input int unsigned u);
     for (int unsigned s = 0; s < 4; s++) begin
@@ -182,6 +195,7 @@ module dla_crossing
         taken[u-MAC][s] = request[u][s];
         taken_after[u-MAC][s] = total[u-MAC][s];
       end
+      look_at_shared(u, s);
       total[u-MAC][s] = total[u-MAC][s] + crossed_bytes[u][s];
     end
   endfunction
@@ -228,7 +242,9 @@ bind dla dla_crossing #(
     .mac_opcode(mac_head.opcode),
     .mac_fields(6'(mac_head.fields)),
     .mac_registers(mac_kept(mac_head.slot)),
-    .mac_fits(mac.limits.shared.traffic.pixels.fits),
+    .mac_fits(mac.limits.shared.traffic.pixels.fits && !mac.limits.shared.traffic.pixels.waits),
+    .mac_shares(mac.limits.shared.traffic.pixels.crossed_bytes != 0 && mac.limits.shared.traffic.pixels.skips_word),
+    .mac_held_word(mac.limits.shared.traffic.pixels.held_word),
     .mac_read,
     .mac_meets(mac.read_s.meets),
     .mac_output_channel(mac.read_s.output_channel),
@@ -247,8 +263,12 @@ bind dla dla_crossing #(
     .vector_opcode(vector_head.opcode),
     .vector_fields(vector_head.fields),
     .vector_registers(vector_kept(vector_head.slot)),
-    .vector_fits(vector.shared.traffic.inputs.fits),
-    .vector_fits2(vector.shared.traffic.inputs2.fits),
+    .vector_fits(vector.shared.traffic.inputs.fits && !vector.shared.traffic.inputs.waits),
+    .vector_fits2(vector.shared.traffic.inputs2.fits && !vector.shared.traffic.inputs2.waits),
+    .vector_shares(vector.shared.traffic.inputs.crossed_bytes != 0 && vector.shared.traffic.inputs.skips_word),
+    .vector_shares2(vector.shared.traffic.inputs2.crossed_bytes != 0 && vector.shared.traffic.inputs2.skips_word),
+    .vector_held_word(vector.shared.traffic.inputs.held_word),
+    .vector_held_word2(vector.shared.traffic.inputs2.held_word),
     .vector_read,
     .vector_read_size,
     .vector_meets(vector.read_s.meets),

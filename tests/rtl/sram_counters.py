@@ -96,7 +96,7 @@ def _lines_agree(operation: Operation, config: DlaConfig) -> bool:
     held = operation.value("IN_CHANNELS" if operation.instruction.unit is Unit.MAC else "OUT_CHANNELS")
     if operation.instruction.is_depthwise:
         held = min(held, config.depthwise_lanes)
-    line_bytes = len(_touched(operation, 1)) * held
+    line_bytes = len(_touched(operation, 1)) * held * (1 + operation.fields.get("elements", 0))
     span = (kernel - 1) * dilation + 1
     return gcd(stride, dilation) == 1 and span * line_bytes <= (config.line_buffer_bytes or span * line_bytes)
 
