@@ -45,8 +45,9 @@ module dla
     // What follows: a beat is what one transfer alone moves in a cycle.
     parameter bit LIMITED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < DMA_BANDWIDTH,
     parameter int unsigned BUS_BYTES = LIMITED ? DMA_SHARED_BANDWIDTH : DMA_BANDWIDTH,
-    parameter int unsigned DMA_WORDS = SRAM_DMA_PORTS != 0 ? 1 : SRAM_PORTS,  // of a transfer in a cycle
-    parameter int unsigned PORT_BYTES = SRAM_BANDWIDTH * (DMA_WORDS < SRAM_BANKS ? DMA_WORDS : SRAM_BANKS),
+    parameter int unsigned PORTS = SRAM_PORTS < SRAM_BANKS ? SRAM_PORTS : SRAM_BANKS,  // each of which finds a bank
+    parameter int unsigned DMA_WORDS = SRAM_DMA_PORTS != 0 ? 1 : PORTS,  // of a transfer in a cycle
+    parameter int unsigned PORT_BYTES = SRAM_BANDWIDTH * DMA_WORDS,
     parameter int unsigned BEAT_BYTES = PORT_BYTES != 0 && PORT_BYTES < BUS_BYTES ? PORT_BYTES : BUS_BYTES
 ) (
     input logic clock,
@@ -105,7 +106,9 @@ module dla
   localparam int unsigned WRITTEN_BYTES = DMA_DECODING != 0 && SPREAD_BYTES < STEP_WEIGHTS ? STEP_WEIGHTS : SPREAD_BYTES;
   // Banks, for sizes of wires one of a byte where there is no limit
   localparam int unsigned BANK_BYTES = SRAM_BANDWIDTH == 0 ? 1 : SRAM_BANDWIDTH, BANKS = SRAM_BANDWIDTH == 0 ? 1 : SRAM_BANKS;
-  localparam int unsigned ALL_PORTS = SRAM_PORTS + 2 * SRAM_DMA_PORTS;
+  // Runs as wide as all banks must not meet one of them twice, however they begin.
+  localparam bit SHIFTED = BANKS % 2 == 0 || PORTS < BANKS;
+  localparam int unsigned ALL_PORTS = PORTS + 2 * SRAM_DMA_PORTS;
   localparam int unsigned REQUEST_WORDS = transfer_words(BANK_BYTES, DMA_WORDS, WRITTEN_BYTES);
   localparam int unsigned DMA_IN = 32'(UNIT_DMA_IN), DMA_OUT = 32'(UNIT_DMA_OUT);
   localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
@@ -640,9 +643,10 @@ module dla
     );
     dla_ports #(
         .BANK_BYTES(BANK_BYTES),
-        .PORTS(SRAM_PORTS),
+        .PORTS(PORTS),
         .OWN_PORTS(2 * SRAM_DMA_PORTS),
         .BANKS(BANKS),
+        .SHIFTED(SHIFTED),
         .UNITS(UNIT_COUNT),
         .SLOTS(SLOTS),
         .SINGLE_WORDS(REQUEST_WORDS),
@@ -705,7 +709,7 @@ module dla
       .FILL(MAC_FILL),
       .DRAIN(MAC_DRAIN),
       .BANK_BYTES(SRAM_BANDWIDTH),
-      .PORTS(SRAM_PORTS),
+      .PORTS(PORTS),
       .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
       .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
       .ACCUMULATORS(ACCUMULATORS),
@@ -764,7 +768,7 @@ module dla
       .INT16(INT16),
       .PLACE(PLACE),
       .BANK_BYTES(SRAM_BANDWIDTH),
-      .PORTS(SRAM_PORTS),
+      .PORTS(PORTS),
       .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
       .REQUANTIZATION_CYCLES(VECTOR_REQUANTIZATION_CYCLES),
       .DIVISION_CYCLES(VECTOR_DIVISION_CYCLES)
@@ -813,7 +817,8 @@ module dla
       .WRITTEN_BYTES(WRITTEN_BYTES),
       .LIMITED(SRAM_BANDWIDTH != 0),
       .BANK_BYTES(BANK_BYTES),
-      .BANKS(BANKS)
+      .BANKS(BANKS),
+      .SHIFTED(SHIFTED)
   ) sram (
       .clock,
       .mac_read,

@@ -15,6 +15,7 @@ module dla_ports
     parameter int unsigned PORTS = 4,
     parameter int OWN_PORTS = 0,
     parameter int unsigned BANKS = 8,
+    parameter bit SHIFTED = 1,
     parameter int unsigned UNITS = 4,
     parameter int unsigned SLOTS = 4,  // streams of a unit
     parameter int unsigned SINGLE = 2,  // units with one stream, which are the first
@@ -33,10 +34,10 @@ module dla_ports
   localparam int unsigned BANK_BITS = BANKS > 1 ? $clog2(BANKS) : 1;
   localparam int unsigned SLOT_BITS = $clog2(SLOTS);
 
-  // Words are interleaved, and each row of the banks is shifted against the one before, so that words at a stride
-  // of a power of two lie in different banks, too.
+  // Words are interleaved, and each row of the banks is SHIFTED against the one before, so that words at a stride of a
+  // power of two lie in different banks, too. (`dla_sram` finds the word of a bank's row.)
   function automatic logic [BANK_BITS-1:0] bank_of(input logic [31:0] word);
-    return BANK_BITS'((word + word / BANKS + word / (BANKS * BANKS)) % BANKS);
+    return BANK_BITS'((SHIFTED ? word + word / BANKS + word / (BANKS * BANKS) : word) % BANKS);
   endfunction
 
   // -------------------------------------------------------------------------------------------------------- slots

@@ -16,7 +16,8 @@ module dla_sram #(
     parameter int unsigned WRITTEN_BYTES = BEAT_BYTES,  // of a beat that is unpacked or decoded
     parameter bit LIMITED = 1'b0,
     parameter int unsigned BANK_BYTES = 1,
-    parameter int unsigned BANKS = 1
+    parameter int unsigned BANKS = 1,
+    parameter bit SHIFTED = 1'b1
 ) (
     input logic clock,
     // MAC: a byte of input for each channel, of weight for each PE; addresses are the first lane's
@@ -155,7 +156,7 @@ module dla_sram #(
     end
     for (genvar b = 0; b < BANKS; b++) begin : bank
       logic [31:0] word;  // that lies in this row of the bank: `bank_of` of dla_ports the other way round
-      assign word = bank_row[b] * BANKS + (b + BANKS - (bank_row[b] + bank_row[b] / BANKS) % BANKS) % BANKS;
+      assign word = bank_row[b] * BANKS + (SHIFTED ? (b + BANKS - (bank_row[b] + bank_row[b] / BANKS) % BANKS) % BANKS : b);
       for (genvar i = 0; i < BANK_BYTES; i++) begin : lane
         logic [PLACE_BITS-1:0] place;
         assign place = PLACE_BITS'(word * BANK_BYTES + i);

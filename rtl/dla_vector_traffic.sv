@@ -40,10 +40,11 @@ module dla_vector_traffic
 );
   localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;
   logic [31:0] pixel_bytes, parameter_bytes;
-  logic inputs_ready, inputs2_ready, parameters_ready, has_parameters, may_read;
-  // The table and the records come first: no step runs without them.
+  logic inputs_ready, inputs2_ready, parameters_ready, parameters_end, are_asked, has_parameters, may_read;
+  // The table and the records are asked for first: no step runs without them.
   assign has_parameters = uses.lut.present || uses.param.present;
-  assign may_read = valid && (parameters_ready || !has_parameters);
+  assign may_read = valid && (are_asked || !has_parameters);
+  always_ff @(posedge clock) are_asked <= !reset && (are_asked || parameters_end);
   assign parameter_bytes = !uses.lut.present ? RECORD_BYTES * operands.out_channels
       : table_bytes(uses.lut.extent);
   assign pixel_bytes = operands.out_channels << size;
@@ -128,7 +129,7 @@ module dla_vector_traffic
       .group_step(1),
       .keeps(1'b0),
       .group(),
-      .group_ends(),
+      .group_ends(parameters_end),
       .block_row(0),
       .step_row(0),
       .step_group(0),
