@@ -96,6 +96,7 @@ module dla_mac
   localparam bit PACED = LOAD_CYCLES > 1 || STEP_GROUP > 1;
   localparam bit LIMITED = BANK_BYTES != 0 || RESULT_CYCLES != 0 || PACED;
   localparam bit IN_BLOCKS = LIMITED && HANDOVER != 0;
+  localparam bit SUMS_WAIT = BANK_BYTES != 0 || RESULT_CYCLES != 0;
   localparam int unsigned BLOCK = LIMITED ? ACCUMULATORS : 1;
   localparam int unsigned PLACES = LIMITED ? 2 * BLOCK : 1;
   localparam int unsigned PLACE_BITS = LIMITED ? $clog2(PLACES) : 1, INDEX_BITS = BLOCK > 1 ? $clog2(BLOCK) : 1;
@@ -187,7 +188,7 @@ module dla_mac
 
   logic steps, is_first, is_last, meets;
   logic is_warm;
-  assign is_warm = warm_up == WARM_UP_BITS'(WARM_UP);
+  assign is_warm = WARM_UP == 0 || warm_up == WARM_UP_BITS'(WARM_UP);
   assign steps = valid && more && is_warm && may_step;
   assign is_first = tap_row == 0 && tap_column == 0 && depth == 0 && !high;
   assign is_last = ends_depth && ends_tap_column && ends_tap_row;
@@ -224,7 +225,7 @@ module dla_mac
     address_s.first = is_first;
     address_s.last = is_last;
     address_s.ends = is_last && ends_column && ends_row && ends_group;
-    address_s.hands_over = IN_BLOCKS && ends_taps && hands_over;
+    address_s.hands_over = ends_taps && hands_over;
     address_s.high = high;
     address_s.meets = meets;
     address_s.output_channel = group;
@@ -274,30 +275,30 @@ module dla_mac
     end else if (valid && more && !is_warm) warm_up <= warm_up + 1'b1;
   end
 
-  // In whole blocks the places of pixels follow each other in a ring, and a block goes on with the next group of output
-  // channels as long as there are accumulators for all pixels once more.
-  if (IN_BLOCKS) begin : ring
-    logic [PLACE_BITS-1:0] first;
-    logic [31:0] sum, held;  // held: pixels of the block, of the groups before this one
-    assign sum = 32'(first) + 32'(index);
-    assign place = PLACE_BITS'(sum < PLACES ? sum : sum - PLACES);
-    assign hands_over = !(ends_column && ends_row) || ends_group || held + 2 * products.pixels > BLOCK;
-    always_ff @(posedge clock) begin
-      if (reset || done) {first, held} <= '0;
-      else if (steps && ends_taps) begin
-        first <= 32'(place) == PLACES - 1 ? '0 : place + 1'b1;
-        held <= hands_over ? '0 : held + products.pixels;
-      end
-    end
-  end else begin : banks
-    logic bank;
-    assign place = PLACE_BITS'(32'(index) + (bank ? BLOCK : 0));
-    assign hands_over = 1'b1;
-    always_ff @(posedge clock) begin
-      if (reset || done) bank <= 1'b0;
-      else if (steps && ends_taps) bank <= !bank;
-    end
-  end
+  logic leaves, block_leaves, has_accumulators;
+  dla_mac_places #(
+      .BLOCK(BLOCK),
+      .PLACES(PLACES),
+      .PLACE_BITS(PLACE_BITS),
+      .IN_BLOCKS(IN_BLOCKS),
+      .LIMITED(SUMS_WAIT),
+      .LATE(WARM_UP)
+  ) places (
+      .clock,
+      .reset(reset || done),
+      .step(steps),
+      .first(is_first),
+      .ends_taps,
+      .index(32'(index)),
+      .leaves,
+      .block_leaves,
+      .ends_pixels(ends_column && ends_row),
+      .ends_group,
+      .pixels(products.pixels),
+      .place,
+      .hands_over,
+      .has_room(has_accumulators)
+  );
 
   // The filters of a group follow those of the one before, but in a depthwise convolution.
   always_ff @(posedge clock) begin
@@ -564,23 +565,23 @@ module dla_mac
   logic result_ends, written;  // the last result is being written; and its words have crossed the ports
   assign result_ends = final_s.valid && final_s.ends;
   if (LIMITED) begin : limits
-    logic block_leaves, ports_ready, room, leaves, leave_ends, is_written, is_over, may_begin, is_at_rest;
-    logic is_whole, has_accumulators, group_ends;
+    logic ports_ready, room, leave_ends, is_written, is_over, may_begin, is_at_rest, group_ends, gathers, is_whole;
     logic [31:0] lanes, block_index, rows_before, leaving_group, leaving_partial, leaving_result;
     dla_mac_results #(
         .LANES(LANES),
         .BLOCK(BLOCK),
         .RESULT_CYCLES(RESULT_CYCLES),
         .IN_BLOCKS(IN_BLOCKS),
-        .GATHERS(IN_BLOCKS && RESULT_CYCLES != 0),
+        .GATHERS(IN_BLOCKS ? RESULT_CYCLES != 0 : SUMS_WAIT && STEP_GROUP > 1),
         .PLACE_BITS(PLACE_BITS),
         .PLACE(PLACE)
     ) results (
         .clock,
         .reset(reset || done),
         .closes(accumulate_s.valid && accumulate_s.last),
+        .gathers,
         .hands_over(accumulate_s.valid && accumulate_s.hands_over),
-        .is_whole,
+        .is_whole(passed[2]),
         .room,
         .size(write_size),
         .partial_size,
@@ -613,7 +614,8 @@ module dla_mac
           .LOAD_CYCLES(LOAD_CYCLES),
           .STEP_GROUP(STEP_GROUP),
           .INPUT_LANES(INPUT_LANES),
-          .BLOCK(BLOCK)
+          .BLOCK(BLOCK),
+          .IN_BLOCKS(IN_BLOCKS)
       ) pace (
           .clock,
           .reset(reset || done),
@@ -628,34 +630,17 @@ module dla_mac
           .passes_twice(is_int16),
           .is_longer(is_sum),
           .may_begin,
+          .gathers,
+          .is_whole,
           .is_over(is_at_rest)
       );
     end else begin : at_will
-      assign {may_begin, is_at_rest} = '1;
+      assign {may_begin, gathers, is_whole, is_at_rest} = {1'b1, IN_BLOCKS, 2'b11};
     end
     assign waits = valid && more && is_warm && !ports_ready;
-    if (IN_BLOCKS) begin : of_ring
-      logic [PLACE_BITS:0] taken;  // places
-      assign has_accumulators = !is_first || 32'(taken) < PLACES;
-      always_ff @(posedge clock) begin
-        if (reset || done) taken <= '0;
-        else taken <= taken + (PLACE_BITS + 1)'(steps && is_first) - (PLACE_BITS + 1)'(leaves);
-      end
-      // A block is whole when the steps that it loses have passed, too: until its last one is added three stages do.
-      logic [2:0] passed;
-      assign is_whole = passed[2];
-      always_ff @(posedge clock) passed <= {passed[1:0], may_begin};
-    end else begin : of_banks
-      logic [1:0] blocks;  // that have accumulators
-      logic block_begins;
-      assign block_begins = is_first && index == 0;
-      assign has_accumulators = !block_begins || blocks < 2;
-      assign is_whole = 1'b1;
-      always_ff @(posedge clock) begin
-        if (reset || done) blocks <= '0;
-        else blocks <= blocks + 2'(steps && block_begins) - 2'(block_leaves);
-      end
-    end
+    // A block is whole when the steps that it loses have passed, too: until its last one is added three stages do.
+    logic [2:0] passed;
+    always_ff @(posedge clock) passed <= {passed[1:0], is_whole};
 
     // Rows of the groups before this one; whether the last result has left
     always_ff @(posedge clock) begin
@@ -748,7 +733,7 @@ module dla_mac
       ) traffic (
           .clock,
           .reset(reset || done),
-          .valid,
+          .valid(valid && is_warm),
           .uses(operand_uses(64'({is_wide, is_sum, is_int16, by_channel, wide, init, opcode}))),
           .depthwise,
           .int16(is_int16),
@@ -786,6 +771,7 @@ module dla_mac
     end
   end else begin : ideal
     assign may_step = 1'b1;
+    assign {leaves, block_leaves} = '0;
     dla_walk #(.PLACE(PLACE)) partials (
         .clock, .reset(reset || done), .step(steps && is_last), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
         .row_step(operands.acc_row_stride), .column_step(operands.acc_pixel_stride), .place(acc_place)
@@ -804,7 +790,7 @@ module dla_mac
       assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
-    assign unused = &{1'b0, by_channel, in_row, in_column, takes};
+    assign unused = &{1'b0, by_channel, in_row, in_column, takes, has_accumulators};
   end
 
   // --------------------------------------------------------------------------------------------------------- end

@@ -94,6 +94,7 @@ module dla_mac_blocks
       .clock,
       .reset,
       .closes(leaves && index < pixels),  // of the first group
+      .gathers(1'b1),
       .hands_over(block_leaves),
       .is_whole(1'b1),
       .room(writer_room && pass.is_known),

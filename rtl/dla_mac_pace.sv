@@ -7,6 +7,7 @@ module dla_mac_pace #(
     parameter int unsigned STEP_GROUP = 1,
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned BLOCK = 1,  // pixels
+    parameter bit IN_BLOCKS = 0,  // which are handed over whole
     parameter int unsigned LATENCY = 9  // from the end of the last step to that of the operation
 ) (
     input logic clock,
@@ -22,6 +23,8 @@ module dla_mac_pace #(
     input logic passes_twice,  // over the bytes of int16
     input logic is_longer,  // a tensor is added: eight stages more
     output logic may_begin,  // a step
+    output logic gathers,  // sums wait for steps that their block loses
+    output logic is_whole,  // none of these is left: all have passed, or the last one is passing
     output logic is_over  // nothing delays the operation's end
 );
   // ------------------------------------------------------------------------------- steps that a block of pixels loses
@@ -46,6 +49,8 @@ module dla_mac_pace #(
   logic [BITS-1:0] left, pixels;  // cycles of the step; pixels of the block
   logic [31:0] lost_left, cooling;
   assign may_begin = left == 0 && lost_left == 0;
+  assign gathers = IN_BLOCKS || lost != 0;
+  assign is_whole = IN_BLOCKS ? may_begin : lost_left == 0;
   assign is_over = cooling == 0;
   always_ff @(posedge clock) begin
     if (reset) {left, lost_left, cooling} <= '0;

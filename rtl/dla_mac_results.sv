@@ -2,7 +2,8 @@
 // in which they were finished. A block's accumulators are free for the next but one when all of its pixels have left.
 //
 // IN_BLOCKS: a block has as many groups of output channels as there are accumulators for, and its places follow those of
-// the block before in a ring. If it GATHERS, none of its pixels leaves before the block is whole.
+// the block before in a ring. If it GATHERS, none of its pixels leaves before the block is whole; so where a block loses
+// steps behind its last one.
 
 module dla_mac_results
   import dla_isa::*;
@@ -19,6 +20,7 @@ module dla_mac_results
     input logic reset,
     input logic closes,  // a pixel's sums are complete with this cycle
     /* verilator lint_off UNUSEDSIGNAL */
+    input logic gathers,  // now, if it can
     input logic hands_over,  // with this cycle all of its block are
     input logic is_whole,  // nothing more of such a block passes the array
     input logic [31:0] pixels,  // of a group
@@ -68,9 +70,9 @@ module dla_mac_results
     logic is_complete, has_all;
     assign all = gathered + PIXEL_BITS'(closes);
     assign has_all = is_complete || hands_over;
-    assign arriving = has_all && is_whole ? all : '0;
+    assign arriving = !gathers ? PIXEL_BITS'(closes) : has_all && is_whole ? all : '0;
     always_ff @(posedge clock) begin
-      if (reset) {gathered, is_complete} <= '0;
+      if (reset || !gathers) {gathered, is_complete} <= '0;
       else begin
         gathered <= arriving != 0 ? '0 : all;
         is_complete <= has_all && !is_whole;

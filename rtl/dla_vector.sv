@@ -112,7 +112,7 @@ module dla_vector
   logic [31:0] row, column, channel, tap_row, tap_column;
   logic [WARM_UP_BITS-1:0] warm_up;
   logic is_warm;
-  assign is_warm = warm_up == WARM_UP_BITS'(WARM_UP);
+  assign is_warm = WARM_UP == 0 || warm_up == WARM_UP_BITS'(WARM_UP);
   logic [1:0] pass;
   logic [4:0] rest;  // cycles until the next pass has what it needs of the row
   logic more, may_step, ends_tap_column, ends_tap_row, ends_channel, ends_pass, ends_column, ends_row;
@@ -378,7 +378,7 @@ module dla_vector
     ) traffic (
         .clock,
         .reset(reset || done),
-        .valid,
+        .valid(valid && is_warm),
         .uses(operand_uses(64'({int16, by_channel, 1'b0, mode, opcode}))),
         .operands,
         .window,

@@ -118,8 +118,9 @@ RESULTS_ALONE = {
         "parallel": "output", "pes": 24, "mac_results": 0.5, "sram_bandwidth": "unlimited",
     },
     "5x7, odd rates": {
-        "parallel": "5x7", "mac_results": 1.5, "accumulators": 3, "vector_lanes": 5,
-        "vector_requantizations": 0.75, "vector_divisions": 0.3, "sram_bandwidth": "unlimited",
+        "parallel": "5x7", "mac_results": 1.5, "accumulators": 3, "mac_fill": 9, "mac_step_group": 3,
+        "vector_lanes": 5, "vector_requantizations": 0.75, "vector_divisions": 0.3,
+        "sram_bandwidth": "unlimited",
     },
 }  # fmt: skip
 # Large ones with odd lanes, slow results or few narrow ports.

@@ -74,7 +74,7 @@ MUTATIONS = (
     Mutation("shift of a part of a sum", "dla_mac_sum.sv",
              "given < 0 ? 5'(-given)", "given < -1 ? 5'(-given)"),
     Mutation("limits of a sum", "dla_mac_sum.sv", "clamp(rounded, lowest, highest)", "rounded"),
-    Mutation("fill", "dla_mac.sv", "is_warm = warm_up == WARM_UP_BITS'(WARM_UP)", "is_warm = 1'b1"),
+    Mutation("fill", "dla_mac.sv", "|| warm_up == WARM_UP_BITS'(WARM_UP)", "|| 1'b1"),
     Mutation("drain", "dla_mac.sv",
              "cool_down == DRAIN - LEAST_DRAIN", "cool_down == DRAIN - LEAST_DRAIN + 1"),
     Mutation("accumulator's start", "dla_mac_lane.sv", "accumulate_first ? 0 : accumulator", "accumulator"),
@@ -252,7 +252,7 @@ LIMIT_MUTATIONS = (
     Mutation("input that has come", "dla_vector_traffic.sv",
              "(inputs_ready || !step_meets || !uses.in.present)", "1'b1"),
     Mutation("runs that are written", "dla_writer.sv", "pops = !from_open &&", "pops = 1'b0 &&"),
-    Mutation("blocks of accumulators", "dla_mac.sv", "blocks < 2", "blocks < 1"),
+    Mutation("blocks of accumulators", "dla_mac_places.sv", "taken < 2", "taken < 1"),
     Mutation("sum that was written last", "dla_mac_lane.sv",
              "accumulate_again ? newest : growing", "growing"),
     Mutation("place of an accumulator", "dla_mac_results.sv",
@@ -318,12 +318,12 @@ PACE_MUTATIONS = (
 
 # Mistakes in blocks that are handed over whole: on a machine whose ports have no limit, and behind ports
 BLOCK_MUTATIONS = (
-    Mutation("groups of a block", "dla_mac.sv", "held + 2 * products.pixels > BLOCK", "1'b1"),
-    Mutation("steps that a block loses at its end", "dla_mac.sv", "is_whole = passed[2]", "is_whole = 1'b1"),
+    Mutation("groups of a block", "dla_mac_places.sv", "held + 2 * pixels > BLOCK", "1'b1"),
+    Mutation("steps that a block loses at its end", "dla_mac.sv", ".is_whole(passed[2])", ".is_whole(1'b1)"),
     Mutation("a block before it is whole", "dla_mac_results.sv", "has_all && is_whole ? all", "closes ? 1"),
 )
 BLOCK_PORT_MUTATIONS = (
-    Mutation("ring of accumulators", "dla_mac.sv", "sum < PLACES ? sum : sum - PLACES", "sum"),
+    Mutation("ring of accumulators", "dla_mac_places.sv", "sum < PLACES ? sum : sum - PLACES", "sum"),
     Mutation("passes over the input", "dla_mac_blocks.sv",
              "pass.channels = depthwise ? group_step : block_step", "pass.channels = group_step"),
     Mutation("results of a block", "dla_mac_blocks.sv", "leaves && index < pixels", "leaves"),

@@ -1,10 +1,19 @@
-"""Two of the machines that `tests/rtl/random_machines.py` draws, one with ideal ports: near, or equal."""
+"""Some of the machines that `tests/rtl/random_machines.py` draws. Two run networks, one of which has ideal
+ports: their cycles are near, or equal. A third runs random streams."""
 
 import pytest
 
+from tests.rtl.builder import build
+from tests.rtl.limits import ALONE, on_both
+from tests.rtl.machine import RtlMachine
 from tests.rtl.random_machines import drawn, kept, run_network
+from tests.rtl.streams import MEMORY_BYTES
 from tests.rtl.test_limits import NETWORKS
+from tests.rtl.test_streams import STREAMS, random_stream_on_both
 
+STREAMED = 17  # longer pipelines than the RTL's, int16, long words and a line buffer of a few of them
+FULL_WORDS = ("sum", "bytes", "sum of 16 bits", "one channel")  # no first words or lines delay these there
+FEW = 2  # cycles; the extra stages of its pipelines are four each
 SAMPLES = {4: ("lstm", "mnist"), 20: ("lstm", "mnist")}
 
 
@@ -21,6 +30,21 @@ def test_networks_on_a_drawn_machine(seed: int) -> None:
         else:
             assert not outcome.differences
             assert difference == 0
+
+
+def test_random_streams_on_a_drawn_machine() -> None:
+    config = drawn(STREAMED)
+    with RtlMachine(build(config), config.sram_bytes, MEMORY_BYTES) as rtl:
+        for number in range(STREAMS):
+            assert not random_stream_on_both(rtl, config, number).wrong_results, f"stream {number}"
+
+
+def test_a_longer_pipeline_fetches_nothing_before_it_has_filled() -> None:
+    config = drawn(STREAMED)
+    with RtlMachine(build(config), config.sram_bytes, MEMORY_BYTES) as rtl:
+        for name in FULL_WORDS:
+            cycles, expected = on_both(rtl, config, ALONE[name]).cycles
+            assert expected <= cycles <= expected + FEW, name
 
 
 def test_the_table_has_equal_cycles_where_ports_are_ideal() -> None:
