@@ -4,6 +4,7 @@
 
 module dla
   import dla_isa::*;
+  import dla_memory::*;
   import dla_words::*;
 #(
     parameter int unsigned INPUT_LANES = 1,
@@ -30,6 +31,9 @@ module dla
     parameter int unsigned DMA_BURST_OVERHEAD = 0,
     parameter int unsigned DMA_UNPACKING = 0,  // packed bytes of a beat; 0: no OP_DMA_UNPACK
     parameter int unsigned DMA_DECODING = 0,  // bytes of code that are decoded in a cycle; 0: no OP_DMA_DECODE
+    parameter int unsigned MEMORIES = 1,  // behind the DMA; DMA_... describes the first, number 0
+    parameter named_t NAMED_MEMORIES = '0,  // the others
+    parameter numbers_t REGION_MEMORIES = '0,  // the number of the memory in which a region lies
     parameter int unsigned VECTOR_LANES = 16,
     parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
     parameter int unsigned MAC_SUMS = 0,  // whether MAC can add a tensor to its results
@@ -42,13 +46,13 @@ module dla
     parameter int unsigned VECTOR_FILL = 2,
     parameter int unsigned VECTOR_DRAIN = 8,
     parameter logic [31:0] FINGERPRINT = 32'd1,
-    // What follows: a beat is what one transfer alone moves in a cycle.
-    parameter bit LIMITED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < DMA_BANDWIDTH,
-    parameter int unsigned BUS_BYTES = LIMITED ? DMA_SHARED_BANDWIDTH : DMA_BANDWIDTH,
+    // What follows; a beat is what one transfer alone moves in a cycle at most.
+    parameter memories_t MEMORY =
+        memories_of(NAMED_MEMORIES, DMA_SHARED_BANDWIDTH, DMA_LATENCY, DMA_BURST_BYTES, DMA_BURST_OVERHEAD),
     parameter int unsigned PORTS = SRAM_PORTS < SRAM_BANKS ? SRAM_PORTS : SRAM_BANKS,  // each of which finds a bank
     parameter int unsigned DMA_WORDS = SRAM_DMA_PORTS != 0 ? 1 : PORTS,  // of a transfer in a cycle
     parameter int unsigned PORT_BYTES = SRAM_BANDWIDTH * DMA_WORDS,
-    parameter int unsigned BEAT_BYTES = PORT_BYTES != 0 && PORT_BYTES < BUS_BYTES ? PORT_BYTES : BUS_BYTES
+    parameter int unsigned BEAT_BYTES = most_beat_bytes(MEMORY, MEMORIES, DMA_BANDWIDTH, PORT_BYTES)
 ) (
     input logic clock,
     input logic reset,
@@ -93,16 +97,7 @@ module dla
   localparam int unsigned MOST_PACKED = PORT_BYTES != 0 && PORT_BYTES < 2 * BEAT_BYTES ? PORT_BYTES / 2 : BEAT_BYTES;
   localparam int unsigned PACKED_BYTES = DMA_UNPACKING < MOST_PACKED ? DMA_UNPACKING : MOST_PACKED;
   localparam int unsigned SPREAD_BYTES = 2 * PACKED_BYTES < BEAT_BYTES ? BEAT_BYTES : 2 * PACKED_BYTES;
-  // A step that decodes takes a word of code, and writes four times as many bytes at most.
-  localparam int unsigned CODE_BYTES = 16, STEP_WEIGHTS = 64;
-  function automatic int unsigned step_beats(input int unsigned bytes, input int unsigned rate, input int unsigned least);
-    int unsigned beats;
-    beats = (bytes + rate - 1) / rate;
-    return beats < least ? least : beats;
-  endfunction
-  localparam int unsigned WORD_BEATS = step_beats(CODE_BYTES, BEAT_BYTES, 1);
-  localparam int unsigned PORT_BEATS = PORT_BYTES == 0 ? WORD_BEATS : step_beats(STEP_WEIGHTS, PORT_BYTES, WORD_BEATS);
-  localparam int unsigned STEP_BEATS = DMA_DECODING == 0 ? 0 : step_beats(CODE_BYTES, DMA_DECODING, PORT_BEATS);
+  localparam paces_t PACES = paces_of(MEMORY, MEMORIES, DMA_BANDWIDTH, PORT_BYTES, DMA_UNPACKING, DMA_DECODING);
   localparam int unsigned WRITTEN_BYTES = DMA_DECODING != 0 && SPREAD_BYTES < STEP_WEIGHTS ? STEP_WEIGHTS : SPREAD_BYTES;
   // Banks, for sizes of wires one of a byte where there is no limit
   localparam int unsigned BANK_BYTES = SRAM_BANDWIDTH == 0 ? 1 : SRAM_BANDWIDTH, BANKS = SRAM_BANDWIDTH == 0 ? 1 : SRAM_BANKS;
@@ -176,7 +171,7 @@ module dla
       .SRAM_BYTES(SRAM_BYTES),
       .INT16(INT16),
       .MAC_SUMS(MAC_SUMS),
-      .BEAT_BYTES(BEAT_BYTES),
+      .REGION_BEATS(region_beats(PACES, REGION_MEMORIES)),
       .ISSUE_CYCLES(ISSUE_CYCLES),
       .CHECK_CYCLES(CHECK_CYCLES),
       .QUEUE_DEPTH(QUEUE_DEPTH),
@@ -343,9 +338,7 @@ module dla
   );
 
   // ------------------------------------------------------------------------------------------------------ transfers
-  // A transfer alone does a beat a cycle. Two together have DMA_SHARED_BANDWIDTH, half of it each, where that is
-  // less than a beat each.
-  localparam bit SHARED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < 2 * BEAT_BYTES;
+  logic [NUMBER_BITS-1:0] memory[2];  // of the region of each transfer
   logic [1:0] wants_bus, delivers, beat, bus_room, crossed, flush;
   logic [1:0] is_packed, is_code, step_ends, dma_starts;
   logic [4:0] step_beat[2];
@@ -355,28 +348,33 @@ module dla
   logic [31:0] system_address[2], beat_bytes[2];
   pieces_t pieces[2];
   dla_dma_bus #(
-      .ALONE(SHARED ? 2 * BEAT_BYTES : 1),
-      .TOGETHER(SHARED ? DMA_SHARED_BANDWIDTH : 1)
+      .MEMORIES(MEMORIES),
+      .ALONE_OF(alone_of(MEMORY, MEMORIES, DMA_BANDWIDTH, PORT_BYTES)),
+      .TOGETHER_OF(together_of(MEMORY, MEMORIES, DMA_BANDWIDTH, PORT_BYTES))
   ) bus (
       .clock,
       .reset(restart),
+      .memory,
       .wants(wants_bus),
       .done(done[1:0]),
       .delivers
   );
   for (genvar d = 0; d < 2; d++) begin : dma
+    assign memory[d] = REGION_MEMORIES[dma_head[d].slot.region];
     dla_dma #(
         .BEAT_BYTES(BEAT_BYTES),
-        .LATENCY(DMA_LATENCY),
-        .BURST_BYTES(DMA_BURST_BYTES),
-        .BURST_OVERHEAD(DMA_BURST_OVERHEAD),
-        .PACKED_BYTES(d == DMA_IN ? PACKED_BYTES : 0),
-        .STEP_BEATS(d == DMA_IN ? STEP_BEATS : 0),
+        .MEMORIES(MEMORIES),
+        .PARTS(parts_of(MEMORY, MEMORIES)),
+        .PACES(d == DMA_IN ? PACES : copying(PACES)),
+        .QUEUE_DEPTH(QUEUE_DEPTH),
         .PLACE(PLACE)
     ) engine (
         .clock,
         .reset(restart),
-        .valid(busy[d]),
+        .push(push[d]),
+        .pushed_memory(REGION_MEMORIES[dma_issued[d].slot.region]),
+        .outstanding(outstanding[d]),
+        .memory(memory[d]),
         .operands(dma_kept(dma_head[d].slot)),
         .merged(dma_head[d].merged),
         .packed_bytes(dma_head[d].unpacks ? 32'(dma_head[d].slot.run_stride) : '0),

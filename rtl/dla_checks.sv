@@ -8,10 +8,11 @@
 
 module dla_checks
   import dla_isa::*;
+  import dla_memory::*;
   import dla_words::*;
 #(
     parameter int unsigned SRAM_BYTES = 524288,
-    parameter int unsigned BEAT_BYTES = 8,
+    parameter region_beats_t REGION_BEATS = {REGIONS{32'd8}},  // bytes of a beat at most, by the region
     parameter int unsigned CYCLES = 16,  // no choice: what the steps below take
     parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
     parameter int unsigned MAC_SUMS = 0,  // whether MAC can add a tensor to its results
@@ -260,7 +261,7 @@ module dla_checks
   assign last_reached = last_window + last_tap - 19'(second.run_bytes);
   assign size_outside = second.address[15:0] - 16'd1;
   logic is_wide;  // a run is no shorter than a beat, so that a beat lies in two runs at most
-  assign is_wide = dma.run_bytes >= BEAT_BYTES;
+  assign is_wide = dma.run_bytes >= REGION_BEATS[dma.region[2:0]];
   always_ff @(posedge clock) begin
     if (second.number == WINDOW_ROWS) begin
       products.walk.span <= last_tap >= 19'hffff ? '1 : last_tap[15:0] + 16'd1;

@@ -6,12 +6,13 @@
 
 module dla_issue
   import dla_isa::*;
+  import dla_memory::*;
   import dla_words::*;
 #(
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned INT16 = 0,
     parameter int unsigned MAC_SUMS = 0,
-    parameter int unsigned BEAT_BYTES = 8,
+    parameter region_beats_t REGION_BEATS = {REGIONS{32'd8}},
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
     parameter int unsigned QUEUE_DEPTH = 3,
@@ -97,7 +98,7 @@ module dla_issue
       .SRAM_BYTES(SRAM_BYTES),
       .INT16(INT16),
       .MAC_SUMS(MAC_SUMS),
-      .BEAT_BYTES(BEAT_BYTES),
+      .REGION_BEATS(REGION_BEATS),
       .CYCLES(LEAST_CHECKS),
       .UNPACKS(UNPACKS),
       .DECODES(DECODES)

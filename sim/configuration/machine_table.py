@@ -100,8 +100,7 @@ class MachineTable(_KnownHash):
         "Bytes per cycle from which DMA_IN decodes weights, at most four times as many; 0: it can't.",
         part="DMA", flag="--dma-decoding", high=CODE_BYTES, better=Better.MORE, rtl=Rtl.SAME)
     memories: str = row("", "Named memories: by name a table of bandwidth, latency, regions and more.",
-        part="DMA", form=Form.TABLE, rtl_limit=RtlLimit("must be empty, because it has one memory"),
-        no_area="they are outside the DLA")
+        part="DMA", form=Form.TABLE)
     buses: str = row("", "Bytes per cycle of buses that memories name.", part="DMA", form=Form.TABLE,
         no_area="they are outside the DLA")
     int16: int = row(0,

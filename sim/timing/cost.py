@@ -155,6 +155,11 @@ def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:
     return min((rate for rate in limits if rate), default=0)
 
 
+def beat_bytes(config: DlaConfig) -> int:
+    """The bytes that a transfer alone moves in a cycle, at most, on a machine whose bus has a limit."""
+    return max(-(-transfer_rate(config, memory) // RATE_SCALE) for memory in memories_of(config))
+
+
 def unpacking_rate(config: DlaConfig, rate: int) -> int:
     """What a transfer that moves so much unpacks, likewise; 0 where the machine can't. The bus waits for it,
     and twice as many bytes cross the SRAM's ports."""

@@ -12,8 +12,11 @@ from tests.rtl.machines import INT16_DRAWN, MACHINES
 from tests.rtl.mutations import (
     BLOCK_MUTATIONS,
     BLOCK_PORT_MUTATIONS,
+    BUS_MUTATIONS,
     INT16_MUTATIONS,
     LIMIT_MUTATIONS,
+    MEMORY_MUTATIONS,
+    MEMORY_PORT_MUTATIONS,
     MUTATIONS,
     ONE_PORT_MUTATIONS,
     PACE_MUTATIONS,
@@ -42,7 +45,8 @@ def test_the_page_says_what_is_compared() -> None:
         f"| networks | mnist and autoencoder on each of the {machines} machines",
         f"The {machines} machines are output parallel",
         f"| {mistakes}, {in_int16} in int16, {in_limits} in its limits, {len(PACE_MUTATIONS)} in what "
-        f"paces the array, {len(BLOCK_MUTATIONS + BLOCK_PORT_MUTATIONS)} in whole blocks, and "
+        f"paces the array, {len(BLOCK_MUTATIONS + BLOCK_PORT_MUTATIONS)} in whole blocks, "
+        f"{len(MEMORY_MUTATIONS + BUS_MUTATIONS + MEMORY_PORT_MUTATIONS)} in its memories, and "
         f"{len(PRODUCT_MUTATIONS)} in its multipliers (`make rtl-all`) |",
         f"holds networks to {100 * test_limits.NETWORKS:.0f} %",
         f"allow their sum {100 * ports:.0f} % more cycles than the simulator says on `ports`, and "
@@ -58,7 +62,8 @@ def test_each_seeded_mistake_has_its_place() -> None:
     """Here, because the tests that seed them take an hour."""
     everything = (
         *MUTATIONS, *PRODUCT_MUTATIONS, *INT16_MUTATIONS, *LIMIT_MUTATIONS, *ONE_PORT_MUTATIONS,
-        *PACE_MUTATIONS, *BLOCK_MUTATIONS, *BLOCK_PORT_MUTATIONS,
+        *PACE_MUTATIONS, *BLOCK_MUTATIONS, *BLOCK_PORT_MUTATIONS, *MEMORY_MUTATIONS, *BUS_MUTATIONS,
+        *MEMORY_PORT_MUTATIONS,
     )  # fmt: skip
     texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "rtl").glob("*.sv")}
     assert [one.name for one in everything if texts[one.file].count(one.old) != 1] == []
@@ -102,12 +107,12 @@ def test_the_page_says_why_presets_are_rejected() -> None:
     pipelines = {"mac_fill", "mac_drain", "vector_fill", "vector_drain"}
     assert found == {
         "ethos-u55-128": {"parallel"},
-        "ethos-u55-128-flash": {"parallel", "memories"},
+        "ethos-u55-128-flash": {"parallel"},
         "ethos-u55-256": {"parallel"},
         "paper": pipelines | {"dma_bandwidth", "issue_cycles", "check_cycles"},
     }
     assert (
         "those of the Ethos-U55 with 32 and 64 products. It rejects those of 128 and 256 products for "
-        "`parallel`, and the one with a flash also for `memories`. `paper` has no bus, no pipelines and no "
+        "`parallel` alone, also the one with a flash. `paper` has no bus, no pipelines and no "
         "cycles to issue or check"
     ) in " ".join(PAGE.read_text(encoding="utf-8").split())

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.vp.system.rtl_library import FAST_PRODUCTS, PACKAGES, VERILATE, beat_bytes, parameters
+from dlasim.sim.timing.cost import beat_bytes
+from dlasim.vp.system.rtl_library import FAST_PRODUCTS, PACKAGES, VERILATE, RtlParameters, parameters
 
 ROOT = Path(__file__).parents[2]
 RTL = ROOT / "rtl"
@@ -75,7 +76,7 @@ def _lock(target: Path) -> Iterator[None]:
 
 
 def _build(
-    values: dict[str, int], beat: int, files: list[Path], optimise: str, options: list[str], work: Path
+    values: RtlParameters, beat: int, files: list[Path], optimise: str, options: list[str], work: Path
 ) -> Path:
     generics = [f"-G{name}={value}" for name, value in values.items()]
     options = [*options, "-Wall", "-Wno-UNOPTFLAT"]  # the latter of loops that stay loops

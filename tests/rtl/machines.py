@@ -49,6 +49,42 @@ MACHINES = {
         "mac_weights": 3, "mac_step_group": 4,
     },
 }  # fmt: skip
+# Some regions lie in memories of their own, with fractions of a byte per cycle: one on a bus of its own, for
+# both directions; two buses; a bus that three memories share.
+SEVERAL_MEMORIES = {
+    "flash": {
+        "parallel": "4x4", **_SMALL, "dma_unpacking": 8, "dma_decoding": 16, "queue_depth": 4,
+        "memories": {
+            "flash": {
+                "regions": ["constants", "outputs"], "bandwidth": 0.7, "latency": 20, "outstanding": 3,
+                "burst_bytes": 12, "burst_overhead": 2, "bus": "flash",
+            },
+        },
+    },
+    "two buses": {
+        "parallel": "2x3", **_SMALL, "vector_lanes": 5, "dma_shared_bandwidth": 11, "dma_latency": 1,
+        "dma_burst_overhead": 1, "dma_unpacking": 3, "dma_decoding": 3, "buses": {"axi": 4.5},
+        "memories": {
+            "flash": {"regions": ["constants"], "bandwidth": 2.5, "latency": 0, "burst_bytes": 7},
+            "psram": {
+                "regions": ["arena", "inputs"], "bandwidth": 6.25, "latency": 9, "outstanding": 2,
+                "burst_overhead": 0, "bus": "axi",
+            },
+        },
+    },
+    "one bus": {
+        "parallel": "8x2", **_SMALL, "dma_bandwidth": 4, "dma_latency": 30, "queue_depth": 2,
+        "dma_unpacking": 2, "dma_decoding": 16, "buses": {"axi": 5},
+        "memories": {
+            "flash": {
+                "regions": ["constants"], "bandwidth": 3.6, "cpu_bandwidth": 0.4, "outstanding": 9,
+                "bus": "axi",
+            },
+            "psram": {"regions": ["arena"], "bus": "axi"},
+            "sensor": {"regions": ["inputs"], "bandwidth": 1.5, "latency": 3, "bus": "axi"},
+        },
+    },
+}  # fmt: skip
 LARGE = {
     "64 O": {},
     "64 I": {"parallel": "input"},
@@ -104,6 +140,17 @@ BLOCKS_LIMITED = {
     "blocks with ports": {
         "parallel": "4x4", **_SMALL, "mac_handover": "blocks", "accumulators": 96, "sram_dma_ports": 1,
         "sram_ports": 2, "line_buffer_bytes": 2048,
+    },
+}  # fmt: skip
+MEMORIES_LIMITED = {
+    "flash with ports": {
+        "parallel": "4x4", **_SMALL, "dma_unpacking": 8, "dma_decoding": 8,
+        "memories": {
+            "flash": {
+                "regions": ["constants", "inputs"], "bandwidth": 0.7, "latency": 20, "outstanding": 2,
+                "bus": "flash",
+            },
+        },
     },
 }  # fmt: skip
 PRESETS_IN_BLOCKS = ("ethos-u55-32", "ethos-u55-64")
@@ -163,6 +210,7 @@ def machine(name: str) -> DlaConfig:
         | INT16_LIMITED
         | PACED_LIMITED
         | BLOCKS_LIMITED
+        | MEMORIES_LIMITED
         | LARGE_LIMITED
         | RESULTS_ALONE
         | ODD_LIMITED
@@ -170,6 +218,6 @@ def machine(name: str) -> DlaConfig:
         | {"mutant with limits": MUTANT_LIMITS}
     )
     mutants = {"mutant": MUTANT, "mutant of int16": MUTANT_INT16}
-    described = (MACHINES | INT16_DRAWN | LARGE | limited | mutants)[name]
+    described = (MACHINES | SEVERAL_MEMORIES | INT16_DRAWN | LARGE | limited | mutants)[name]
     limits = {} if name in limited else IDEAL
     return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits | described)

@@ -14,13 +14,14 @@ class Mutation:
 
 
 MUTATIONS = (
-    Mutation("latency", "dla_dma.sv", "elapsed == LATENCY_BITS'(LATENCY)",
-             "elapsed == LATENCY_BITS'(LATENCY + 1)"),
+    Mutation("latency", "dla_dma_latency.sv", "elapsed[0] == BITS'(PACES[number[0]].latency)",
+             "elapsed[0] == BITS'(PACES[number[0]].latency - 1)"),
     Mutation("short beat", "dla_dma.sv", "ends_run ? left : most", "most"),
     Mutation("unmerged runs", "dla_checks.sv", "dma.run_bytes == dma.run_stride", "1'b0"),
     Mutation("unmerged planes", "dla_checks.sv", "steps == 49'(dma.plane_stride)", "1'b0"),
-    Mutation("short runs merged", "dla_checks.sv", "is_wide = dma.run_bytes >= BEAT_BYTES", "is_wide = 1'b1"),
-    Mutation("burst", "dla_dma.sv", "requested + BURST_BYTES", "requested + BURST_BYTES + 1"),
+    Mutation("short runs merged", "dla_checks.sv", "is_wide = dma.run_bytes >= REGION_BEATS[dma.region[2:0]]",
+             "is_wide = 1'b1"),
+    Mutation("burst", "dla_dma.sv", "requested + pace.burst_bytes", "requested + pace.burst_bytes + 1"),
     Mutation("bursts of short runs", "dla_dma.sv", "merged.burst_planes_touch : merged.burst_runs_touch",
              "1'b0 : 1'b0"),
     Mutation("second run of a beat", "dla_dma.sv", "ends_piece ? piece_left : sram_bytes", "sram_bytes"),
@@ -30,8 +31,7 @@ MUTATIONS = (
     Mutation("room for decoded weights", "dla_decoding.sv", "room < 32'(found) ? room[6:0] : found", "found"),
     Mutation("bytes behind code", "dla_dma.sv", "decodes ? operands.run_bytes - piece",
              "decodes ? operands.run_bytes"),
-    Mutation("share of the bus", "dla_dma_bus.sv", "wants == 2'b11 ? BITS'(TOGETHER) : BITS'(ALONE)",
-             "wants != 2'b00 ? BITS'(TOGETHER) : BITS'(ALONE)"),
+    Mutation("share of the bus", "dla_dma_bus.sv", "wants == 2'b11 ?", "wants != 2'b00 ?"),
     Mutation("progress kept", "dla_dma_bus.sv", "if (reset || done[d]) progress", "if (reset) progress"),
     Mutation("queue's depth", "dla_issue.sv", ">= 9'(QUEUE_DEPTH)", "> 9'(QUEUE_DEPTH)"),
     Mutation("WAIT", "dla_issue.sv", "remaining[wait_unit] > most_outstanding",
@@ -314,6 +314,44 @@ PACE_MUTATIONS = (
     Mutation("both bytes of a lost step", "dla_mac_pace.sv", " << passes_twice", ""),
     Mutation("end behind a load", "dla_mac_pace.sv", "is_over = cooling == 0", "is_over = 1'b1"),
     Mutation("end of a sum behind a load", "dla_mac_pace.sv", "is_longer ? 8 : 0", "1'b0 ? 8 : 0"),
+)
+
+# Mistakes in what differs from memory to memory: on a machine with a slow memory on a bus of its own, on one
+# with two buses, and behind ports
+MEMORY_MUTATIONS = (
+    Mutation("parts of a byte", "dla_dma.sv", "is_whole ? reached - PART_BITS'(PARTS) : reached",
+             "is_whole ? '0 : reached"),
+    Mutation("parts of the next run", "dla_dma.sv", "beat && (ends_run || ends_packed)",
+             "beat && ends_packed"),
+    Mutation("parts behind packed bytes", "dla_dma.sv", "beat && (ends_run || ends_packed)",
+             "beat && ends_run"),
+    Mutation("latencies that overlap", "dla_dma_latency.sv", "p < PACES[number[p]].outstanding &&", ""),
+    Mutation("latency of the next transfer", "dla_dma_latency.sv", "done ? next_passed : passed[p]",
+             "done ? '0 : passed[p]"),
+    Mutation("place of a transfer's memory", "dla_dma_latency.sv", "outstanding - 9'(done) == p",
+             "outstanding == p"),
+    Mutation("latency of a memory", "dla_dma_latency.sv", "!= BITS'(PACES[number[p]].latency)",
+             "!= BITS'(PACES[0].latency)"),
+    Mutation("bytes of a word of code", "dla_memory.sv", "beats - word_beats", "beats - word_beats + 1"),
+    Mutation("steps of a slow memory", "dla_dma.sv", "BITS'(pace.step_beats - 1)",
+             "BITS'(PACES[0].step_beats - 1)"),
+    Mutation("memory of a region", "dla_checks.sv", "REGION_BEATS[dma.region[2:0]]", "REGION_BEATS[3]"),
+    Mutation("runs of a slow memory", "dla_dma.sv", "operands.run_bytes >= pace.most_bytes",
+             "operands.run_bytes >= BEAT_BYTES"),
+    Mutation("first beat of a transfer", "dla_dma.sv", "NEEDS.no_latency || NEEDS.outstanding > 1",
+             "NEEDS.no_latency"),
+    Mutation("both directions of a memory", "dla_memory.sv", "least(limit, memories[m].bandwidth)", "limit"),
+)  # fmt: skip
+BUS_MUTATIONS = (
+    Mutation("memory of the other transfer", "dla_dma_bus.sv", "TOGETHER_OF[mine][other]",
+             "TOGETHER_OF[mine][mine]"),
+    Mutation("bus of a memory", "dla_memory.sv", "memories[m].bus == memories[o].bus", "1'b1"),
+    Mutation("what the other transfer leaves", "dla_memory.sv",
+             "2 * other <= limit ? 2 * (limit - other) : limit", "limit"),
+    Mutation("a memory without requests", "dla_dma.sv", "pace.burst_overhead != 0 &&", ""),
+)  # fmt: skip
+MEMORY_PORT_MUTATIONS = (
+    Mutation("beats without a byte", "dla_dma.sv", "!NEEDS.empty_beats || is_code || most != 0", "1'b1"),
 )
 
 # Mistakes in blocks that are handed over whole: on a machine whose ports have no limit, and behind ports

@@ -8,12 +8,14 @@ import argparse
 import csv
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.timing.memory_timing import memories_of
 from dlasim.vp.system.rtl_library import refusal
 from tests.rtl.builder import ROOT
 from tests.rtl.drawn_networks import networks, write_network
@@ -24,19 +26,21 @@ KEPT = ROOT / "benchmarks" / "compared" / "rtl_random.csv"
 COLUMNS = ("seed", "machine", "network", "rtl_cycles", "simulator_cycles")
 COUNT = 100
 IDEAL_STEP = 5  # one machine with ideal ports among so many
+FIRST_WITH_MEMORIES = 18  # machines of earlier seeds ran on an RTL with one memory
 MOST_LANES = 48  # of an array of one row or column; a build takes longer with each
 
 Row = dict[str, str]
+
+
+def _one_of(rng: np.random.Generator, *values: Any) -> Any:
+    return values[int(rng.integers(len(values)))]
 
 
 def drawn(seed: int) -> DlaConfig:
     """The machine of a seed: every parameter that changes the RTL's cycles is drawn, each value as likely as
     another."""
     rng = np.random.default_rng([35, seed])
-
-    def one_of(*values: Any) -> Any:
-        return values[int(rng.integers(len(values)))]
-
+    one_of = partial(_one_of, rng)
     values = {
         "parallel": f"{rng.integers(1, 14)}x{rng.integers(1, 14)}",
         "sram_bytes": int(rng.integers(24, 256)) * 1024,
@@ -75,14 +79,40 @@ def drawn(seed: int) -> DlaConfig:
         values |= {"parallel": one_of("input", "output"), "pes": int(rng.integers(1, MOST_LANES))}
     if seed % IDEAL_STEP == 0:
         values |= IDEAL
+    if seed >= FIRST_WITH_MEMORIES:
+        values |= _drawn_memories(seed)
     config = DlaConfig(name=f"random-{seed}").replace(**values)
     assert not refusal(config)
     return config
 
 
+def _drawn_memories(seed: int) -> dict[str, Any]:
+    """A second memory, and a third one where constants lie in one of their own, or none."""
+    rng = np.random.default_rng([35, seed, 1])
+    regions = _one_of(rng, [], ["constants"], ["constants", "arena"], ["inputs", "outputs"])
+    memories = {"flash": _drawn_memory(rng, regions)} if regions else {}
+    if regions == ["constants"] and _one_of(rng, False, True):
+        memories["psram"] = _drawn_memory(rng, ["arena"])
+    return {"memories": memories, "buses": {"axi": _one_of(rng, 1.5, 4, 6.25, "unlimited")}}
+
+
+def _drawn_memory(rng: np.random.Generator, regions: list[str]) -> dict[str, Any]:
+    return {
+        "regions": regions,
+        "bandwidth": _one_of(rng, "unlimited", 0.5, 0.7, 1, 2.5, 4, 8),
+        "latency": int(rng.integers(0, 100)),
+        "outstanding": _one_of(rng, 1, 1, 2, 3, 8),
+        "burst_bytes": _one_of(rng, 8, 10, 32, 128),
+        "burst_overhead": _one_of(rng, 0, 0, 1, 4),
+        "bus": _one_of(rng, "system", "axi"),
+    }
+
+
 def described(config: DlaConfig) -> str:
     """What of a machine counts most, for a table."""
     lanes = "x".join(map(str, config.lanes))
+    if (count := len(memories_of(config))) > 1:
+        lanes += f", {count} memories"
     if not config.sram_bandwidth:
         return f"{lanes}, ideal ports"
     ports = f"{config.sram_ports} of {config.sram_bandwidth} B, {config.sram_banks} banks"

@@ -52,6 +52,13 @@ class StreamMaker:
         words = [*self._words, codec.encode("HALT")]
         return np.array(self._without_races(words), np.uint64)
 
+    def transfers(self, count: int) -> NDArray[np.uint64]:
+        """So many transfers alone, of both directions, with the WAITs that they need."""
+        shares = self._shares * ["DMA" in name for name in OPERATIONS]
+        for mnemonic in self._rng.choice(OPERATIONS, count, p=shares / shares.sum()):
+            self._put(self._transfer(str(mnemonic)))
+        return np.array(self._without_races([*self._words, codec.encode("HALT")]), np.uint64)
+
     def _put(self, operation: Operation) -> None:
         """The CFGs of what changes, and the operation's word."""
         for number, register in enumerate(registers.OPERANDS):

@@ -27,7 +27,7 @@ def test_what_the_rtl_refuses() -> None:
     assert {name for name in preset_names() if not refusal(preset(name))} == set(PRESETS)
     limited = {name for name, parameter in PARAMETERS.items() if parameter.rtl_limit}
     pipelines = {"mac_fill", "mac_drain", "vector_fill", "vector_drain", "check_cycles", "issue_cycles"}
-    absent = {"memories", "dma_bandwidth", "timing"}
+    absent = {"dma_bandwidth", "timing"}
     assert limited == pipelines | absent
 
 

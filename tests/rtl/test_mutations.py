@@ -23,8 +23,11 @@ from tests.rtl.machines import machine
 from tests.rtl.mutations import (
     BLOCK_MUTATIONS,
     BLOCK_PORT_MUTATIONS,
+    BUS_MUTATIONS,
     INT16_MUTATIONS,
     LIMIT_MUTATIONS,
+    MEMORY_MUTATIONS,
+    MEMORY_PORT_MUTATIONS,
     MUTATIONS,
     ONE_PORT_MUTATIONS,
     PACE_MUTATIONS,
@@ -33,6 +36,7 @@ from tests.rtl.mutations import (
 from tests.rtl.streams import MEMORY_BYTES
 from tests.rtl.test_faults import compare_damaged, compare_verdicts
 from tests.rtl.test_host import Pair, scenario
+from tests.rtl.test_memories import compare_memories
 from tests.rtl.test_streams import (
     compare_averages,
     compare_edges,
@@ -48,6 +52,7 @@ CONFIG, LIMITED, ONE_PORT = machine("mutant"), machine("mutant with limits"), ma
 INT16 = machine("mutant of int16")
 PACED = machine("paced")
 BLOCKS, BLOCK_PORTS = machine("blocks"), machine("blocks with ports")
+FLASH, BUSES, FLASH_PORTS = machine("flash"), machine("two buses"), machine("flash with ports")
 RANDOM, DAMAGED, SOFTMAX, ON_ONE_PORT = 120, 300, 20, 30
 Check = Callable[[Path], None]
 
@@ -125,6 +130,23 @@ def check_block_ports(binary: Path) -> None:
             assert not random_stream_on_both(rtl, BLOCK_PORTS, number).wrong_results, f"stream {number}"
 
 
+def memories_check(config: DlaConfig) -> Check:
+    """Cycles of transfers and streams on a machine with several memories."""
+
+    def check_memories(binary: Path) -> None:
+        with RtlMachine(binary, config.sram_bytes, MEMORY_BYTES) as rtl:
+            compare_memories(rtl, config)
+
+    return check_memories
+
+
+def check_memory_ports(binary: Path) -> None:
+    """Results where a slow memory's bytes become words."""
+    with RtlMachine(binary, FLASH_PORTS.sram_bytes, MEMORY_BYTES) as rtl:
+        for number in range(ON_ONE_PORT):
+            assert not random_stream_on_both(rtl, FLASH_PORTS, number).wrong_results, f"stream {number}"
+
+
 def mutated(mutation: Mutation, folder: Path) -> Path:
     """The RTL with one mistake."""
     shutil.copytree(RTL, folder / "rtl")
@@ -143,13 +165,27 @@ KINDS = [
     (PACED, check_pace, PACE_MUTATIONS),
     (BLOCKS, check_blocks, BLOCK_MUTATIONS),
     (BLOCK_PORTS, check_block_ports, BLOCK_PORT_MUTATIONS),
+    (FLASH, memories_check(FLASH), MEMORY_MUTATIONS),
+    (BUSES, memories_check(BUSES), BUS_MUTATIONS),
+    (FLASH_PORTS, check_memory_ports, MEMORY_PORT_MUTATIONS),
 ]
 
 
 @pytest.mark.parametrize(
     ("config", "checks"),
     [kind[:2] for kind in KINDS],
-    ids=["ideal", "int16", "limits", "one port", "paced", "blocks", "blocks with ports"],
+    ids=[
+        "ideal",
+        "int16",
+        "limits",
+        "one port",
+        "paced",
+        "blocks",
+        "blocks with ports",
+        "memories",
+        "buses",
+        "memories with ports",
+    ],
 )
 def test_without_a_mistake(config: DlaConfig, checks: Check) -> None:
     checks(build(config, optimise="-O0"))

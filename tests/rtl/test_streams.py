@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import UNITS, PoolMode, SigmoidMode, Unit
@@ -26,9 +27,32 @@ def random_stream_on_both(rtl: RtlMachine, config: DlaConfig, number: int) -> Co
     """A random stream, and what differs."""
     rng = np.random.default_rng([number, *config.name.encode()])
     operations = int(rng.integers(1, 13))
-    has = config.int16 == 1, config.dma_unpacking > 0, config.mac_sums == 1, config.dma_decoding > 0
-    maker = StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS, *has)
+    maker = _maker(rng, config)
     words = maker.stream(operations, waits=0.1)
+    return _on_both(rtl, config, rng, maker, words)
+
+
+def compare_transfers_alone(rtl: RtlMachine, config: DlaConfig, number: int) -> Comparison:
+    """Random transfers, which must agree in everything."""
+    rng = np.random.default_rng([number, 1, *config.name.encode()])
+    maker = _maker(rng, config)
+    found = _on_both(rtl, config, rng, maker, maker.transfers(16))
+    assert not found.differences, f"transfers {number}"
+    return found
+
+
+def _maker(rng: np.random.Generator, config: DlaConfig) -> StreamMaker:
+    has = config.int16 == 1, config.dma_unpacking > 0, config.mac_sums == 1, config.dma_decoding > 0
+    return StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS, *has)
+
+
+def _on_both(
+    rtl: RtlMachine,
+    config: DlaConfig,
+    rng: np.random.Generator,
+    maker: StreamMaker,
+    words: NDArray[np.uint64],
+) -> Comparison:
     rtl.memory[:] = rng.integers(0, 256, MEMORY_BYTES, np.uint8)
     return compare_stream(rtl, config, words, reset_file(), maker.sram, places())
 

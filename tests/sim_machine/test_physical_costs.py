@@ -75,7 +75,7 @@ def test_rows_without_area_are_those_that_are_no_hardware() -> None:
     free = {name for name, row in PARAMETERS.items() if row.no_area}
     assert free == {
         "parallel", "mac_step_group", "mac_handover", "accumulator_storage", "dma_latency", "dma_burst_bytes",
-        "dma_burst_overhead", "memories", "buses", "issue_cycles", "check_cycles",
+        "dma_burst_overhead", "buses", "issue_cycles", "check_cycles",
         "compute_overlap", "clock_mhz", "timing", "technology",
     }  # fmt: skip
     assert free.isdisjoint(set(PARAMETERS) - free)

@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -22,14 +22,14 @@ from dlasim.errors import InputError, RunError
 from dlasim.native.object_file import seal, unseal
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_table import PARAMETERS
-from dlasim.sim.configuration.memory_tables import RATE_SCALE
+from dlasim.sim.configuration.memory_tables import MAX_MEMORIES, SYSTEM
 from dlasim.sim.configuration.parameters import Rtl
-from dlasim.sim.timing.cost import transfer_rate
-from dlasim.sim.timing.memory_timing import memories_of
+from dlasim.sim.timing.cost import beat_bytes
+from dlasim.sim.timing.memory_timing import memories_of, memory_numbers
 from dlasim.sim.timing.output_stage import scaled_cycles
 from dlasim.system.cache import Cache, open_cache
 
-PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
+PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_memory.sv", "dla_words.sv")  # before what uses them
 FAST_PRODUCTS = "-DDLA_FAST_PRODUCTS"  # by the operator, in half as much code as what a chip has
 WAVEFORMS = {".vcd": ("--trace", "Vcd", "verilated_vcd"), ".fst": ("--trace-fst", "Fst", "verilated_fst")}
 # Loops of many statements stay loops: a quarter less C++ to compile, which is as fast.
@@ -37,7 +37,11 @@ VERILATE = (
     "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--top-module", "dla",
     "-Wno-fatal", "--output-split-cfuncs", "1000", "--unroll-stmts", "1000",
 )  # fmt: skip
+# As in rtl/dla_memory.sv: the fields of a memory; the number of a memory, for each of so many regions
+_MEMORY_BITS = (32, 32, 32, 32, 32, 8, 8)
+_NUMBER_BITS, _REGIONS = 4, 8
 _LOCK = "rtl.lock"
+RtlParameters = dict[str, int | str]  # numbers, and wide ones as text
 _INSTALL = "install Verilator and a C++ compiler (Debian: apt-get install verilator g++ zlib1g-dev)"
 
 
@@ -67,7 +71,7 @@ def _works_in_blocks(config: DlaConfig) -> bool:
     )
 
 
-def parameters(config: DlaConfig) -> dict[str, int]:
+def parameters(config: DlaConfig) -> RtlParameters:
     """The RTL's parameters for a machine."""
     inputs, outputs = config.lanes
     own = {"INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "FINGERPRINT": config.fingerprint}
@@ -79,17 +83,39 @@ def parameters(config: DlaConfig) -> dict[str, int]:
         name.upper(): PARAMETERS[name].choices.index(getattr(config, name)) for name in _given_as(Rtl.CHOICE)
     }
     same = {name.upper(): getattr(config, name) for name in _given_as(Rtl.SAME)}
-    return same | choices | {"VECTOR_LANES": config.elements} | own | rates
+    return same | choices | {"VECTOR_LANES": config.elements} | own | rates | _memories(config)
+
+
+def _memories(config: DlaConfig) -> RtlParameters:
+    """Those of the memories: how many, a row of each named one, and the number of the one of each region."""
+    _, *named = memories = memories_of(config)
+    buses = [SYSTEM, *sorted({memory.bus for memory in named} - {SYSTEM})]
+    fields = [
+        field
+        for row in reversed(named)
+        for field in (
+            row.bandwidth, row.bus_bandwidth, row.latency, row.burst_bytes, row.burst_overhead,
+            row.outstanding, buses.index(row.bus),
+        )
+    ]  # fmt: skip
+    numbers = memory_numbers(config)[::-1]
+    return {
+        "MEMORIES": len(memories),
+        "NAMED_MEMORIES": _literal(_MEMORY_BITS * MAX_MEMORIES, fields),
+        "REGION_MEMORIES": _literal(_REGIONS * (_NUMBER_BITS,), numbers),
+    }
+
+
+def _literal(widths: tuple[int, ...], fields: Sequence[int]) -> str:
+    """Fields of so many bits as one number; the last one is that of the lowest bits."""
+    packed = 0
+    for width, field in zip(widths[len(widths) - len(fields) :], fields, strict=True):
+        packed = packed << width | field
+    return f"{sum(widths)}'h{packed:x}"
 
 
 def _given_as(form: Rtl) -> list[str]:
     return [name for name, parameter in PARAMETERS.items() if parameter.rtl is form]
-
-
-def beat_bytes(config: DlaConfig) -> int:
-    """The bytes that one transfer alone moves in a cycle."""
-    (memory,) = memories_of(config)
-    return transfer_rate(config, memory) // RATE_SCALE
 
 
 def load(config: DlaConfig, waveform: str = "") -> ctypes.CDLL:
@@ -168,7 +194,12 @@ def _tool(name: str) -> str:
 
 
 def _build(
-    values: dict[str, int], beat: int, waveform: str, sources: dict[str, bytes], work: Path, tools: list[str]
+    values: dict[str, int | str],
+    beat: int,
+    waveform: str,
+    sources: dict[str, bytes],
+    work: Path,
+    tools: list[str],
 ) -> bytes:
     for name, content in sources.items():
         (work / name).write_bytes(content)
