@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -98,6 +98,10 @@ def _spread(beat: int, packed: int) -> Parameters:
     return {"BEAT_BYTES": beat, "PACKED_BYTES": packed, "SPREAD_BYTES": max(2 * packed, beat)}
 
 
+def _memories(memories: int, parts: int, outstanding: int, depth: int) -> Parameters:
+    return {"MEMORIES": memories, "PARTS": parts, "OUTSTANDING": outstanding, "QUEUE_DEPTH": depth}
+
+
 # A machine whose units are quick to read; only wires of the top depend on them.
 _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 UNITS = (
@@ -133,6 +137,14 @@ BLOCKS = {
         [{"BEAT_BYTES": 1}, {"BEAT_BYTES": 8}, {"BEAT_BYTES": 4, "BURST_OVERHEAD": 8},
          {"BEAT_BYTES": 8, "PACKED_BYTES": 8},
          {"BEAT_BYTES": 8, "STEP_BEATS": 2}],
+    ),
+    # Both directions and their bus: what several memories take is the difference to one.
+    "dma_memories": RtlBlock(
+        "dma_memories",
+        [_memories(*sizes) for sizes in (
+            (1, 1, 1, 3), (2, 1, 1, 3), (9, 1, 1, 3), (2, 10, 1, 3), (2, 1000, 1, 3),
+            (2, 1, 2, 3), (2, 1, 2, 6), (2, 1, 8, 3), (2, 1, 8, 6),
+        )],
     ),
     "unpacker": RtlBlock("dla_unpacker", [_spread(8, 8), _spread(8, 2)]),
     "decoding": RtlBlock("dla_decoding", apart=("dla_weight_decoder",)),
@@ -243,7 +255,7 @@ def read_block(block: RtlBlock, parameters: Parameters, folder: Path) -> list[st
     return ["read_verilog plain.v apart.v", *empty, f"hierarchy -top {block.top}", *watched]
 
 
-def slang(paths: Iterable[Path], top: str, parameters: Parameters, folder: Path) -> str:
+def slang(paths: Iterable[Path], top: str, parameters: Mapping[str, int | str], folder: Path) -> str:
     """Copy modules into the folder; the command of yosys that reads a top with these parameters."""
     for path in paths:
         shutil.copy(path, folder)

@@ -32,7 +32,7 @@ POINTS = synthesis.ROOT / "benchmarks" / "compared" / "tops.csv"
 COLUMNS = ("machine", "kge", "flip_flops", "sources", "tools")
 MEMORIES = ("dla_sram", "dla_accumulators")
 # Of the blocks these are parts of others, as a queue keeps only those bits that change and that a unit reads.
-_INSIDE = {"dla", "dla_queue", "dla_square", "dla_divider", "requantizer"}
+_INSIDE = {"dla", "dla_queue", "dla_square", "dla_divider", "requantizer", "dma_memories"}
 APART = {block.top for block in synthesis.BLOCKS.values()} - _INSIDE - set(MEMORIES)
 _NUMBERED = re.compile(r'(?<![^\s"])\$[^\s"]*\d[^\s"]*')  # a name that yosys made
 Machine = dict[str, int | str]

@@ -15,6 +15,7 @@ from dlasim.sim.physical.technology import technology
 PROCESSES = ("45nm", "28nm", "22nm")
 _GRID = DlaConfig().replace(parallel="8x8")
 _RATES = ("mac_results", "vector_requantizations", "vector_divisions")
+_FLASH = {"flash": {"regions": ["constants"], "bandwidth": 0.5, "outstanding": 2, "bus": "flash"}}
 MACHINES = {
     "4x4": _GRID.replace(parallel="4x4"),
     "8x8": _GRID,
@@ -28,6 +29,7 @@ MACHINES = {
     "8x8, `queue_depth` 4": _GRID.replace(queue_depth=4),
     "8x8, one port and bank of 8 bytes": _GRID.replace(sram_ports=1, sram_banks=1, sram_bandwidth=8),
     "8x8, 8 ports and 16 banks of 32 bytes": _GRID.replace(sram_ports=8, sram_banks=16, sram_bandwidth=32),
+    "8x8, constants in a flash": _GRID.replace(memories=_FLASH),
     "64 O, accumulators as flip-flops": DlaConfig(accumulator_storage="flip-flops"),
     "256 O, accumulators as flip-flops": DlaConfig(pes=256, accumulator_storage="flip-flops"),
 }
@@ -46,6 +48,7 @@ BLOCKS = {
     "divider": "divider of an average",
     "queue": "queue",
     "dma_bus": "bus between two transfers",
+    "dma_memories": "both directions and their bus, by the memories",
     "dma": "DMA, one direction",
     "unpacker": "unpacks weights of 4 bits, DMA_IN",
     "decoding": "gathers words of code, DMA_IN",
@@ -130,6 +133,10 @@ def _of_points() -> Iterator[tuple[str, str]]:
     ):  # fmt: skip
         more = points[block, parameter].kge - points[block,].kge
         yield f"int16_{name}", f"{more:.2g}"
+    several = points["dma_memories", 2, 1, 1, 3].kge
+    yield "second_memory", f"{several - points['dma_memories', 1, 1, 1, 3].kge:.1f}"
+    yield "odd_rates", f"{points['dma_memories', 2, 1000, 1, 3].kge - several:.1f}"
+    yield "overlap", f"{points['dma_memories', 2, 1, 2, 3].kge - several:.1f}"
     yield "int16_bits", f"{points['mac_lane', 48].flip_flops - points['mac_lane',].flip_flops:.0f}"
 
 

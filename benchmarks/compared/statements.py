@@ -122,6 +122,11 @@ STATEMENTS = (
     ),
     (
         "docs/area.md",
+        "{second_memory} kGE for a second one and hardly more for others, up to {odd_rates} for rates in",
+    ),
+    ("docs/area.md", "of a byte, and from {overlap} on for latencies"),
+    (
+        "docs/area.md",
         "Depth 1 takes {shallow_area} kGE, depth 4 {deep_area}, which saves at most {depth_most} % of the",
     ),
 )  # fmt: skip

@@ -16,8 +16,10 @@ from dlasim.isa.registers import BY_NAME
 from dlasim.isa.weight_code import BODY_BITS, STEP_WEIGHTS
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_table import PARAMETERS
+from dlasim.sim.configuration.memory_tables import RATE_SCALE
 from dlasim.sim.physical.block_areas import BYTE_BITS, SUM_BITS, Area, block_area
-from dlasim.sim.timing.cost import dma_port_rate
+from dlasim.sim.timing.cost import beat_bytes, dma_port_rate
+from dlasim.sim.timing.memory_timing import memories_of
 
 COMPONENTS = {
     "mac": "the MAC unit: multipliers, adders, requantizers, addresses, requests for words",
@@ -49,9 +51,9 @@ _MULTIPLIED = {
 @lru_cache(maxsize=4096)
 def areas(config: DlaConfig) -> Mapping[str, Area]:
     """The logic of a machine by component."""
-    beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
-    beat = min(beat, config.dma_shared_bandwidth or beat, dma_port_rate(config) or beat)
-    dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
+    beat = beat_bytes(config.replace(dma_bandwidth=config.dma_bandwidth or DEFAULT_BEAT_BYTES))
+    requests = max(memory.burst_overhead for memory in memories_of(config))
+    dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=requests)
     widths = [_kept_bits(unit, config) + _choice_bits(unit, config) for unit in UNITS]
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
     return {
@@ -61,6 +63,7 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
         + _transfer_area(config, "arrivals", beat)
         + _transfer_area(config, "departures", beat)
         + block_area("dma_bus")
+        + _memories_area(config)
         + _top_area(config, beat)
         + _unpacking_area(config, beat)
         + _decoding_area(config, beat),
@@ -69,6 +72,26 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
         "control": block_area("host") + block_area("issue") + block_area("checks"),
         "accumulators": _accumulators_area(config),
     }
+
+
+def _memories_area(config: DlaConfig) -> Area:
+    """What both directions and their bus take more where transfers differ by their memory."""
+    memories = memories_of(config)
+    parts = RATE_SCALE // math.gcd(
+        RATE_SCALE, *(rate for memory in memories for rate in (memory.bandwidth, memory.bus_bandwidth))
+    )
+    outstanding = max(memory.outstanding for memory in memories)
+
+    def area(count: int, parts: int, outstanding: int) -> Area:
+        return block_area(
+            "dma_memories",
+            MEMORIES=count,
+            PARTS=parts,
+            OUTSTANDING=outstanding,
+            QUEUE_DEPTH=config.queue_depth,
+        )
+
+    return area(len(memories), parts, outstanding) - area(1, 1, 1)
 
 
 def _unpacking_area(config: DlaConfig, beat: int) -> Area:

@@ -67,6 +67,15 @@ def _dma(sizes: Parameters) -> Terms:
     return [1.0, sizes["BEAT_BYTES"], *(float(choice > 0) for choice in choices)]
 
 
+def _memories(sizes: Parameters) -> Terms:
+    """More than one memory; bits of the parts of a byte; latencies that overlap, with each place of the queue
+    and each whose latency may pass."""
+    overlap, depth = float(sizes["OUTSTANDING"] > 1), sizes["QUEUE_DEPTH"]
+    parts = math.ceil(math.log2(sizes["PARTS"]))
+    overlapping = overlap, overlap * depth, overlap * min(depth, sizes["OUTSTANDING"])
+    return [1.0, float(sizes["MEMORIES"] > 1), parts, *overlapping]
+
+
 def _mac(sizes: Parameters) -> Terms:
     """Multipliers, accumulators, and operands of adder trees beyond the first; what int16 adds, at all and to
     each multiplier, and sums."""
@@ -147,6 +156,7 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "queue": _queue,
     "dma_bus": _constant,
     "dma": _dma,
+    "dma_memories": _memories,
     "host": _constant,
     "issue": _constant,
     "checks": _constant,

@@ -13,6 +13,7 @@ HELD_OUT = [
     ("dma", {"BEAT_BYTES": 2}),
     ("dma", {"BEAT_BYTES": 6, "BURST_OVERHEAD": 3}),
     ("dma", {"BEAT_BYTES": 4, "PACKED_BYTES": 3}),
+    ("dma_memories", {"MEMORIES": 3, "PARTS": 20, "OUTSTANDING": 4, "QUEUE_DEPTH": 4}),
     ("unpacker", {"BEAT_BYTES": 8, "PACKED_BYTES": 5, "SPREAD_BYTES": 10}),
     ("ports", {"PORTS": 2, "BANKS": 4, "BANK_BYTES": 16}),
     pytest.param("ports", {"PORTS": 4, "BANKS": 8, "BANK_BYTES": 16}, marks=slow),
