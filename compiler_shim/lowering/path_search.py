@@ -43,10 +43,10 @@ class PathSearch:
         search.leaves, search.chosen = steps.leaves.pointer, steps.chosen.pointer
         search.paths, search.counts = steps.paths.pointer, steps.counts.pointer
 
-    def choose(self, limit: int, by_groups: bool, leaving: Collection[int] = ()) -> PathChoice:
+    def choose(self, limit: int, leaving: Collection[int] = ()) -> PathChoice:
         """The cheapest path in an SRAM of `limit` bytes; what these steps write leaves it."""
         tables, search = self.tables, self.record
-        tables.table.by_groups, search.any_leaves = int(by_groups), int(bool(leaving))
+        search.any_leaves = int(bool(leaving))
         self.steps.leaves.clear(self.steps.count)
         if leaving:
             self.steps.leaves.write(0, [int(step in leaving) for step in self.steps.order])

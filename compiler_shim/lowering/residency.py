@@ -20,15 +20,8 @@ class SramPlanner:
     """Plans the SRAM of a network, for one size after the other: chooses, packs, and where that does not fit
     chooses less."""
 
-    def __init__(
-        self,
-        network: PlacedNetwork,
-        policy: Policy,
-        by_groups: bool = True,
-        packer: PlanPacker | None = None,
-    ) -> None:
-        """`by_groups`: whether chains may be computed in groups of channels."""
-        self._network, self._policy, self._by_groups = network, policy, by_groups
+    def __init__(self, network: PlacedNetwork, policy: Policy, packer: PlanPacker | None = None) -> None:
+        self._network, self._policy = network, policy
         self._steps = path_steps(network)
         self._nodes, self._live_ranges = self._steps.nodes, self._steps.live_ranges
         self._search = PathSearch(self._steps, policy)
@@ -40,7 +33,7 @@ class SramPlanner:
         the previous step does not use, so that both steps can run in parallel."""
         choice, leaving = self._choice(sram_bytes), set[int]()
         while True:
-            found = self._packer.pack(self._search, choice, sram_bytes, self._by_groups, apart)
+            found = self._packer.pack(self._search, choice, sram_bytes, apart)
             if isinstance(found, SramPlan):
                 return found
             live = self._packer.staying(self._steps)
@@ -64,7 +57,7 @@ class SramPlanner:
 
     def _choose(self, sram_bytes: int, leaving: Collection[int] = ()) -> PathChoice:
         """What stays in SRAM, nothing of what steps write that it leaves, and the segments."""
-        return self._search.choose(sram_bytes, self._by_groups, leaving)
+        return self._search.choose(sram_bytes, leaving)
 
     def _alive(self, value: int, step: int) -> bool:
         return self._live_ranges[value].first <= step <= self._live_ranges[value].last

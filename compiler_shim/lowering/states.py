@@ -294,7 +294,7 @@ def _is_done(search: StateSearch, table: ChainTable, place: int, state: int, use
     if found == NONE:
         return False
     problem = describe_problem(table.tilings, number)
-    if table.by_groups and loads_for_longer(problem):
+    if loads_for_longer(problem):
         return False
     return is_near_work(problem, table.tilings.tilings[found])
 
@@ -313,6 +313,6 @@ def _fits_whole(search: StateSearch, table: ChainTable, limit: int) -> bool:
         if table.tilings.tilings[shared].cycles > table.tilings.tilings[alone].cycles:
             return False
         is_linked = 1 if place and search.steps[place - 1].is_link else 0
-        if table.by_groups and is_linked and loads_for_longer(table.tilings.problems[number]):
+        if is_linked and loads_for_longer(table.tilings.problems[number]):
             return False
     return True

@@ -16,16 +16,14 @@ from dlasim.sim.configuration.config import DlaConfig
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanKind:
     """What a plan is made with besides the SRAM: the placement, the machine that it is for, the tiling, what
-    estimates assume, whether chains may be computed in groups of channels, and what a byte over the bus
-    counts beside its time, in 1/1024 of a cycle. What plans them, the machine by whose times they prefetch,
-    and those that there are, by size and whether they are apart, or why there is none. A search has one
-    of each."""
+    estimates assume, and what a byte over the bus counts beside its time, in 1/1024 of a cycle. What plans
+    them, the machine by whose times they prefetch, and those that there are, by size and whether they are
+    apart, or why there is none. A search has one of each."""
 
     network: PlacedNetwork
     machine: DlaConfig
     tiling: str
     assumption: CostAssumption
-    by_groups: bool
     byte_price: int
     planner: SramPlanner
     loading: MachineModel

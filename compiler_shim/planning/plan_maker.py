@@ -93,18 +93,17 @@ class PlanMaker:
         machine: DlaConfig | None = None,
         tiling: str | None = None,
         assumption: CostAssumption = CostAssumption.NO_OVERLAP,
-        by_groups: bool = True,
         byte_price: int = 0,
     ) -> PlanKind:
         """A kind of plans, by default for the machine itself and with the user's tiling. Prefetches are by
         the estimates of the kind's machine, so that it is the plan of that machine; of a slower one with the
         worst machine's bandwidth, which only its tiles are for."""
         machine, tiling = machine or self.machine, tiling or self.options.tiling
-        key = network, machine, tiling, assumption, by_groups, byte_price
+        key = network, machine, tiling, assumption, byte_price
         found = self.memory.kinds.get(key)
         if found is None:
             policy = self.policy(machine, tiling, assumption, byte_price)
-            planner = SramPlanner(network, policy, by_groups, self.memory.packer)
+            planner = SramPlanner(network, policy, self.memory.packer)
             loading = self.policy(prefetching_machine(self.machine, machine), self.options.tiling).machine
             found = self.memory.kinds[key] = PlanKind(*key, planner, loading)
         return found

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 from dlasim.compiler_shim.lowering.segments.known_chains import add_node, find_chain
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
-from dlasim.compiler_shim.lowering.segments.stripe_search import begin_stripe, describe_stripes, end_stripe
+from dlasim.compiler_shim.lowering.segments.stripe_search import (
+    ChainSearch,
+    begin_stripe,
+    cut_stripes,
+    describe_stripes,
+    end_stripe,
+)
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE, WHERES
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import Routine
@@ -30,16 +36,26 @@ def chain_tiling(
     """The cheapest pieces within a budget, None where none fit."""
     (chain,) = tables.kinds.chains([tuple([problem // WHERES for problem in problems])])
     table, where = tables.table, 0
-    table.search.count, table.by_groups = 0, int(by_groups)
+    table.search.count = 0
     for number, problem in enumerate(problems):
         is_last = int(number + 1 == len(problems))
         where = where * WHERES + add_node(table.search, problem // WHERES, problem % WHERES, is_last)
     place = tables.run(CHAINS, table, chain, where, budget)
+    if not by_groups:
+        return _stripes(table.search, budget)
     known = table.chains[max(place, 0)]
     if place == NONE or not (known.rows or known.group_channels):
         return None
     costs = known.cycles, known.moved_bytes, known.tensor_cycles
     return ChainTiling(known.rows or known.group_channels, not known.rows, *costs)
+
+
+def _stripes(search: ChainSearch, budget: int) -> ChainTiling | None:
+    """The cheapest stripes of the chain that was asked for last."""
+    cut_stripes(search, budget)
+    if not search.rows:
+        return None
+    return ChainTiling(search.rows, False, search.cycles, search.moved_bytes, search.tensor_cycles)
 
 
 def stripe_bytes(tables: KnownTables, rows: int) -> int:

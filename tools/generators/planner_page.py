@@ -1,4 +1,4 @@
-"""The table of docs/planner.md that says what networks far from their bound lose."""
+"""The tables of docs/planner.md: what passes cost and gain, and what networks far from their bound lose."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from synthesis import ROOT
 from generators.marked_table import table_line, with_table
 
 PAGE = ROOT / "docs" / "planner.md"
-SOURCE = "benchmarks/compared/losses.csv"
+PASSES, LOSSES = "benchmarks/compared/passes.csv", "benchmarks/compared/losses.csv"
 HEAD = (
     "network",
     "cycles",
@@ -25,14 +25,29 @@ HEAD = (
 
 
 def page() -> str:
-    """The page with today's table."""
-    return with_table(PAGE.read_text(encoding="utf-8"), SOURCE, _table())
+    """The page with today's tables."""
+    text = with_table(PAGE.read_text(encoding="utf-8"), PASSES, _passes())
+    return with_table(text, LOSSES, _losses())
 
 
-def _table() -> str:
-    with (ROOT / SOURCE).open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))[1:]
+def _rows(source: str) -> list[list[str]]:
+    with (ROOT / source).open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))[1:]
+
+
+def _passes() -> str:
+    head = ("pass", "CPU time", "plans", "without it", "most", "of", "programs above 0.5 %")
+    lines = [table_line(head), "| --- | ---: | ---: | ---: | ---: | --- | ---: |"]
+    for name, share, plans, mean, above, most, network, programs in _rows(PASSES):
+        lost = (
+            (f"+{mean} %", f"+{most} %", network, f"{above} of {programs}") if network else ("", "", "", "")
+        )
+        lines.append(table_line((f"`{name}`", f"{share} %", plans, *lost)))
+    return "\n".join(lines) + "\n"
+
+
+def _losses() -> str:
     lines = [table_line(HEAD), "| --- | ---: | ---: | --- |" + " ---: |" * 6]
-    for name, cycles, ratio, unit, *shares in sorted(rows, key=lambda row: -float(row[2])):
+    for name, cycles, ratio, unit, *shares in sorted(_rows(LOSSES), key=lambda row: -float(row[2])):
         lines.append(table_line((name, f"{int(cycles):,}", ratio, unit, *(f"{each} %" for each in shares))))
     return "\n".join(lines) + "\n"

@@ -22,13 +22,11 @@ class PlanPacker:
         self._memory = PointedMemory(self._packing)
         self._residents = PointedMemory(self._packing.residents)
 
-    def pack(
-        self, search: PathSearch, choice: PathChoice, limit: int, by_groups: bool, apart: bool
-    ) -> SramPlan | int:
+    def pack(self, search: PathSearch, choice: PathChoice, limit: int, apart: bool) -> SramPlan | int:
         """The plan, or the place of a node whose buffers do not fit next to the tensors, TENSORS where these
         do not."""
         packing, tables, path = self._packing, search.tables, search.steps
-        packing.limit, packing.apart, tables.table.by_groups = limit, int(apart), int(by_groups)
+        packing.limit, packing.apart = limit, int(apart)
         if self._path is not path:
             self._make_room(path)
         stuck = tables.run(PACK, packing, search.choose_again(choice), tables.table)

@@ -18,7 +18,7 @@ from dlasim.dataclass import dataclass
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import slots_of
 
-_TASKS, _CYCLES, _GROUPS = SLOTS["tasks"], SEGMENT_SLOTS["cycles"], SEGMENT_SLOTS["groups"]
+_TASKS, _CYCLES = SLOTS["tasks"], SEGMENT_SLOTS["cycles"]
 _PLACE, _NODES = SEGMENT_SLOTS["place"], SEGMENT_SLOTS["nodes"]
 _SHAPE = [SLOTS[name] for name in ("rows", "columns", "channels", "depth", "is_channels_outer", "buffering")]
 _CHAINED = [SEGMENT_SLOTS[name] for name in ("nodes", "rounds")]
@@ -151,8 +151,3 @@ class SramPlan:
     def inner(self) -> frozenset[int]:
         """Values that only exist in pieces."""
         return frozenset([self.path.nodes[step].output for steps in self.chains for step in steps[:-1]])
-
-    @property
-    def has_groups(self) -> bool:
-        """Whether a chain is computed in groups of channels."""
-        return bool(self.segments[:, _GROUPS].any())

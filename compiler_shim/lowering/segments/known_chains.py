@@ -22,7 +22,6 @@ class KnownChain(Record):
 
     older: int = 0
     where: int = 0
-    by_groups: int = 0
     first: int = 0
     end: int = 0
     rows: int = 0
@@ -42,7 +41,6 @@ class ChainTable(Record):
     count: int = 0
     capacity: int = 0
     has_chains: int = 0
-    by_groups: int = 0
     search: ChainSearch = member(ChainSearch)
 
 
@@ -53,7 +51,7 @@ def find_chain(table: ChainTable, chain: int, where: int, budget: int) -> int:
     place = table.newest[chain]
     while place != NONE:
         known = table.chains[place]
-        if known.where == where and known.by_groups == table.by_groups and known.first <= budget < known.end:
+        if known.where == where and known.first <= budget < known.end:
             return place
         place = known.older
     if table.count == table.capacity:
@@ -63,9 +61,8 @@ def find_chain(table: ChainTable, chain: int, where: int, budget: int) -> int:
         return NONE
     search, known = table.search, table.chains[table.count]
     cut_stripes(search, budget)
-    if table.by_groups:
-        cut_groups(search, budget)
-    known.older, known.where, known.by_groups = table.newest[chain], where, table.by_groups
+    cut_groups(search, budget)
+    known.older, known.where = table.newest[chain], where
     known.first, known.end = search.first, search.end
     known.rows, known.group_channels, known.cycles = search.rows, search.group_channels, search.cycles
     known.moved_bytes, known.tensor_cycles = search.moved_bytes, search.tensor_cycles
