@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dlasim.sim.configuration.config import DlaConfig
     from dlasim.sweeps.evaluation.explorer import Explorer, MachineResult
     from dlasim.sweeps.results.sweep_result import SweepResult
-    from dlasim.token_rates import token_rates
+    from dlasim.generation import token_rates
 
 __version__ = "0.1.0"
 __all__ = [
@@ -64,7 +64,7 @@ _MODULES = {
     "SweepResult": "dlasim.sweeps.results.sweep_result",
     "from_torch": "dlasim.quantization.torch_export",
     "quantize": "dlasim.quantization.quantizing",
-    "token_rates": "dlasim.token_rates",
+    "token_rates": "dlasim.generation",
 }
 
 

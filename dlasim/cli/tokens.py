@@ -43,7 +43,7 @@ def command(
     import json
 
     from dlasim.rows.tables import duration, energy, size, table
-    from dlasim.token_rates import token_rates
+    from dlasim.generation import token_rates
 
     if prefill and len(prefill) != len(models):
         raise click.UsageError(f"--prefill must be given once for each MODEL (got {len(prefill)})")

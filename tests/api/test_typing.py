@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import os
 import rlcompleter
 import subprocess
@@ -176,3 +177,8 @@ def test_the_types_of_reports_name_what_is_not_there() -> None:
         "report.cycles.dla is missing",
     } <= set(said)
     assert "report.cycles.total is 1.5, not int" in said
+
+
+def test_no_function_has_the_name_of_a_module():
+    """Importing `dlasim.token_rates`, as the command `tokens` did, hid the function of that name."""
+    assert [name for name in dlasim.__all__ if importlib.util.find_spec(f"dlasim.{name}")] == []

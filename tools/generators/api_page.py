@@ -23,7 +23,7 @@ from dlasim.sweeps.charts import Chart
 from dlasim.sweeps.evaluation.explorer import Explorer, MachineResult
 from dlasim.sweeps.results.decision import Decision
 from dlasim.sweeps.results.sweep_result import SweepResult
-from dlasim.token_rates import TokenRates, token_rates
+from dlasim.generation import TokenRates, token_rates
 from generators.source_texts import fields_of, texts_of
 
 _HEAD = """\
