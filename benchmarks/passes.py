@@ -91,7 +91,8 @@ def main() -> None:
     for name, network in all_networks():
         for seed in range(FIRST_SEED, FIRST_SEED + MACHINES):
             machine = random_machine(np.random.default_rng(seed))
-            if not cycles(network, machine, PASSES):  # nor is what a network needs but once measured
+            # Refused machines are left out. What is found once for a network is found here, unmeasured.
+            if not cycles(network, machine, PASSES):
                 continue
             least = cycles(network, machine, [meter.metered(each) for each in PASSES])
             for each in PASSES[1:]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
     from dlasim.confirmation import confirm
     from dlasim.errors import DlasimError, InputError, RunError
+    from dlasim.generation import token_rates
     from dlasim.quantization.quantizing import quantize
     from dlasim.quantization.torch_export import from_torch
     from dlasim.result import RunResult
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from dlasim.sim.configuration.config import DlaConfig
     from dlasim.sweeps.evaluation.explorer import Explorer, MachineResult
     from dlasim.sweeps.results.sweep_result import SweepResult
-    from dlasim.generation import token_rates
 
 __version__ = "0.1.0"
 __all__ = [

@@ -567,6 +567,7 @@ module dla_mac
   if (LIMITED) begin : limits
     logic ports_ready, room, leave_ends, is_written, is_over, may_begin, is_at_rest, group_ends, gathers, is_whole;
     logic [31:0] lanes, block_index, rows_before, leaving_group, leaving_partial, leaving_result;
+    logic [2:0] passed;  // whether the block was whole one, two and three cycles before
     dla_mac_results #(
         .LANES(LANES),
         .BLOCK(BLOCK),
@@ -638,8 +639,7 @@ module dla_mac
       assign {may_begin, gathers, is_whole, is_at_rest} = {1'b1, IN_BLOCKS, 2'b11};
     end
     assign waits = valid && more && is_warm && !ports_ready;
-    // A block is whole when the steps that it loses have passed, too: until its last one is added three stages do.
-    logic [2:0] passed;
+    // A step is added three stages after it begins, so whether the block is whole is looked at three cycles late, too.
     always_ff @(posedge clock) passed <= {passed[1:0], is_whole};
 
     // Rows of the groups before this one; whether the last result has left

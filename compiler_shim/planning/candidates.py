@@ -15,14 +15,13 @@ from dlasim.sim.configuration.config import DlaConfig
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanKind:
-    """What a plan is made with besides the SRAM: the placement, the machine that it is for, the tiling, what
-    estimates assume, and what a byte over the bus counts beside its time, in 1/1024 of a cycle. What plans
-    them, the machine by whose times they prefetch, and those that there are, by size and whether they are
-    apart, or why there is none. A search has one of each."""
+    """What a plan is made with besides the SRAM: the placement, the machine that it is for, what estimates
+    assume, and what a byte over the bus counts beside its time, in 1/1024 of a cycle. What plans them, the
+    machine by whose times they prefetch, and those that there are, by size and whether they are apart, or why
+    there is none. A search has one of each."""
 
     network: PlacedNetwork
     machine: DlaConfig
-    tiling: str
     assumption: CostAssumption
     byte_price: int
     planner: SramPlanner

@@ -25,7 +25,7 @@ def move_fewer_bytes(search: PlanSearch) -> None:
     priced, maker = search.apart(), search.maker
     weights = maker.objective.weights()
     for price in sorted({price // part for price in maker.objective.byte_prices() for part in PRICE_PARTS}):
-        policy = maker.policy(maker.machine, "auto", CostAssumption.NO_OVERLAP, price)
+        policy = maker.policy(maker.machine, CostAssumption.NO_OVERLAP, price)
         placements = search.placements.weighed(policy, weights)
         for assumption in _ESTIMATES if search.keeps_tensors else _ESTIMATES[1:]:
             time_placements(priced, placements, assumption, price)

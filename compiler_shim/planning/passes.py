@@ -1,7 +1,7 @@
 """The passes of the planner, in their order.
 
 Each proposes plans and has them timed; the next ones start from what is fastest so far. All networks are
-treated alike: the plans of a pass have so many layers together, and there are at least a few of them.
+treated alike: where plans of a pass could be many, they have so many layers together, and are at least a few.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _plan_for(search: PlanSearch, kinds: Sequence[_OtherKind]) -> None:
         return
     for network in search.placed(PLACEMENT_RATIO, MAX_PLACEMENTS):
         for machine, assumption, byte_price in kinds:
-            kind = search.maker.kind(network, machine, None, assumption, byte_price=byte_price)
+            kind = search.maker.kind(network, machine, assumption, byte_price)
             search.try_kind(kind)
 
 
@@ -170,7 +170,7 @@ def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
 
 
 def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:
-    return timed.candidate.size == search.size and timed.kind.tiling == "auto"
+    return timed.candidate.size == search.size
 
 
 def _smaller_size(used: int, least: int) -> int:

@@ -51,7 +51,7 @@ class PlanMemory:
     node_kinds: NodeKinds = field(default_factory=NodeKinds)
     packer: PlanPacker = field(default_factory=PlanPacker)
     loads: LoadMemory = field(default_factory=LoadMemory)
-    policies: dict[tuple[DlaConfig, str, CostAssumption, int], Policy] = field(default_factory=dict)
+    policies: dict[tuple[DlaConfig, CostAssumption, int], Policy] = field(default_factory=dict)
     kinds: dict[tuple[object, ...], PlanKind] = field(default_factory=dict)
     # A plan in a number of parts; None where it cannot be cut.
     parted: dict[tuple[SramPlan, int], SramPlan | None] = field(default_factory=dict)
@@ -91,20 +91,19 @@ class PlanMaker:
         self,
         network: PlacedNetwork,
         machine: DlaConfig | None = None,
-        tiling: str | None = None,
         assumption: CostAssumption = CostAssumption.NO_OVERLAP,
         byte_price: int = 0,
     ) -> PlanKind:
-        """A kind of plans, by default for the machine itself and with the user's tiling. Prefetches are by
+        """A kind of plans, by default for the machine itself. Prefetches are by
         the estimates of the kind's machine, so that it is the plan of that machine; of a slower one with the
         worst machine's bandwidth, which only its tiles are for."""
-        machine, tiling = machine or self.machine, tiling or self.options.tiling
-        key = network, machine, tiling, assumption, byte_price
+        machine = machine or self.machine
+        key = network, machine, assumption, byte_price
         found = self.memory.kinds.get(key)
         if found is None:
-            policy = self.policy(machine, tiling, assumption, byte_price)
+            policy = self.policy(machine, assumption, byte_price)
             planner = SramPlanner(network, policy, self.memory.packer)
-            loading = self.policy(prefetching_machine(self.machine, machine), self.options.tiling).machine
+            loading = self.policy(prefetching_machine(self.machine, machine)).machine
             found = self.memory.kinds[key] = PlanKind(*key, planner, loading)
         return found
 
@@ -126,8 +125,7 @@ class PlanMaker:
         if self.options.weights == "keep":
             return self._with_kept_constants(kind, size, apart)
         plan = kind.planner.plan(size, apart)
-        may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
-        return self.with_prefetches(kind, plan) if may_prefetch else plan
+        return self.with_prefetches(kind, plan) if keeps_tensors(self.options) else plan
 
     def _with_kept_constants(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:
         """A plan with all constants behind it. There is room for whole ones; pieces take a little more, which
@@ -157,16 +155,13 @@ class PlanMaker:
     def policy(
         self,
         machine: DlaConfig,
-        tiling: str,
         assumption: CostAssumption = CostAssumption.NO_OVERLAP,
         byte_price: int = 0,
     ) -> Policy:
         """Picks tilings for a machine."""
-        known, key = self.memory.policies, (machine, tiling, assumption, byte_price)
+        known, key = self.memory.policies, (machine, assumption, byte_price)
         if key not in known:
-            is_own = tiling == self.options.tiling
-            options = self.options if is_own else replace(self.options, tiling=tiling)
-            known[key] = Policy(machine, options, assumption, byte_price, self.memory.node_kinds)
+            known[key] = Policy(machine, self.options, assumption, byte_price, self.memory.node_kinds)
         return known[key]
 
     def time(self, candidate: PlanCandidate) -> TimedPlan:

@@ -102,7 +102,7 @@ def _placements(network: UnplacedNetwork, maker: PlanMaker) -> Placements:
     memory = maker.memory
     if memory.placements is None:
         memory.node_kinds = _node_kinds(network)
-        policy = maker.policy(maker.machine, maker.options.tiling)
+        policy = maker.policy(maker.machine)
         memory.placements = Placements(compress_weights(network, maker.config), policy)
         most_on_dla = memory.placements.most_on_dla()
         memory.sufficient_bytes = _sufficient_bytes(maker, most_on_dla)

@@ -120,7 +120,7 @@ def _time_cut(
     known, plan = search.maker.memory.parted, whole.plan
     if (plan, key) not in known:
         smaller = split_rows(plan, parts)
-        if smaller is not None and whole.kind.tiling == "auto" and not plan.places_constants:
+        if smaller is not None and not plan.places_constants:
             smaller = search.maker.with_prefetches(whole.kind, smaller)
         known[plan, key] = smaller
     smaller = known[plan, key]
@@ -157,7 +157,7 @@ def load_together(search: PlanSearch) -> None:
     """Time the plan of the fastest kind that leaves room for all constants, which come in batches, each by
     one transfer."""
     (best,), maker = search.best(), search.maker
-    memory = maker.policy(maker.machine, maker.options.tiling).machine.constants
+    memory = maker.policy(maker.machine).machine.constants
     is_worth = LATENCY_PART * memory.latency * len(best.plan.steps) >= best.cycles
     if not (is_worth and search.keeps_tensors) or best.plan.places_constants:
         return

@@ -42,8 +42,8 @@ def command(
     """
     import json
 
-    from dlasim.rows.tables import duration, energy, size, table
     from dlasim.generation import token_rates
+    from dlasim.rows.tables import duration, energy, size, table
 
     if prefill and len(prefill) != len(models):
         raise click.UsageError(f"--prefill must be given once for each MODEL (got {len(prefill)})")

@@ -102,7 +102,7 @@ class MachineTable(_KnownHash):
     memories: str = row("", "Named memories: by name a table of bandwidth, latency, regions and more.",
         part="DMA", form=Form.TABLE)
     buses: str = row("", "Bytes per cycle of buses that memories name.", part="DMA", form=Form.TABLE,
-        no_area="they are outside the DLA")
+        no_area="only the parts of a byte in their rates count, as part of memories")
     int16: int = row(0,
         "1: MAC and VECTOR also take elements of int16, MAC in two passes over their bytes; 0: only int8.",
         part="MAC and VECTOR", flag="--int16", high=1, better=Better.MORE, rtl=Rtl.SAME)

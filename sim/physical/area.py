@@ -132,7 +132,7 @@ def _longer(config: DlaConfig, beat: int, written: int) -> Area:
 
 def _transfer_area(config: DlaConfig, block: str, beat: int) -> Area:
     """What leads a beat's bytes to words or from them, in one direction."""
-    own = 1 if config.sram_dma_ports else config.sram_ports
+    own = 1 if config.sram_dma_ports else _shared_ports(config)
     return _words_area(config, block, BEAT_BYTES=beat, DMA_PORTS=own, PORTS=_all_ports(config))
 
 
@@ -245,7 +245,7 @@ def _ports_area(config: DlaConfig) -> Area:
     """Ports of the DMA units' own have no arbiter. Those without a limit have no size, and count as none."""
     if not config.sram_bandwidth:
         return Area()
-    ports, banks, width = config.sram_ports, config.sram_banks, config.sram_bandwidth
+    ports, banks, width = _shared_ports(config), config.sram_banks, config.sram_bandwidth
     return block_area("ports", PORTS=ports, BANKS=banks, BANK_BYTES=width) + block_area(
         "crossbar", PORTS=_all_ports(config), BANKS=banks, BANK_BYTES=width
     )
@@ -253,7 +253,12 @@ def _ports_area(config: DlaConfig) -> Area:
 
 def _all_ports(config: DlaConfig) -> int:
     """Those that units share, and the DMA units' own."""
-    return config.sram_ports + DMA_UNITS * config.sram_dma_ports
+    return _shared_ports(config) + DMA_UNITS * config.sram_dma_ports
+
+
+def _shared_ports(config: DlaConfig) -> int:
+    """Those that units share: each finds a bank."""
+    return min(config.sram_ports, config.sram_banks)
 
 
 def _shared(rate: float, most: int) -> int:

@@ -35,13 +35,14 @@ _OF_TRANSFER = (
     "REGION", "RUN_BYTES", "RUNS", "PLANES", "RUN_STRIDE", "PLANE_STRIDE", "RUN_SRAM_STRIDE",
     "PLANE_SRAM_STRIDE",
 )  # fmt: skip
-_, _RUN_BYTES, _RUNS, _PLANES, _RUN_STRIDE, _PLANE_STRIDE, _RUN_SRAM_STRIDE, _PLANE_SRAM_STRIDE = (
-    OPERAND_COLUMN[f"DMA_IN_{name}"] - OPERAND_COLUMN["DMA_IN_REGION"] for name in _OF_TRANSFER
+_RUN_BYTES, _RUNS, _PLANES, _RUN_STRIDE, _PLANE_STRIDE, _RUN_SRAM_STRIDE, _PLANE_SRAM_STRIDE = (
+    OPERAND_COLUMN[f"DMA_IN_{name}"] - OPERAND_COLUMN["DMA_IN_REGION"] for name in _OF_TRANSFER[1:]
 )
 COST_REGISTERS = len(_OF_TRANSFER)  # that decide about the costs of an operation, at most
 KNOWN_OPERATIONS = 1 << 9
-NO_OPERATION = 0  # among words
-_HASH_FACTOR, _HASH_MASK, _HASH_UNUSED = 0x9E3779B1, (1 << 31) - 1, 16
+NO_OPERATION = 0  # among words: no instruction has opcode 0
+# Numbers of 31 bits times this factor fill 64 bits; the middle ones spread best.
+_HASH_FACTOR, _HASH_MASK, _HASH_SHIFT = 0x9E3779B1, (1 << 31) - 1, 16
 _MAC = int(Unit.MAC)
 _MAX_LINES = 1 << 17  # of an input, under a window
 
@@ -85,9 +86,9 @@ class KnownOperation(Record):
 
 class OperationCosting(Record):
     """What works out the terms of operations, one at a time. `memory_of` is by region, `buses` by memory, and
-    `cost_registers` by unit. `known`: those before, each at a place that follows from its numbers. With
-    `is_any_size` an operation may need more than 64 bits, as objects made by `plain` have them: then terms
-    are cut at STEP_LIMIT, and none are known."""
+    `cost_registers` by unit. `known`: some of those before, each at a place that follows from its numbers.
+    With `is_any_size` an operation may need more than 64 bits, as objects made by `plain` have them: then
+    terms are cut at STEP_LIMIT, and none are known."""
 
     is_any_size: int = 0
     file: Numbers = pointer(int)
@@ -109,15 +110,16 @@ def cost_operation(costing: OperationCosting, word: int, costs: WordCosts) -> bo
     file, is_known = costing.file, known.word == word
     for number in range(COST_REGISTERS):
         is_known = is_known and known.numbers[number] == file[costing.cost_registers[first + number]]
-    if not is_known:
-        known.word = NO_OPERATION
-        if not _find_terms(costing, costs):
-            return False
-        known.word = word
-        for number in range(COST_REGISTERS):
-            known.numbers[number] = file[costing.cost_registers[first + number]]
-        known.terms.assign(costing.terms)
-    costing.terms.assign(known.terms)
+    if is_known:
+        costing.terms.assign(known.terms)
+        return True
+    known.word = NO_OPERATION
+    if not _find_terms(costing, costs):
+        return False
+    known.word = word
+    for number in range(COST_REGISTERS):
+        known.numbers[number] = file[costing.cost_registers[first + number]]
+    known.terms.assign(costing.terms)
     return True
 
 
@@ -128,7 +130,7 @@ def _place_of(costing: OperationCosting, word: int, costs: WordCosts) -> KnownOp
     for number in range(COST_REGISTERS):
         value = costing.file[costing.cost_registers[first + number]]
         place = (place * _HASH_FACTOR + value) & _HASH_MASK
-    return costing.known[(place >> _HASH_UNUSED) % KNOWN_OPERATIONS]
+    return costing.known[(place >> _HASH_SHIFT) % KNOWN_OPERATIONS]
 
 
 @routine
@@ -232,5 +234,6 @@ def cost_registers() -> list[int]:
     transfers = [
         [OPERAND_COLUMN[f"{unit}_{name}"] for name in _OF_TRANSFER] for unit in ("DMA_IN", "DMA_OUT")
     ]
-    sizes = [*SIZE_REGISTERS, SIZE_REGISTERS[-1]]
+    sizes = [*SIZE_REGISTERS, *SIZE_REGISTERS][:COST_REGISTERS]
+    assert len(SIZE_REGISTERS) <= COST_REGISTERS, "a unit has a row of as many registers"
     return [*transfers[0], *transfers[1], *sizes, *sizes]

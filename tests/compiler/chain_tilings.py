@@ -41,10 +41,12 @@ def chain_tiling(
         is_last = int(number + 1 == len(problems))
         where = where * WHERES + add_node(table.search, problem // WHERES, problem % WHERES, is_last)
     place = tables.run(CHAINS, table, chain, where, budget)
+    if place == NONE:
+        return None
     if not by_groups:
         return _stripes(table.search, budget)
-    known = table.chains[max(place, 0)]
-    if place == NONE or not (known.rows or known.group_channels):
+    known = table.chains[place]
+    if not (known.rows or known.group_channels):
         return None
     costs = known.cycles, known.moved_bytes, known.tensor_cycles
     return ChainTiling(known.rows or known.group_channels, not known.rows, *costs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from dlasim.compiler_shim.topologies import build_topology
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Simulation
 
-PAGE = Path(__file__).parents[2] / "docs" / "planner.md"
+ROOT = Path(__file__).parents[2]
+PAGE, MEASURED = ROOT / "docs" / "planner.md", ROOT / "benchmarks" / "compared" / "passes.csv"
 EFFORTS = COMPILER_OPTIONS["effort"].choices
 MOST_PLANS, MOST_LAYERS = 60, 700  # that are timed, of small networks and of others
 
@@ -23,6 +25,12 @@ MOST_PLANS, MOST_LAYERS = 60, 700  # that are timed, of small networks and of ot
 @pytest.mark.parametrize("each", PASSES, ids=lambda each: each.run.__name__)
 def test_the_page_lists_every_pass(each):
     assert each.row in PAGE.read_text().splitlines()
+
+
+def test_what_each_pass_costs_is_measured():
+    with MEASURED.open(newline="") as file:
+        measured = [row["pass"] for row in csv.DictReader(file)]
+    assert measured == [each.run.__name__ for each in PASSES]
 
 
 @pytest.mark.parametrize("name", ["mnist", "autoencoder", "ds_cnn", "resnet8", "mobilenet_v1"])

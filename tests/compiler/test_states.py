@@ -88,7 +88,7 @@ def test_the_path_is_the_cheapest_of_all(first, tmp_path):
             continue
         least, search = Paths(planner, policy, config.sram_bytes).least(), planner._search
         with counted(CHOOSE) as calls:
-            found = search.choose(config.sram_bytes, True, SEARCHES)
+            found = search.choose(config.sram_bytes, SEARCHES)
         assert calls
         if least == inf:
             assert not found.cycles
@@ -97,7 +97,7 @@ def test_the_path_is_the_cheapest_of_all(first, tmp_path):
         costs = [record.paths[end * MAX_PATHS + number].cost for number in range(record.counts[end])]
         assert least <= min(costs) <= least * (1 + 1 / 64)
         with in_python(CHOOSE):
-            again = search.choose(config.sram_bytes, True, SEARCHES)
+            again = search.choose(config.sram_bytes, SEARCHES)
         assert np.array_equal(again.segments, found.segments)
         assert again.cycles == found.cycles == min(costs) // CYCLE
         tried += 1

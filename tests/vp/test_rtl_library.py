@@ -94,7 +94,7 @@ def test_every_parameter_of_the_rtl_has_a_value() -> None:
     text = (Path(rtl_library.__file__).parents[2] / "rtl" / "dla.sv").read_text()
     head = text[text.index("#(") : text.index(") (")]
     names = {line.split("=")[0].split()[-1] for line in head.splitlines() if "parameter" in line}
-    derived = {"MEMORY", "DMA_WORDS", "PORT_BYTES", "BEAT_BYTES"}
+    derived = {"MEMORY", "PORTS", "DMA_WORDS", "PORT_BYTES", "BEAT_BYTES"}
     assert set(rtl_library.parameters(DlaConfig())) == names - derived
 
 

@@ -14,6 +14,7 @@ from dlasim.checking.verification import Verification
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.confirmation import confirm
 from dlasim.evaluation import Evaluation
+from dlasim.generation import TokenRates, token_rates
 from dlasim.pace import Pace
 from dlasim.result import RunResult
 from dlasim.rows.row_table import RowTable
@@ -23,7 +24,6 @@ from dlasim.sweeps.charts import Chart
 from dlasim.sweeps.evaluation.explorer import Explorer, MachineResult
 from dlasim.sweeps.results.decision import Decision
 from dlasim.sweeps.results.sweep_result import SweepResult
-from dlasim.generation import TokenRates, token_rates
 from generators.source_texts import fields_of, texts_of
 
 _HEAD = """\

@@ -39,9 +39,8 @@ def _passes() -> str:
     head = ("pass", "CPU time", "plans", "without it", "most", "of", "programs above 0.5 %")
     lines = [table_line(head), "| --- | ---: | ---: | ---: | ---: | --- | ---: |"]
     for name, share, plans, mean, above, most, network, programs in _rows(PASSES):
-        lost = (
-            (f"+{mean} %", f"+{most} %", network, f"{above} of {programs}") if network else ("", "", "", "")
-        )
+        losses = f"{float(mean):+.2f} %", f"{float(most):+.1f} %", network, f"{above} of {programs}"
+        lost = losses if network else [""] * len(losses)
         lines.append(table_line((f"`{name}`", f"{share} %", plans, *lost)))
     return "\n".join(lines) + "\n"
 
