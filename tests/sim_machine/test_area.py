@@ -152,6 +152,12 @@ def test_sum_of_a_grid_by_hand() -> None:
     assert area.areas(unlimited)["mac"].kge - limited == pytest.approx(3 * measured("mac_result").kge)
 
 
+def test_ports_beyond_the_banks_are_not_built() -> None:
+    few = DlaConfig().replace(sram_ports=4, sram_banks=4)
+    assert area.areas(few.replace(sram_ports=8)) == area.areas(few)
+    assert area.areas(few.replace(sram_ports=8, sram_banks=8)) != area.areas(few)
+
+
 def test_units_ask_for_words_where_ports_have_a_limit() -> None:
     """By the points of the default machine: 16 bytes wide, with its buffers, 8 bytes of a beat."""
     config = DlaConfig()
