@@ -17,11 +17,11 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 
-_TASKS, _ROWS, _OUTER, _PROBLEM, _TILING, _CYCLES = (
-    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "tiling", "cycles")
+_TASKS, _ROWS, _OUTER, _PROBLEM, _CYCLES = (
+    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "cycles")
 )
 _TILE = slice(_ROWS, _OUTER + 1)  # rows, columns, channels, depth, and the order of tiles
-_PLACE, _ROUNDS = SEGMENT_SLOTS["place"], SEGMENT_SLOTS["rounds"]
+_PLACE, _NODES, _ROUNDS = (SEGMENT_SLOTS[name] for name in ("place", "nodes", "rounds"))
 MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut
 
 
@@ -63,7 +63,7 @@ def changes_of_unit(plan: SramPlan) -> list[list[int]]:
 def _at_changes(plan: SramPlan) -> NDArray[np.int64]:
     """The places of nodes outside chains where the unit changes between MAC and VECTOR: those that compute
     rows in the VECTOR unit, and their neighbours in the MAC unit."""
-    alone, is_mac = np.flatnonzero(plan.nodes[:, _TILING] != NONE), plan.path.is_mac
+    alone, is_mac = plan.segments[plan.segments[:, _NODES] == 1, _PLACE], plan.path.is_mac
     pairs = np.stack((alone[:-1], alone[1:]))
     pairs = pairs[:, is_mac[pairs[0]] != is_mac[pairs[1]]]
     on_vector, found = np.where(is_mac[pairs[0]], pairs[1], pairs[0]), np.zeros_like(is_mac)

@@ -16,7 +16,6 @@ from dlasim.errors import InputError
 # What a byte counts, as parts of what it takes in energy: all of it, and less, for plans that are hardly
 # slower.
 PRICE_PARTS = 1, 4
-_ESTIMATES = CostAssumption.PREFETCHED, CostAssumption.NO_OVERLAP
 
 
 def move_fewer_bytes(search: PlanSearch) -> None:
@@ -27,7 +26,7 @@ def move_fewer_bytes(search: PlanSearch) -> None:
     for price in sorted({price // part for price in maker.objective.byte_prices() for part in PRICE_PARTS}):
         policy = maker.policy(maker.machine, CostAssumption.NO_OVERLAP, price)
         placements = search.placements.weighed(policy, weights)
-        for assumption in _ESTIMATES if search.keeps_tensors else _ESTIMATES[1:]:
+        for assumption in search.assumptions:
             time_placements(priced, placements, assumption, price)
     if priced.timed:
         cut_at_changes_of_unit(priced)

@@ -48,8 +48,6 @@ MIN_KIND_GAIN_PART = 256
 SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
 MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
 MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
-
-
 _OtherKind = tuple[DlaConfig, CostAssumption, int]  # with the price of a byte
 
 
@@ -71,10 +69,9 @@ class Pass:
 def compare_placements(search: PlanSearch) -> None:
     """Time each placement by the estimates that are best most often: those that count on prefetches. Where
     these have no plan that can be timed, by cautious ones."""
-    if search.keeps_tensors:
-        time_placements(search, search.placements, CostAssumption.PREFETCHED)
-    if not search.timed:
-        time_placements(search, search.placements, CostAssumption.NO_OVERLAP)
+    for assumption in search.assumptions:
+        if not search.timed:
+            time_placements(search, search.placements, assumption)
 
 
 def time_placements(

@@ -94,9 +94,9 @@ class PlanMaker:
         assumption: CostAssumption = CostAssumption.NO_OVERLAP,
         byte_price: int = 0,
     ) -> PlanKind:
-        """A kind of plans, by default for the machine itself. Prefetches are by
-        the estimates of the kind's machine, so that it is the plan of that machine; of a slower one with the
-        worst machine's bandwidth, which only its tiles are for."""
+        """A kind of plans, by default for the machine itself. Prefetches are by the estimates of the kind's
+        machine, so that it is the plan of that machine; of a slower one with the worst machine's bandwidth,
+        which only its tiles are for."""
         machine = machine or self.machine
         key = network, machine, assumption, byte_price
         found = self.memory.kinds.get(key)

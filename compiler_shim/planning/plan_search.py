@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
+from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan, cheapest, fastest
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker
@@ -28,6 +31,13 @@ class PlanSearch:
     def keeps_tensors(self) -> bool:
         """Whether tensors may stay in SRAM, and weights be prefetched."""
         return keeps_tensors(self.maker.options)
+
+    @property
+    def assumptions(self) -> Sequence[CostAssumption]:
+        """The estimates for the machine itself: those that count on prefetches, where there may be any, and
+        cautious ones."""
+        cautious = CostAssumption.NO_OVERLAP
+        return (CostAssumption.PREFETCHED, cautious) if self.keeps_tensors else (cautious,)
 
     def share(self, least: int, layers: int) -> int:
         """How many plans a pass times: at least so many, or more if they have so many layers together. So

@@ -86,9 +86,9 @@ class KnownOperation(Record):
 
 class OperationCosting(Record):
     """What works out the terms of operations, one at a time. `memory_of` is by region, `buses` by memory, and
-    `cost_registers` by unit. `known`: some of those before, each at a place that follows from its numbers.
-    With `is_any_size` an operation may need more than 64 bits, as objects made by `plain` have them: then
-    terms are cut at STEP_LIMIT, and none are known."""
+    `cost_registers` by unit. `known`: some of those before, each at a place that follows from its numbers;
+    `numbers` are those of the one at hand. With `is_any_size` an operation may need more than 64 bits, as
+    objects made by `plain` have them: then terms are cut at STEP_LIMIT, and none are known."""
 
     is_any_size: int = 0
     file: Numbers = pointer(int)
@@ -96,6 +96,7 @@ class OperationCosting(Record):
     buses: Records[BusCosts] = pointer(BusCosts)
     cost_registers: Numbers = pointer(int)
     known: Records[KnownOperation] = pointer(KnownOperation)
+    numbers: list[int] = array(int, COST_REGISTERS)
     sizes: OperationSizes = member(OperationSizes)
     terms: OperationTerms = member(OperationTerms)
 
@@ -106,10 +107,10 @@ def cost_operation(costing: OperationCosting, word: int, costs: WordCosts) -> bo
     often known: tiles of a layer are alike, and so are plans."""
     if costing.is_any_size:
         return _find_terms(costing, costs)
-    known, first = _place_of(costing, word, costs), costs.number * COST_REGISTERS
-    file, is_known = costing.file, known.word == word
+    known = costing.known[_read_numbers(costing, word, costs.number * COST_REGISTERS)]
+    is_known = known.word == word
     for number in range(COST_REGISTERS):
-        is_known = is_known and known.numbers[number] == file[costing.cost_registers[first + number]]
+        is_known = is_known and known.numbers[number] == costing.numbers[number]
     if is_known:
         costing.terms.assign(known.terms)
         return True
@@ -118,19 +119,19 @@ def cost_operation(costing: OperationCosting, word: int, costs: WordCosts) -> bo
         return False
     known.word = word
     for number in range(COST_REGISTERS):
-        known.numbers[number] = file[costing.cost_registers[first + number]]
+        known.numbers[number] = costing.numbers[number]
     known.terms.assign(costing.terms)
     return True
 
 
 @inlined
-def _place_of(costing: OperationCosting, word: int, costs: WordCosts) -> KnownOperation:
-    """Where an operation is if it is known."""
-    place, first = word & _HASH_MASK, costs.number * COST_REGISTERS
+def _read_numbers(costing: OperationCosting, word: int, first: int) -> int:
+    """Take the numbers of an operation from its registers; its place, if it is known."""
+    place = word & _HASH_MASK
     for number in range(COST_REGISTERS):
-        value = costing.file[costing.cost_registers[first + number]]
+        value = costing.numbers[number] = costing.file[costing.cost_registers[first + number]]
         place = (place * _HASH_FACTOR + value) & _HASH_MASK
-    return costing.known[(place >> _HASH_SHIFT) % KNOWN_OPERATIONS]
+    return (place >> _HASH_SHIFT) % KNOWN_OPERATIONS
 
 
 @routine

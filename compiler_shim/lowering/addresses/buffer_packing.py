@@ -206,10 +206,10 @@ def _cut(
 def _cut_node(packing: Packing, search: StateSearch, table: TilingTable, place: int, budget: int) -> bool:
     node, segment = packing.nodes[place], packing.segments[packing.segment_count]
     node.problem = search.kinds[place] * WHERES + _where(packing, search, place)
-    node.tiling = find_tiling(table, node.problem, budget)
-    if node.tiling == NONE or not table.tilings[node.tiling].tasks:
+    number = find_tiling(table, node.problem, budget)
+    if number == NONE or not table.tilings[number].tasks:
         return False
-    found = table.tilings[node.tiling]
+    found = table.tilings[number]
     node.tasks, node.cycles = found.tasks, min(found.cycles, INFINITE)
     segment.rounds, segment.cycles = found.tasks, node.cycles
     segment.groups = segment.stripe_rows = segment.tensor_cycles = 0
@@ -250,7 +250,7 @@ def _list_pieces(packing: Packing, chain: ChainSearch, known: KnownChain, place:
     """Note what the nodes of a chain compute at once, their buffers, and those between them."""
     for number in range(chain.count):
         node, sizes = packing.nodes[place + number], chain.sizes[chain.nodes[number].problem]
-        node.problem, node.tiling, node.tasks, node.cycles = chain.nodes[number].problem, NONE, tasks, 0
+        node.problem, node.tasks, node.cycles = chain.nodes[number].problem, tasks, 0
         if known.rows:
             list_stripe_buffers(chain, number)
         else:

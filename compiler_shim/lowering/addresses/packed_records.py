@@ -15,9 +15,9 @@ MAX_BUFFERS = MAX_CHAIN * (BUFFERS * COPIES + 1)  # of a chain, with those betwe
 
 class PackedNode(Record):
     """A node as emission reads it: its tasks, its tile and its buffers, where the addresses of a buffer that
-    it lacks are 0. And which of its buffers have a second copy, its problem and the tiling that was found for
-    that, the bytes of its constants' buffer, its cycles by the estimate, and where what lies
-    between it and the next one is; in a chain it has no tiling and no cycles of its own."""
+    it lacks are 0. And which of its buffers have a second copy, its problem, the bytes of its constants'
+    buffer, its cycles by the estimate, and where what lies between it and the next one is; in a chain it has
+    no cycles of its own."""
 
     tasks: int = 0
     rows: int = 0
@@ -28,7 +28,6 @@ class PackedNode(Record):
     buffers: list[Buffer] = array(Buffer, BUFFERS)
     buffering: int = 0
     problem: int = 0
-    tiling: int = 0
     constant_bytes: int = 0
     cycles: int = 0
     between_address: int = 0

@@ -135,7 +135,7 @@ class SramPlan:
         """The steps of all nodes."""
         return self.path.order
 
-    @property
+    @cached_property
     def tile_shapes(self) -> Mapping[int, TileShape]:
         """By step how it is cut."""
         rows = self.nodes[:, _SHAPE].tolist()

@@ -119,7 +119,7 @@ class BoxBytes(NamedTuple):
 
 @routine
 def box_in_tensor(location: TensorLocation, box: TensorBox) -> BoxBytes:
-    """Those of a box within its tensor."""
+    """The bytes of a box within its tensor."""
     pixel, line = location.pixel_bytes, location.line_bytes
     start = location.offset + box.row * line + box.column * pixel + box.channel * location.element_bytes
     return BoxBytes(start, pixel, line, box.channels * location.element_bytes)
@@ -127,9 +127,15 @@ def box_in_tensor(location: TensorLocation, box: TensorBox) -> BoxBytes:
 
 @routine
 def box_alone(address: int, box: TensorBox, element_bytes: int) -> BoxBytes:
-    """Those of a dense copy of a box."""
+    """The bytes of a dense copy of a box."""
     pixel = box.channels * element_bytes
     return BoxBytes(address, pixel, box.columns * pixel, pixel)
+
+
+@routine
+def _box_end(box: TensorBox, where: BoxBytes) -> int:
+    """One past its last byte."""
+    return where.start + (box.rows - 1) * where.line + (box.columns - 1) * where.pixel + where.part
 
 
 @routine
@@ -137,7 +143,7 @@ def add_box_access(
     operation: PlannedOperation, box: TensorBox, where: BoxBytes, space: int, is_write: int
 ) -> None:
     """One more access, to a box."""
-    end = where.start + (box.rows - 1) * where.line + (box.columns - 1) * where.pixel + where.part
+    end = _box_end(box, where)
     if where.part < where.pixel and where.line % where.pixel == 0:
         _add_strided_access(operation, space, where.start, end, is_write, where.pixel, where.part)
     else:
@@ -162,8 +168,8 @@ def transfer(
     _shape(operation, is_read, run, runs, stride, planes, where.line)
     add_access(operation, SRAM, address, address + total, is_read)
     if location.space >= _FIRST_CURSOR:
-        end = where.start + (box.rows - 1) * where.line + (box.columns - 1) * where.pixel + where.part
-        add_access(operation, _ARENA, where.start, end + location.reach, 1 - is_read)
+        end = _box_end(box, where) + location.reach
+        add_access(operation, _ARENA, where.start, end, 1 - is_read)
     else:
         add_box_access(operation, box, where, location.space, 1 - is_read)
 
