@@ -1,7 +1,9 @@
 // The bytes of words of code between the bus and the SRAM: a word is gathered from beats, and after the last one of a step
 // the decoder takes it, or goes on with a run. What it writes begins where the step before ended.
 
-module dla_decoding #(
+module dla_decoding
+  import dla_memory::*;
+#(
     parameter int unsigned BEAT_BYTES = 8,
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
@@ -22,9 +24,8 @@ module dla_decoding #(
     input logic [7:0] data[BEAT_BYTES],  // of the beat before
     output logic [6:0] count,  // bytes that are written
     output logic [31:0] place,
-    output logic [7:0] weights[64]
+    output logic [7:0] weights[STEP_WEIGHTS]
 );
-  localparam int unsigned CODE_BYTES = 16;
   logic arrives, decodes, takes;
   logic [4:0] arriving;
   logic [19:0] words, steps;

@@ -99,8 +99,8 @@ package dla_memory;
   endfunction
 
   // What a transfer alone moves in RATE_SCALE cycles, where the DMA and the ports move so many bytes in one.
+  // Of a memory only the rates are read.
   /* verilator lint_off UNUSEDSIGNAL */
-  // of a memory its rates
   function automatic int unsigned rate_of(input memory_t memory, input int unsigned dma_bytes, port_bytes);
     /* verilator lint_on UNUSEDSIGNAL */
     return least(least(dma_bytes, port_bytes) * RATE_SCALE, least(memory.bandwidth, memory.bus_bandwidth));

