@@ -98,9 +98,11 @@ def add_options(function: Function, rows: Sequence[OptionRow]) -> Function:
     """Add the options of a table, in its order."""
     for row in reversed(rows):
         given = {"is_flag": True} if row.kind is bool else {"type": row.kind, "multiple": row.is_repeatable}
+        if row.default is not None:  # with a default of None, click 8.5 takes an option as given
+            given["default"] = row.default
         function = click.option(
-            *row.flag.split(), row.name, cls=SharedOption, default=row.default, required=row.is_required,
-            metavar=row.metavar, help=row.text, **given,
+            *row.flag.split(), row.name, cls=SharedOption, required=row.is_required, metavar=row.metavar,
+            help=row.text, **given,
         )(function)  # fmt: skip
     return function
 

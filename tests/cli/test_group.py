@@ -170,6 +170,24 @@ def test_wrong_usage_is_one_line_and_exit_2(arguments: list[str], expected: str)
 
 
 @pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["compile", "mnist"], "--output"),
+        (["quantize", "x.tflite", "--calibrate", "x.npz"], "--output"),
+        (["quantize", "x.tflite", "-o", "y.tflite"], "--calibrate"),
+        (["evaluate", "mnist"], "--inputs"),
+        (["report", "x.json"], "--output"),
+    ],
+)
+def test_an_option_that_a_command_needs_is_asked_for(arguments: list[str], option: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert "missing option" in result.stderr
+    assert option in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
     ("error", "code", "line"),
     [
         (InputError("pes must be from 1 (got 0)"), 2, "dlasim: pes must be from 1 (got 0)"),
