@@ -222,9 +222,7 @@ class _Lowering:
             layers=frame.layers,
             spans=emitter.spans,
             debug=emitter.slices,
-            work=list_work(
-                self._network, packs_weights(self._config), self.emitter.spared, self._sram.keeps_constants
-            ),
+            work=list_work(self._network, packs_weights(self._config), self._sram.keeps_constants),
         )
 
 

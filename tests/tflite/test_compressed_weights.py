@@ -65,6 +65,14 @@ def test_the_bound_counts_what_is_loaded(tmp_path: Path) -> None:
         assert 1 <= report["bound_ratio"] < 1.4
 
 
+def test_the_bound_does_not_depend_on_the_plan() -> None:
+    """In 24 KiB weights are cut, and pieces take more words than the whole."""
+    few, enough = (
+        dlasim.compile("autoencoder", sram_bytes=size, dma_decoding=8).program for size in ("24KiB", "512KiB")
+    )
+    assert few.work.tolist() == enough.work.tolist()
+
+
 def test_a_machine_that_decodes_nothing_refuses_compressed_weights(tmp_path: Path) -> None:
     path, program = tmp_path / "pruned.tflite", tmp_path / "program.bin"
     path.write_bytes(write_tflite(pruned(build_topology("ds_cnn"), 0.5)))

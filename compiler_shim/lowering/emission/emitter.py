@@ -58,8 +58,7 @@ class EmissionMemory:
 
 class Emitter:
     """Writes the streams of a plan, whose values are at the `places` of the memory. What it finds is there
-    until another program is written. `spared` are the bytes of compressed weights that do not cross the bus,
-    by value."""
+    until another program is written."""
 
     def __init__(
         self,
@@ -70,7 +69,6 @@ class Emitter:
         memory: EmissionMemory,
     ) -> None:
         self._network, self._plan, self._frame, self._memory = network, plan, frame, memory
-        self.spared = dict[int, int]()
         stream = self._stream = StreamBuilder()
         stream.fingerprint = config.fingerprint
         # In batches, weights that are unpacked or decoded would be a transfer for each piece.
@@ -112,12 +110,11 @@ class Emitter:
         if rows.batch_bytes:
             return
         codes = piece_codes(network)
-        for step, weights in codes.weights.items():
+        for step in codes.steps:
             node = memory["nodes"][step]
             sizes = codes.sizes(step, WeightCut(node.tile_channels, node.tile_depth))
             own = slice(node.first_constant, node.first_constant + len(sizes.words))
             pieces.view()[own, _CODED_WORDS], pieces.view()[own, _CODED_STEPS] = sizes.words, sizes.steps
-            self.spared[weights] = max(sizes.spared, self.spared.get(weights, 0))
 
     def write(self, keeps_slices: bool) -> None:
         """Write all words; with slices, where each computation writes what of a tensor."""

@@ -25,22 +25,19 @@ _MOST = {name: _DECODE.field(name).highest for name in ("words", "steps", "copie
 
 class CodeSizes(NamedTuple):
     """The words of each piece of compressed weights and the steps in which they are decoded, 0 where one is
-    not compressed; and how many bytes all are fewer than the weights."""
+    not compressed."""
 
     words: NDArray[np.int64]
     steps: NDArray[np.int64]
-    spared: int
 
 
 class PieceCodes:
-    """The pieces of a network's weights, measured once for each way to cut them. `weights` are those that are
-    compressed, by step."""
+    """The pieces of a network's weights, measured once for each way to cut them; those of some `steps` are
+    compressed."""
 
     def __init__(self, network: PlacedNetwork) -> None:
         self._network, self._nodes = network, network_nodes(network)
-        nodes = {step: found.node for step, found in self._nodes.items()}
-        coded = {step: node.weights for step, node in nodes.items() if node.code_parts}
-        self.weights = {step: weights for step, weights in coded.items() if weights is not None}
+        self.steps = [step for step, found in self._nodes.items() if found.node.code_parts]
         self._known = dict[tuple[int, WeightCut], CodeSizes]()
 
     def sizes(self, step: int, cut: WeightCut) -> CodeSizes:
@@ -59,10 +56,10 @@ class PieceCodes:
             measured[first::passes] = self._network.codes.measure(found.node, parts[first::passes])
         words, steps = measured.T
         channels, sizes = np.array([(part.channels, part.size_bytes) for part in parts]).T
-        spared, copied = sizes - words * CODE_BYTES, channels * found.facts.sizes.record_bytes // COPIED_BYTES
+        copied = channels * found.facts.sizes.record_bytes // COPIED_BYTES
         fits = (words <= _MOST["words"]) & (steps <= _MOST["steps"]) & (copied <= _MOST["copied"])
-        gains = fits & (spared > 0)
-        return CodeSizes(words * gains, steps * gains, int(spared[gains].sum()))
+        gains = fits & (words * CODE_BYTES < sizes)
+        return CodeSizes(words * gains, steps * gains)
 
 
 @once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,11 @@ from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.memory import reads, resolve_alias, variables, writes
+from dlasim.compiler_shim.lowering.addresses.weight_codes import whole_weights
 from dlasim.isa.file_records import WORK
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Region
+from dlasim.isa.weight_code import CODE_BYTES
 from dlasim.named_tuple import NamedTuple
 
 _READ, _WRITE = BY_MNEMONIC["OP_DMA_READ"].opcode, BY_MNEMONIC["OP_DMA_WRITE"].opcode
@@ -30,35 +32,28 @@ class _ReadPart(NamedTuple):
     layer: int
 
 
-def list_work(
-    network: PlacedNetwork, packs: bool, spared: Mapping[int, int], keeps: bool
-) -> NDArray[np.void]:
+def list_work(network: PlacedNetwork, packs: bool, keeps: bool) -> NDArray[np.void]:
     """Every computation on whole tensors, every constant, and the tensors that not only the DLA uses; with
-    packed weights or not, without bytes that compressed weights spare, by their value, and without constants
-    that stay in SRAM, so that no inference must load them."""
+    packed weights or not, and without constants that stay in SRAM, so that no inference must load them."""
     whole = _whole_work(network)
     work = whole.rows.copy()
     for row, size in whole.packed.items() if packs else ():
         work["count"][row] -= size
-    for value, size in spared.items():
-        work["count"][whole.of_weights[value]] -= size
     return np.delete(work, whole.constants) if keeps else work
 
 
 class _WholeWork(NamedTuple):
-    """The rows of a network where nothing is packed, compressed or kept: which of them are constants, which
-    of these have some weights, and by row the bytes that packed weights are fewer."""
+    """The rows of a network where nothing is packed or kept: which of them are constants, and by row the
+    bytes that packed weights are fewer."""
 
     rows: NDArray[np.void]
     constants: list[int]
-    of_weights: dict[int, int]
     packed: dict[int, int]
 
 
 @once
 def _whole_work(network: PlacedNetwork) -> _WholeWork:
-    rows, constants = list[_Row](), list[int]()
-    of_weights, packed = dict[int, int](), dict[int, int]()
+    rows, constants, packed = list[_Row](), list[int](), dict[int, int]()
     known: set[int] = set()  # constants: the images of a batch share them
     for node in network.nodes:
         if not isinstance(node, DlaNode):
@@ -75,12 +70,21 @@ def _whole_work(network: PlacedNetwork) -> _WholeWork:
         if not size:
             continue
         if node.weights in used:
-            of_weights[node.weights] = len(rows)
+            size -= _spared_bytes(network, node)
             if node.packs_weights:
                 packed[len(rows)] = network.values[node.weights].size_bytes // 2
         constants.append(len(rows))
         rows.append(_transfer(node.layer, _READ, size, Region.CONSTANTS))
-    return _WholeWork(np.array([*rows, *_transfers(network)], WORK.dtype), constants, of_weights, packed)
+    return _WholeWork(np.array([*rows, *_transfers(network)], WORK.dtype), constants, packed)
+
+
+def _spared_bytes(network: PlacedNetwork, node: DlaNode) -> int:
+    """How many bytes the code of all of a node's weights is fewer: that of parts has no fewer words."""
+    if not (node.code_parts and network.codes):
+        return 0
+    whole = whole_weights(node)
+    words, _ = network.codes.measure(node, [whole])[0].tolist()
+    return max(whole.size_bytes - CODE_BYTES * words, 0)
 
 
 def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
