@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.facts import Recent, once
-from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
 from dlasim.compiler_shim.lowering.addresses.memory import (
     SystemPlan,
     extend_live_ranges,
@@ -199,6 +198,10 @@ class _Lowering:
         """The program of the plan."""
         emitter, frame, system = self.emitter, self._frame, self._placed.system
         size = emitter.pool_bytes
+        if self._with_constants and size > MAX_FILE_BYTES:
+            raise InputError(
+                f"the program's constants take {size:,} bytes; at most {MAX_FILE_BYTES:,} are supported"
+            )
         places = [Place(*place) for place in self._memory.places.view()[frame.bases].tolist()]
         return p.Program(
             name=self._network.name,
@@ -211,9 +214,7 @@ class _Lowering:
             commands=emitter.words.copy(),
             streams=tuple(p.Stream(*stream) for stream in emitter.streams),
             steps=tuple(self._placed.steps),
-            constants=constants_image(emitter.pool())
-            if self._with_constants
-            else np.broadcast_to(_NO_BYTE, size),
+            constants=emitter.constants() if self._with_constants else np.broadcast_to(_NO_BYTE, size),
             tensors=tuple(
                 replace(each, region=Region(place.space), offset=place.offset)
                 for each, place in zip(frame.tensors, places, strict=True)
@@ -224,14 +225,6 @@ class _Lowering:
             debug=emitter.slices,
             work=list_work(self._network, packs_weights(self._config), self._sram.keeps_constants),
         )
-
-
-def constants_image(pool: ConstantPool) -> NDArray[np.uint8]:
-    """The bytes of the constants; weights are in it once for each operator that reads them."""
-    if pool.size_bytes > MAX_FILE_BYTES:
-        size, most = f"{pool.size_bytes:,}", f"{MAX_FILE_BYTES:,}"
-        raise InputError(f"the program's constants take {size} bytes; at most {most} are supported")
-    return pool.image()
 
 
 @once

@@ -13,18 +13,17 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import dlasim
 from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.dlag.dlag_layout import HEAD, MAGIC
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.forms.partition import partition
-from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
-from dlasim.compiler_shim.lowering.lower import constants_image
+from dlasim.compiler_shim.lowering import lower
 from dlasim.compiler_shim.network.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.tflite.decoding import Decoder
 from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
-from dlasim.system.fileio import MAX_FILE_BYTES
 from tests.onnx.test_onnx_faults import conversions
 from tests.onnx.test_onnx_faults import model as onnx_model
 
@@ -161,8 +160,10 @@ def test_indices_that_a_program_would_hold_are_limited(tmp_path: Path) -> None:
         partition(load_graph(path))
 
 
-def test_a_program_that_no_file_holds_is_refused() -> None:
-    pool = ConstantPool()
-    pool.size_bytes = MAX_FILE_BYTES + 1
-    with pytest.raises(InputError, match="constants take 2,147,483,649 bytes"):
-        constants_image(pool)
+def test_a_program_that_no_file_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = dlasim.compile("mnist").program.constants.size
+    monkeypatch.setattr(lower, "MAX_FILE_BYTES", size)
+    assert dlasim.compile("mnist").program.constants.size == size
+    monkeypatch.setattr(lower, "MAX_FILE_BYTES", size - 1)
+    with pytest.raises(InputError, match=f"take {size:,} bytes; at most {size - 1:,} are supported"):
+        dlasim.compile("mnist")

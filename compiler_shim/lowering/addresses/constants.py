@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Value
-from dlasim.dataclass import dataclass
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.routine import routine
 
@@ -21,26 +19,6 @@ MEMORY_ALIGNMENT = 16  # of values in system memory
 def pooled(size_bytes: int) -> int:
     """The bytes that a blob of this size takes in the region."""
     return -(-size_bytes // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
-
-
-@dataclass(slots=True)
-class ConstantPool:
-    """Blobs in their places; their bytes are made only when the image is built, since timing needs none."""
-
-    size_bytes: int = 0
-    _builders: list[tuple[int, Callable[[], bytes]]] = field(default_factory=list)
-
-    def note(self, offset: int, build: Callable[[], bytes]) -> None:
-        """What makes a blob that has its place."""
-        self._builders.append((offset, build))
-
-    def image(self) -> NDArray[np.uint8]:
-        """The bytes of the region."""
-        image = np.zeros(self.size_bytes, np.uint8)
-        for offset, build in self._builders:
-            blob = np.frombuffer(build(), np.uint8)
-            image[offset : offset + len(blob)] = blob
-        return image
 
 
 class WeightsPart(NamedTuple):

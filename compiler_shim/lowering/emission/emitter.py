@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.constants import ConstantPool
 from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, PackedSegment
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.network_nodes import (
@@ -17,7 +16,7 @@ from dlasim.compiler_shim.lowering.emission.network_nodes import (
     network_nodes,
     value_bytes,
 )
-from dlasim.compiler_shim.lowering.emission.piece_codes import piece_bytes, piece_codes
+from dlasim.compiler_shim.lowering.emission.piece_codes import piece_codes, stored_piece
 from dlasim.compiler_shim.lowering.emission.plan_rows import ROWS, PlanRows
 from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
@@ -174,20 +173,24 @@ class Emitter:
         """The bytes of all constants."""
         return self._stream.pool_bytes
 
-    def pool(self) -> ConstantPool:
+    def constants(self) -> NDArray[np.uint8]:
         """All constants in their places."""
-        memory, unpacks = self._memory, bool(self._stream.unpacks)
-        pool, network = ConstantPool(self.pool_bytes), self._network
+        memory, network, unpacks = self._memory, self._network, bool(self._stream.unpacks)
+        image = np.zeros(self.pool_bytes, np.uint8)
+
+        def put(offset: int, stored: bytes) -> None:
+            image[offset : offset + len(stored)] = np.frombuffer(stored, np.uint8)
+
         for value, (space, offset, _) in zip(network.values, memory.places.view().tolist(), strict=False):
             if space == Region.CONSTANTS:
                 assert value.data is not None, "nothing else is among the constants"
-                pool.note(offset, value.data.tobytes)
+                put(offset, value.data.tobytes())
         for step, found in network_nodes(network).items():
             node = memory.of_plan["nodes"][step]
             cut = WeightCut(node.tile_channels, node.tile_depth)
             for number in range(found.pieces(cut)):
                 piece = memory.of_plan["pieces"][node.first_constant + number]
                 if piece.offset != NONE:
-                    build = piece_bytes(network, found, cut, number, bool(piece.coded_steps), unpacks)
-                    pool.note(piece.offset, build)
-        return pool
+                    is_coded = bool(piece.coded_steps)
+                    put(piece.offset, stored_piece(network, found, cut, number, is_coded, unpacks))
+        return image

@@ -3,8 +3,6 @@ memory they lie."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,22 +66,18 @@ def piece_codes(network: PlacedNetwork) -> PieceCodes:
     return PieceCodes(network)
 
 
-def piece_bytes(
+def stored_piece(
     network: PlacedNetwork, found: NetworkNode, cut: WeightCut, number: int, is_coded: bool, unpacks: bool
-) -> Callable[[], bytes]:
-    """Makes a piece of a node's constants, for a machine that `unpacks` or not."""
+) -> bytes:
+    """A piece of a node's constants as it is in memory, for a machine that `unpacks` or not."""
     node, values, part = found.node, network.values, cut_weights(found, cut, number)
-
-    def make() -> bytes:
-        stored = b""
-        if is_coded and network.codes:
-            stored = network.codes.code(node, part).to_bytes()
-        elif node.weights is not None:
-            weights = part_of_weights(node, values, part)
-            stored = (pack_int4(weights) if unpacks and node.packs_weights else weights).tobytes()
-        return pack(node, values, part, stored)
-
-    return make
+    stored = b""
+    if is_coded and network.codes:
+        stored = network.codes.code(node, part).to_bytes()
+    elif node.weights is not None:
+        weights = part_of_weights(node, values, part)
+        stored = (pack_int4(weights) if unpacks and node.packs_weights else weights).tobytes()
+    return pack(node, values, part, stored)
 
 
 def cut_weights(found: NetworkNode, cut: WeightCut, piece: int) -> WeightsPart:

@@ -83,7 +83,7 @@ def _spared_bytes(network: PlacedNetwork, node: DlaNode) -> int:
     if not (node.code_parts and network.codes):
         return 0
     whole = whole_weights(node)
-    words, _ = network.codes.measure(node, [whole])[0].tolist()
+    words: int = network.codes.measure(node, [whole])[0, 0].item()
     return max(whole.size_bytes - CODE_BYTES * words, 0)
 
 
