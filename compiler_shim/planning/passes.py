@@ -12,7 +12,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_costs import PRICE_UNIT
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
-from dlasim.compiler_shim.planning.candidates import TimedPlan
+from dlasim.compiler_shim.planning.candidates import PlanKind, TimedPlan
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.compiler_shim.planning.refinement import (
     BATCHES,
@@ -130,8 +130,11 @@ def use_less_sram(search: PlanSearch) -> None:
     """
     if not search.keeps_tensors:
         return
-    first = [timed for timed in search.timed if _is_first(search, timed)]
-    can_shrink = [timed for timed in first if _less_sram(search, timed)]
+    first = dict[PlanKind, TimedPlan]()  # of each kind its own plan, which comes before those made of it
+    for timed in search.timed:
+        if timed.candidate.size == search.size:
+            first.setdefault(timed.kind, timed)
+    can_shrink = [timed for timed in first.values() if _less_sram(search, timed)]
     promising = sorted(can_shrink, key=lambda timed: _expected(search, timed, _less_sram(search, timed)))
     found = dict[int, int]()  # by size, the least cycles
     patience = PATIENCE * search.zeal
@@ -164,10 +167,6 @@ def _expected(search: PlanSearch, first: TimedPlan, size: int) -> float:
     planner = first.kind.planner
     estimate = planner.estimate(search.size) or first.plan.estimated_cycles
     return first.cycles * planner.estimate(size) / max(estimate, 1)
-
-
-def _is_first(search: PlanSearch, timed: TimedPlan) -> bool:
-    return timed.candidate.size == search.size
 
 
 def _smaller_size(used: int, least: int) -> int:

@@ -75,6 +75,13 @@ def _apart(search: PlanSearch, candidate: PlanCandidate) -> PlanCandidate:
     return candidate
 
 
+def _own(search: PlanSearch, candidate: PlanCandidate) -> PlanCandidate:
+    """The plan of a candidate's kind with tensors where they are for that, from which those apart are made."""
+    with suppress(InputError):
+        return replace(candidate, plan=search.maker.plan(candidate.kind, candidate.size))
+    return candidate
+
+
 def _promising(search: PlanSearch) -> list[PlanCandidate]:
     """Plans that smaller tiles could make the fastest: first the fastest of them, then in turn those for each
     machine by its estimates, whose order matches that of the times with smaller tiles better. Of those that
@@ -91,7 +98,8 @@ def _promising(search: PlanSearch) -> list[PlanCandidate]:
     by_turns = [candidate for turn in zip_longest(*orders.values()) for candidate in turn if candidate]
     different = dict[object, PlanCandidate]()
     for candidate in [*found[:1], *by_turns]:
-        different.setdefault(candidate.layout(), candidate)
+        own = _own(search, candidate)
+        different.setdefault(own.layout(), own)
     return list(different.values())[: search.share(MIN_CUT, CUT_LAYERS)]
 
 

@@ -218,11 +218,11 @@ def _cut_group(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: i
         if choose_largest(sizes, found, outer, DOUBLE, budget):
             spatial = spatial_tiles(sizes, tile.rows, tile.columns)
             _consider(sizes, machine, found)
-            if cut_to_kept(sizes, machine, tile):
-                _consider(sizes, machine, found)
+            if cut_to_kept(sizes, machine, tile) and sram_bytes(sizes, found.group, tile) <= budget:
+                _consider(sizes, machine, found)  # parts take more than the whole
             while tile.rows >= FEWEST_HALVED and has_transfers(sizes):  # less wait for the first and the last
                 tile.rows = half(tile.rows)
-                if sram_bytes(sizes, found.group, tile) <= budget:  # two halves take more than the whole
+                if sram_bytes(sizes, found.group, tile) <= budget:
                     _consider(sizes, machine, found)
         if outer and found.group.groups > 1 and choose_largest(sizes, found, 1, DOUBLE_TENSORS, budget):
             _consider(sizes, machine, found)
