@@ -103,7 +103,7 @@ class PlanMaker:
         if found is None:
             policy = self.policy(machine, assumption, byte_price)
             planner = SramPlanner(network, policy, self.memory.packer)
-            loading = self.policy(prefetching_machine(self.machine, machine)).machine
+            loading = self.policy(prefetching_machine(self.machine, machine), assumption).machine
             found = self.memory.kinds[key] = PlanKind(*key, planner, loading)
         return found
 
