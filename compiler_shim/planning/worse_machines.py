@@ -66,8 +66,9 @@ def slow_machine(machine: DlaConfig) -> DlaConfig:
 def prefetching_machine(machine: DlaConfig, planned: DlaConfig) -> DlaConfig:
     """The machine by whose times weights are prefetched in plans for another: that one, but with no less
     bandwidth than the worst."""
-    least = worst_machine(machine).dma_bandwidth
-    return planned.replace(dma_bandwidth=least) if planned.dma_bandwidth < least else planned
+    worst = worst_machine(machine)
+    is_slower = _quality(planned, "dma_bandwidth") < _quality(worst, "dma_bandwidth")
+    return planned.replace(dma_bandwidth=worst.dma_bandwidth) if is_slower else planned
 
 
 def _quality(machine: DlaConfig, name: str) -> float:
