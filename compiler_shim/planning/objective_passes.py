@@ -21,7 +21,7 @@ PRICE_PARTS = 1, 4
 def move_fewer_bytes(search: PlanSearch) -> None:
     """Time plans by estimates in which bytes over the bus count by their energy, then the best of these in
     smaller tiles and with other orders of loads, as the fastest plans are."""
-    priced, maker = search.apart(), search.maker
+    priced, maker = search.anew(), search.maker
     weights = maker.objective.weights()
     for price in sorted({price // part for price in maker.objective.byte_prices() for part in PRICE_PARTS}):
         policy = maker.policy(maker.machine, CostAssumption.NO_OVERLAP, price)
@@ -44,7 +44,7 @@ def use_least_sram(search: PlanSearch) -> None:
             peak = _working_bytes(search, kind, size)
             refused, enough = (size, enough) if peak is None else (refused, min(size, peak))
     for kind in dict.fromkeys(timed.kind for timed in search.best(LEAST_SRAM_KINDS)):
-        search.try_kind(kind, search.cheapest()[0].plan.working_bytes)
+        search.try_kind(kind, search.cheapest.plan.working_bytes)
 
 
 def _working_bytes(search: PlanSearch, kind: PlanKind, size: int) -> int | None:

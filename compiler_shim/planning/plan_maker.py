@@ -104,7 +104,7 @@ class PlanMaker:
             policy = self.policy(machine, assumption, byte_price)
             planner = SramPlanner(network, policy, self.memory.packer)
             loading = self.policy(prefetching_machine(self.machine, machine), assumption).machine
-            found = self.memory.kinds[key] = PlanKind(*key, planner, loading)
+            found = self.memory.kinds[key] = PlanKind(network, machine, planner, loading)
         return found
 
     def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:
@@ -169,7 +169,7 @@ class PlanMaker:
         memory, plan = self.memory, candidate.plan
         figures = memory.figures.get(plan)
         if figures is None:
-            commands = candidate.commands()
+            commands = plan.commands
             figures = memory.timed.get(commands)
             if figures is None:
                 figures = memory.timed[commands] = self._figures(candidate)

@@ -9,7 +9,7 @@ from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
-from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan, cheapest, fastest
+from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, TimedPlan, ranked
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker
 from dlasim.errors import InputError
 
@@ -21,9 +21,9 @@ class PlanSearch:
         self.placements, self.maker, self.size = placements, maker, size
         self.zeal = 1  # times so many plans the passes try
         self.timed: list[TimedPlan] = []
-        self.refusals: list[InputError] = []
+        self.refusal: InputError | None = None
 
-    def apart(self) -> PlanSearch:
+    def anew(self) -> PlanSearch:
         """One on the same machine in which nothing has been timed."""
         return PlanSearch(self.placements, self.maker, self.size)
 
@@ -42,27 +42,31 @@ class PlanSearch:
     def share(self, least: int, layers: int) -> int:
         """How many plans a pass times: at least so many, or more if they have so many layers together. So
         every network gets about the same effort."""
-        (best,) = self.best()
-        return self.zeal * max(least, layers // max(len(best.plan.steps), 1))
+        return self.zeal * max(least, layers // max(len(self.fastest.plan.steps), 1))
 
     @property
     def least_cycles(self) -> int:
         """The cycles of the fastest plan."""
         return min((each.cycles for each in self.timed), default=INFINITE)
 
-    def best(self, count: int = 1) -> list[TimedPlan]:
-        """The fastest plans, each with different commands."""
-        return fastest(self.timed, count)
+    @property
+    def fastest(self) -> TimedPlan:
+        """The fastest plan, of which there must be one."""
+        return min(self.timed, key=lambda each: each.cycles)
 
-    def cheapest(self, count: int = 1) -> list[TimedPlan]:
-        """Those that cost least by the objective, each with different commands."""
-        return cheapest(self.timed, count)
+    @property
+    def cheapest(self) -> TimedPlan:
+        """The plan that costs least by the objective, of several the fastest."""
+        return min(self.timed, key=lambda each: (each.cost, each.cycles))
+
+    def best(self, count: int) -> list[TimedPlan]:
+        """The fastest plans, each with different commands."""
+        return ranked(self.timed, lambda each: each.plan.commands)[:count]
 
     def placed(self, ratio: float, count: int) -> list[PlacedNetwork]:
         """The placements of the fastest plans, as long as they take at most `ratio` times the least."""
-        most = ratio * self.least_cycles
-        ordered = sorted(self.timed, key=lambda each: each.cycles)
-        return list(dict.fromkeys([each.kind.network for each in ordered if each.cycles <= most]))[:count]
+        near = [each for each in self.timed if each.cycles <= ratio * self.least_cycles]
+        return [each.kind.network for each in ranked(near, lambda each: each.kind.network)][:count]
 
     def try_kind(self, kind: PlanKind, size: int | None = None) -> TimedPlan | None:
         """Time the plan of a kind for a size of SRAM, without one for the machine's; None where there is
@@ -85,4 +89,5 @@ class PlanSearch:
         return timed
 
     def _refuse(self, error: InputError) -> None:
-        self.refusals.append(error.with_traceback(None))  # which would keep everything here alive
+        # Its traceback would keep everything here alive.
+        self.refusal = self.refusal or error.with_traceback(None)

@@ -49,7 +49,7 @@ def fastest_plan(
     if maker.kept_bytes and not _is_enough(search, search.size):
         raise _refusal(search)
     _search(search, options)
-    return ChosenPlan(maker, placements, search.cheapest()[0])
+    return ChosenPlan(maker, placements, search.cheapest)
 
 
 def _search(search: PlanSearch, options: CompileOptions) -> None:
@@ -57,7 +57,7 @@ def _search(search: PlanSearch, options: CompileOptions) -> None:
     objective = PASSES_FOR[options.objective]
     _run(search, *(QUICK_PASSES if options.effort == "quick" else PASSES), *objective)
     if options.effort == "thorough":
-        quick = search.apart()
+        quick = search.anew()
         _run(quick, *QUICK_PASSES, *objective)
         search.timed += quick.timed
         search.zeal = THOROUGH_ZEAL
@@ -67,8 +67,8 @@ def _search(search: PlanSearch, options: CompileOptions) -> None:
 def _run(search: PlanSearch, *passes: Pass) -> None:
     for each in passes:
         each.run(search)
-        if not search.timed:
-            raise search.refusals[0]
+        if search.refusal is not None and not search.timed:
+            raise search.refusal
 
 
 class ChosenPlan:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
-from dlasim.compiler_shim.planning.candidates import PlanCandidate, TimedPlan, fastest
+from dlasim.compiler_shim.planning.candidates import PlanCandidate, TimedPlan, ranked
 from dlasim.compiler_shim.planning.plan_search import PlanSearch
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
@@ -52,17 +52,18 @@ def cut_at_changes_of_unit(search: PlanSearch) -> None:
     """
     if not (search.keeps_tensors and units_overlap(search.maker.config)):
         return
-    found = dict[PlanCandidate, TimedPlan]()
+    found = list[tuple[PlanCandidate, PlanCandidate, TimedPlan]]()
     for candidate in _promising(search):
-        cut = _in_parts(search, _apart(search, candidate), FIRST_PARTS)
+        whole = _apart(search, candidate)
+        cut = _in_parts(search, whole, FIRST_PARTS)
         if cut is not None:
-            found[candidate] = cut
+            found.append((candidate, whole, cut))
     if not found:
         return
-    best = min(found, key=lambda candidate: found[candidate].cycles)
-    cuts = found[best], _in_parts(search, best, FIRST_PARTS)
-    (cut,) = fastest([each for each in cuts if each is not None], 1)
-    whole = replace(cut.candidate, plan=cut.candidate.whole, before_cutting=None)
+    candidate, whole, cut = min(found, key=lambda each: each[2].cycles)
+    cut_there = _in_parts(search, candidate, FIRST_PARTS)
+    if cut_there is not None and cut_there.cycles < cut.cycles:
+        whole, cut = candidate, cut_there
     others = {parts: _in_parts(search, whole, parts) for parts in OTHER_PARTS}
     _in_best_parts(search, whole, {FIRST_PARTS: cut, **others})
 
@@ -99,7 +100,7 @@ def _promising(search: PlanSearch) -> list[PlanCandidate]:
     different = dict[object, PlanCandidate]()
     for candidate in [*found[:1], *by_turns]:
         own = _own(search, candidate)
-        different.setdefault(own.layout(), own)
+        different.setdefault(own.plan.layout, own)
     return list(different.values())[: search.share(MIN_CUT, CUT_LAYERS)]
 
 
@@ -132,7 +133,7 @@ def _time_cut(
             smaller = search.maker.with_prefetches(whole.kind, smaller)
         known[plan, key] = smaller
     smaller = known[plan, key]
-    return search.time(replace(whole, plan=smaller, before_cutting=plan)) if smaller is not None else None
+    return search.time(replace(whole, plan=smaller)) if smaller is not None else None
 
 
 def _best_parts(
@@ -140,7 +141,7 @@ def _best_parts(
 ) -> dict[int, int]:
     """By step in how many parts it takes the least time, if that is more than one."""
     steps, chosen = whole.plan.steps, dict[int, int]()
-    layers = {step: whole.layer(step) for step in steps}
+    layers = {step: whole.plan.path.nodes[step].layer for step in steps}
     for site in sites:
         before, last = layers[steps[max(steps.index(site[0]) - 1, 0)]], layers[site[-1]]
         times = {parts: end[last] - end[before] for parts, end in ends.items()}
@@ -153,18 +154,16 @@ def _best_parts(
 def order_loads(search: PlanSearch) -> None:
     """Time the fastest plans with all loads before the computations that they may overtake, and with none;
     each of them in other tiles, and hardly slower than the fastest of all."""
-    different = dict[object, TimedPlan]()
-    for timed in sorted(search.timed, key=lambda timed: timed.cycles):
-        if len(timed.plan.prefetches.loads) and timed.cycles <= ORDERED_RATIO * search.least_cycles:
-            different.setdefault(timed.candidate.shapes(), timed)
-    for timed in list(different.values())[:MAX_ORDERED]:
+    most = ORDERED_RATIO * search.least_cycles
+    near = [timed for timed in search.timed if len(timed.plan.prefetches.loads) and timed.cycles <= most]
+    for timed in ranked(near, lambda timed: timed.plan.shapes)[:MAX_ORDERED]:
         _order_loads(search, timed)
 
 
 def load_together(search: PlanSearch) -> None:
     """Time the plan of the fastest kind that leaves room for all constants, which come in batches, each by
     one transfer."""
-    (best,), maker = search.best(), search.maker
+    best, maker = search.fastest, search.maker
     memory = maker.policy(maker.machine).machine.constants
     is_worth = LATENCY_PART * memory.latency * len(best.plan.steps) >= best.cycles
     if not (is_worth and search.keeps_tensors) or best.plan.places_constants:

@@ -90,15 +90,21 @@ class SramPlan:
 
     @cached_property
     def shapes(self) -> object:
-        """How nodes are cut, and which tensors stay in SRAM."""
+        """The network, how its nodes are cut, and which tensors stay in SRAM."""
         cut = self.nodes[:, _SHAPE].tobytes(), self.segments[:, _CHAINED].tobytes()
-        return *cut, tuple(self.addresses)
+        return self.path, *cut, tuple(self.addresses)
 
     @cached_property
     def layout(self) -> object:
-        """All that decides about the commands but prefetches."""
+        """All that decides about the commands but prefetches. Plans of different machines often have the
+        same, but other estimates."""
         placed = self.nodes[:, _ADDRESSES].tobytes(), *[each.tobytes() for each in self.kept.pieces]
         return self.shapes, *placed, tuple(self.addresses.values()), self.kept.batch_bytes
+
+    @property
+    def commands(self) -> object:
+        """All that decides about the commands."""
+        return self.layout, self.prefetches.commands()
 
     @property
     def keeps_constants(self) -> bool:
