@@ -24,9 +24,8 @@ from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
 from dlasim.compiler_shim.lowering.lower import emit
-from dlasim.compiler_shim.lowering.path_search import PathChoice
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.residency import PathChoice, SramPlanner
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
@@ -105,43 +104,42 @@ class Forced(SramPlanner):
     def __init__(self, placed: PlacedNetwork, policy: Policy, tile_shapes: TileShapes) -> None:
         """The depthwise convolution, where it has a tile shape, is in a chain with the projection."""
         super().__init__(placed, policy)
-        self._tables = self._search.tables
-        steps = {placed.layers[node.layer].name: step for step, node in self._nodes.items()}
+        steps = {placed.layers[node.layer].name: step for step, node in self.steps.nodes.items()}
         self._chain = (steps["depthwise"], steps["project"]) if "depthwise" in tile_shapes else ()
-        inner = {self._nodes[step].output for step in self._chain[:-1]}
-        kept = self._live_ranges.keys() - inner
+        inner = {self.steps.nodes[step].output for step in self._chain[:-1]}
+        kept = self.steps.live_ranges.keys() - inner
         for name, tile_shape in tile_shapes.items():
             if steps[name] not in self._chain:
-                self._force_tiling(self._problem(steps[name], kept), tile_shape)
+                self._force_tiling(self.problem(steps[name], kept), tile_shape)
         if self._chain:
             self.plan(policy.config.sram_bytes)  # so that something is known of the chain
-            problems = [self._problem(step, kept, inner) for step in self._chain]
+            problems = [self.problem(step, kept | inner) for step in self._chain]
             self._force_chain(problems, tile_shapes["depthwise"].rows)
 
     def _force_tiling(self, problem: int, tile_shape: TileShape) -> None:
         """Write a tiling into the place of the one that is best without limit."""
-        self._tables.sufficient_bytes(problem)
-        known = self._tables.table.tilings.problems[problem]
-        tiling = self._tables.table.tilings.tilings[known.most]
+        self.tables.sufficient_bytes(problem)
+        known = self.tables.table.tilings.problems[problem]
+        tiling = self.tables.table.tilings.tilings[known.most]
         known.sufficient_bytes, tiling.cycles = 0, known.work_cycles
         tiling.tile.assign(Tile(*tile_shape))
-        group, sizes = ChannelGroup(), self._tables.kinds.sizes[problem]
+        group, sizes = ChannelGroup(), self.tables.kinds.sizes[problem]
         describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
         list_buffers(sizes, group, tiling.tile, tiling.buffers)
         tiling.tasks = spatial_tiles(sizes, tile_shape.rows, tile_shape.columns) * group.groups * group.passes
 
     def _force_chain(self, problems: Sequence[int], rows: int) -> None:
         """Write stripes of so many rows into the place of what is best."""
-        (number,) = self._tables.kinds.chains([tuple([problem // WHERES for problem in problems])])
-        known = self._tables.table.chains[self._tables.table.newest[number]]
+        (number,) = self.tables.kinds.chains([tuple([problem // WHERES for problem in problems])])
+        known = self.tables.table.chains[self.tables.table.newest[number]]
         known.first, known.end, known.rows, known.group_channels = 0, INFINITE, rows, 0
 
-    def _choose(self, sram_bytes: int, leaving: Collection[int] = ()) -> PathChoice:
+    def choose(self, sram_bytes: int, leaving: Collection[int] = ()) -> PathChoice:
         del sram_bytes
-        single = [(step,) for step in self._nodes if step not in self._chain]
+        single = [(step,) for step in self.steps.nodes if step not in self._chain]
         segments = sorted([*single, *([self._chain] if self._chain else [])])
-        places, outputs = self._steps.places, self._steps.outputs
-        kept = [outputs[each[-1]] in self._live_ranges and each[-1] not in leaving for each in segments]
+        places, outputs = self.steps.places, self.steps.outputs
+        kept = [outputs[each[-1]] in self.steps.live_ranges and each[-1] not in leaving for each in segments]
         rows = [(places[each[0]], len(each), is_kept) for each, is_kept in zip(segments, kept, strict=True)]
         return PathChoice(np.array(rows, np.int64), is_whole=False, cycles=0)
 

@@ -73,6 +73,10 @@ class PathSteps:
         self.values = filled_numbers([NONE if each is None else numbers.get(each, NONE) for each in operands])
         self.endings, self.ending_bytes = filled_numbers(bits), filled_numbers(sizes)
 
+    def is_alive(self, value: int, step: int) -> bool:
+        """Whether a tensor that may stay in SRAM is needed there during a step."""
+        return self.live_ranges[value].first <= step <= self.live_ranges[value].last
+
     def _is_link(self, step: int) -> bool:
         """Whether only the next node reads a node's output."""
         node, follower = self.nodes[step], self.nodes.get(step + 1)

@@ -45,9 +45,9 @@ def check(plan: SramPlan, planner: SramPlanner) -> None:
             if size
         ]
         tensors = [
-            planner._live_ranges[value].size_bytes
+            planner.steps.live_ranges[value].size_bytes
             for value in plan.addresses
-            if any(planner._alive(value, step) for step in steps)
+            if any(planner.steps.is_alive(value, step) for step in steps)
         ]
         inner = plan.nodes[[plan.path.places[step] for step in steps[:-1]], SLOTS["between_address"]]
         assert Counter(expected + tensors) <= Counter(sizes)  # tensors that a chain uses stay longer

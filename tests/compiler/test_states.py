@@ -36,11 +36,11 @@ class Paths:
 
     def __init__(self, planner: SramPlanner, policy: Policy, limit: int) -> None:
         self._planner, self._policy, self._limit = planner, policy, limit
-        self._steps = list(planner._nodes)
+        self._steps = list(planner.steps.nodes)
 
     def least(self, place: int = 0, kept: frozenset[int] = frozenset()) -> float:
         """The cost of the cheapest from a place on, with these tensors in SRAM."""
-        steps, ranges, best = self._planner._steps, self._planner._live_ranges, inf
+        steps, ranges, best = self._planner.steps, self._planner.steps.live_ranges, inf
         if place == len(self._steps):
             return 0
         for end in range(place + 1, min(place + MAX_CHAIN, len(self._steps)) + 1):
@@ -56,9 +56,9 @@ class Paths:
         return best
 
     def _cost(self, segment: Sequence[int], resident: frozenset[int]) -> float:
-        taken = sum(self._planner._live_ranges[value].size_bytes + ALIGNMENT for value in resident)
-        inner = {self._planner._steps.outputs[step] for step in segment[:-1]}
-        problems = [self._planner._problem(step, resident | inner) for step in segment]
+        taken = sum(self._planner.steps.live_ranges[value].size_bytes + ALIGNMENT for value in resident)
+        inner = {self._planner.steps.outputs[step] for step in segment[:-1]}
+        problems = [self._planner.problem(step, resident | inner) for step in segment]
         if taken >= self._limit:
             return inf
         if len(segment) > 1:
@@ -84,20 +84,20 @@ def test_the_path_is_the_cheapest_of_all(first, tmp_path):
         policy = Policy(config, CompileOptions(place="dla", dla_ops=None))
         network = place(load_model(write_model(case, tmp_path)), policy)
         planner = SramPlanner(network, policy)
-        if not 1 < len(planner._nodes) <= MOST_NODES:
+        if not 1 < len(planner.steps.nodes) <= MOST_NODES:
             continue
-        least, search = Paths(planner, policy, config.sram_bytes).least(), planner._search
+        least = Paths(planner, policy, config.sram_bytes).least()
         with counted(CHOOSE) as calls:
-            found = search.choose(config.sram_bytes, SEARCHES)
+            found = planner.choose(config.sram_bytes, SEARCHES)
         assert calls
         if least == inf:
             assert not found.cycles
             continue
-        record, end = search.record, len(planner._nodes)
+        record, end = planner.search, len(planner.steps.nodes)
         costs = [record.paths[end * MAX_PATHS + number].cost for number in range(record.counts[end])]
         assert least <= min(costs) <= least * (1 + 1 / 64)
         with in_python(CHOOSE):
-            again = search.choose(config.sram_bytes, SEARCHES)
+            again = planner.choose(config.sram_bytes, SEARCHES)
         assert np.array_equal(again.segments, found.segments)
         assert again.cycles == found.cycles == min(costs) // CYCLE
         tried += 1

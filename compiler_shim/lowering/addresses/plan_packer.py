@@ -6,8 +6,9 @@ from dlasim.compiler_shim.lowering.addresses.allocation import placed_addresses
 from dlasim.compiler_shim.lowering.addresses.packed_records import Packing
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.addresses.tensor_packing import PACK
-from dlasim.compiler_shim.lowering.path_search import PathChoice, PathSearch
 from dlasim.compiler_shim.lowering.path_steps import PathSteps
+from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
+from dlasim.compiler_shim.lowering.states import StateSearch
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.native.storage import PointedMemory
@@ -22,14 +23,16 @@ class PlanPacker:
         self._memory = PointedMemory(self._packing)
         self._residents = PointedMemory(self._packing.residents)
 
-    def pack(self, search: PathSearch, choice: PathChoice, limit: int, apart: bool) -> SramPlan | int:
-        """The plan, or the place of a node whose buffers do not fit next to the tensors, TENSORS where these
-        do not."""
-        packing, tables, path = self._packing, search.tables, search.steps
+    def pack(
+        self, path: PathSteps, search: StateSearch, tables: KnownTables, limit: int, apart: bool
+    ) -> SramPlan | int:
+        """The plan of what a search has chosen, or the place of a node whose buffers do not fit next to the
+        tensors, TENSORS where these do not."""
+        packing = self._packing
         packing.limit, packing.apart = limit, int(apart)
         if self._path is not path:
             self._make_room(path)
-        stuck = tables.run(PACK, packing, search.choose_again(choice), tables.table)
+        stuck = tables.run(PACK, packing, search, tables.table)
         if stuck != NONE:
             return stuck
         return SramPlan(
