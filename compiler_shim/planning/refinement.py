@@ -77,7 +77,7 @@ def _apart(search: PlanSearch, candidate: PlanCandidate) -> PlanCandidate:
 
 
 def _own(search: PlanSearch, candidate: PlanCandidate) -> PlanCandidate:
-    """The plan of a candidate's kind with tensors where they are for that, from which those apart are made."""
+    """The plan of a kind with tensors where they are for that, from which those apart are made."""
     with suppress(InputError):
         return replace(candidate, plan=search.maker.plan(candidate.kind, candidate.size))
     return candidate

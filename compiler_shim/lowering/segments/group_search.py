@@ -8,12 +8,13 @@ each is used once. A buffer between two nodes holds two groups: the first node i
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.segments.stripe_search import ChainNode, ChainSearch, fits
+from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch, fits
 from dlasim.compiler_shim.lowering.tiles.search import smaller_group
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     DOUBLE,
     align,
     describe_group,
+    load_counts,
     sram_bytes,
     tile_bytes,
 )
@@ -137,8 +138,9 @@ def _estimate(chain: ChainSearch, size: int) -> tuple[int, int, int]:
     """Cycles, bytes over the bus, and cycles of the loads of tensors. Loads, both units and the stores run
     side by side, once the first group is loaded; the nodes after the first compute the last group alone."""
     channels, costs, last = _sizes(chain, 0).channels, _costs(chain, 0), chain.count - 1
-    groups = -(-channels // size)
+    groups, group = -(-channels // size), chain.group
     on_mac = on_vector = after = crossing = 0
+    tensors = tensors_wait = constants = constants_wait = first = read = uncrossed = 0
     for number in range(chain.count):
         sizes, machine = _sizes(chain, number), _costs(chain, number)
         describe_group_tile(chain, number, size)
@@ -150,25 +152,27 @@ def _estimate(chain: ChainSearch, size: int) -> tuple[int, int, int]:
         on_vector += taken * (1 - machine.is_mac)
         after += taken // groups if number else 0
         crossing += moved * channels // size
+        loads, pieces = load_counts(sizes, group, 1, 1)
+        beats, _, fixed = load_beats(sizes, machine, group, chain.tile)
+        if group.input_pixel:
+            size_bytes, _, _, _ = tile_bytes(sizes, group, sizes.height, sizes.width)
+            tensors, tensors_wait = (
+                tensors + loads * beats,
+                tensors_wait + loads * latency_cycles(costs.bus, beats),
+            )
+            read, first = read + loads * size_bytes, first + beats
+        if group.constant_bytes:
+            read += pieces * group.constant_bytes
+            uncrossed += pieces * uncrossed_bytes(costs, group.packed_bytes, group.spared_bytes)
+            first += 0 if number or costs.assumes_prefetch else fixed
+            pieces -= costs.assumes_prefetch
+            constants += pieces * fixed
+            constants_wait += pieces * latency_cycles(costs.constants, fixed)
     sizes = _sizes(chain, last)
-    sending = store_beats(sizes, costs, chain.group, chain.tile)
+    sending = store_beats(sizes, costs, group, chain.tile)
     written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
     stores = 1 if _sums(chain, last) else groups
     store = sending + (costs.bus.latency if written else 0)
-    tensors = tensors_wait = constants = constants_wait = first = read = uncrossed = 0
-    for number in range(chain.count):
-        node = chain.nodes[number]
-        times, size_bytes, beats = _tensor_loads(chain, node, number, size, groups)
-        tensors, read = tensors + times * beats, read + times * size_bytes
-        first += beats if size_bytes else 0
-        tensors_wait += times * latency_cycles(costs.bus, beats)
-        times, size_bytes, beats = _constant_loads(chain, number, groups)
-        read += times * size_bytes
-        uncrossed += times * uncrossed_bytes(costs, chain.group.packed_bytes, chain.group.spared_bytes)
-        times -= costs.assumes_prefetch if times else 0
-        constants += times * beats
-        constants_wait += times * latency_cycles(costs.constants, beats)
-        first += 0 if number or costs.assumes_prefetch else beats
     contention, store_contention = contention_both(costs, tensors, constants, stores * sending)
     crossing += costs.dma_shares_ports * (read + written)
     loads = tensors + tensors_wait + constants + constants_wait
@@ -179,29 +183,3 @@ def _estimate(chain: ChainSearch, size: int) -> tuple[int, int, int]:
     cycles = first + max(costs.bus.latency, costs.constants.latency) + busiest + store
     moved_bytes = read - uncrossed + written
     return cycles + priced(costs, moved_bytes), moved_bytes, tensors + tensors_wait
-
-
-@routine
-def _tensor_loads(
-    chain: ChainSearch, node: ChainNode, number: int, size: int, groups: int
-) -> tuple[int, int, int]:
-    """How often a node loads its input, the bytes of a load, and its cycles on the bus."""
-    sizes = chain.sizes[node.problem]
-    describe_group_tile(chain, number, size)
-    size_bytes, _, _, _ = tile_bytes(sizes, chain.group, chain.tile.rows, chain.tile.columns)
-    if not size_bytes:
-        return 0, 0, 0
-    beats, _, _ = load_beats(sizes, chain.costs[node.kind], chain.group, chain.tile)
-    loads_again = 1 if chain.group.passes > 1 or (chain.group.groups > 1 and not sizes.is_dense) else 0
-    return groups if loads_again else 1, size_bytes, beats
-
-
-@routine
-def _constant_loads(chain: ChainSearch, number: int, groups: int) -> tuple[int, int, int]:
-    """How often a node loads constants, as `_tensor_loads`; its tile is set."""
-    sizes, machine = _sizes(chain, number), _costs(chain, number)
-    size_bytes = chain.group.constant_bytes
-    if not size_bytes:
-        return 0, 0, 0
-    _, _, beats = load_beats(sizes, machine, chain.group, chain.tile)
-    return 1 if sizes.table_bytes else groups, size_bytes, beats
