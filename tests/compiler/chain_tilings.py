@@ -55,9 +55,10 @@ def chain_tiling(
 def _stripes(search: ChainSearch, budget: int) -> ChainTiling | None:
     """The cheapest stripes of the chain that was asked for last."""
     cut_stripes(search, budget)
-    if not search.rows:
+    best = search.best
+    if not best.rows:
         return None
-    return ChainTiling(search.rows, False, search.cycles, search.moved_bytes, search.tensor_cycles)
+    return ChainTiling(best.rows, False, best.cycles, best.moved_bytes, best.tensor_cycles)
 
 
 def stripe_bytes(tables: KnownTables, rows: int) -> int:

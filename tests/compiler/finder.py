@@ -17,7 +17,7 @@ class Finder:
         sizes, costs = problem.sizes, problem.machine_costs
         if not search(sizes, costs, found, budget, self._by_channels):
             return None, found.sufficient_bytes
-        buffers = as_buffers(sizes, found.buffers)
-        tile_shape = TileShape(*found.best.flatten())
-        figures = found.sram_bytes, found.cycles, found.tasks, found.read_bytes
+        best = found.best
+        buffers, tile_shape = as_buffers(sizes, best.buffers), TileShape(*best.tile.flatten())
+        figures = best.sram_bytes, best.cycles, best.tasks, best.read_bytes
         return Tiling(tile_shape, buffers, *figures), found.sufficient_bytes

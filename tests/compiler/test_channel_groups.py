@@ -79,14 +79,14 @@ def prefer_groups(monkeypatch):
     find, chosen = known_chains.cut_groups, []
 
     def cheapest(chain, budget):
-        rows, cycles = chain.rows, chain.cycles
-        chain.rows = 0
+        best = chain.best
+        rows, cycles, best.rows = best.rows, best.cycles, 0
         find(chain, budget)
-        if chain.group_channels:
-            chosen.append(chain.group_channels)
-            chain.cycles = int(chain.count < 3)  # the longest chain is free
+        if best.group_channels:
+            chosen.append(best.group_channels)
+            best.cycles = int(chain.count < 3)  # the longest chain is free
         else:
-            chain.rows, chain.cycles = rows, cycles
+            best.rows, best.cycles = rows, cycles
 
     monkeypatch.setattr(group_search, "may_gain", lambda chain: True)
     monkeypatch.setattr(known_chains, "cut_groups", cheapest)

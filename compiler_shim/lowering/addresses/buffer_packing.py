@@ -9,9 +9,10 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import (
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, CONSTANTS, SECOND_INPUT
 from dlasim.compiler_shim.lowering.loads.load_records import NONE
 from dlasim.compiler_shim.lowering.segments.group_search import between_bytes, describe_group_tile
-from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, KnownChain, add_node, find_chain
+from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, add_node, find_chain
 from dlasim.compiler_shim.lowering.segments.stripe_search import (
     ChainSearch,
+    KnownChain,
     describe_stripes,
     list_stripe_buffers,
 )

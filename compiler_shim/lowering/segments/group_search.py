@@ -44,7 +44,7 @@ def cut_groups(chain: ChainSearch, budget: int) -> None:
     found."""
     if not (may_gain(chain) and _is_groupable(chain)):
         return
-    lanes = 0
+    best, lanes = chain.best, 0
     for number in range(chain.count):
         lanes = max(lanes, _costs(chain, number).unit.output_lanes)
     channels = _sizes(chain, 0).channels
@@ -53,9 +53,9 @@ def cut_groups(chain: ChainSearch, budget: int) -> None:
         _describe(chain, size)
         if fits(chain, chain.sram_bytes, budget):
             cycles, moved, loads = _estimate(chain, size)
-            if not (chain.rows or chain.group_channels) or cycles < chain.cycles:
-                chain.rows, chain.group_channels = 0, size
-                chain.cycles, chain.moved_bytes, chain.tensor_cycles = cycles, moved, loads
+            if not (best.rows or best.group_channels) or cycles < best.cycles:
+                best.rows, best.group_channels = 0, size
+                best.cycles, best.moved_bytes, best.tensor_cycles = cycles, moved, loads
         size, parts = smaller_group(channels, 1, lanes, size, parts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.segments.group_search import cut_groups
-from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch, cut_stripes
+from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch, KnownChain, cut_stripes
 from dlasim.compiler_shim.lowering.tiles.known_tilings import (
     NONE,
     WHERES,
@@ -14,21 +14,6 @@ from dlasim.compiler_shim.lowering.tiles.known_tilings import (
 from dlasim.compiler_shim.lowering.tiles.tile_costs import task_cycles
 from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Numbers, routine
-
-
-class KnownChain(Record):
-    """The best pieces of a chain for every budget from `first` to before `end`: `rows` of a stripe, or
-    channels of a group, 0 for none. `where` is where the tensors are, WHERES for each node in turn."""
-
-    older: int = 0
-    where: int = 0
-    first: int = 0
-    end: int = 0
-    rows: int = 0
-    group_channels: int = 0
-    cycles: int = 0
-    moved_bytes: int = 0
-    tensor_cycles: int = 0
 
 
 class ChainTable(Record):
@@ -62,10 +47,8 @@ def find_chain(table: ChainTable, chain: int, where: int, budget: int) -> int:
     search, known = table.search, table.chains[table.count]
     cut_stripes(search, budget)
     cut_groups(search, budget)
+    known.assign(search.best)
     known.older, known.where = table.newest[chain], where
-    known.first, known.end = search.first, search.end
-    known.rows, known.group_channels, known.cycles = search.rows, search.group_channels, search.cycles
-    known.moved_bytes, known.tensor_cycles = search.moved_bytes, search.tensor_cycles
     table.newest[chain] = table.count
     table.count += 1
     return table.count - 1

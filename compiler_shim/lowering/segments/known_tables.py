@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, KnownChain
+from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable
+from dlasim.compiler_shim.lowering.segments.stripe_search import KnownChain
 from dlasim.compiler_shim.lowering.tiles.bounds import are_chains_moderate, is_moderate
 from dlasim.compiler_shim.lowering.tiles.known_tilings import (
     NONE,
     TILINGS,
     WHERES,
     KnownProblem,
-    KnownTiling,
 )
 from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds
+from dlasim.compiler_shim.lowering.tiles.search import KnownTiling
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MachineCosts
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.errors import InputError

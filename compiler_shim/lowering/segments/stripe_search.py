@@ -67,20 +67,13 @@ class ChainNode(Record):
     held: int = 0
 
 
-class ChainSearch(Record):
-    """A chain of `count` nodes, the unit that moves rows within SRAM, and what was found.
+class KnownChain(Record):
+    """The best pieces of a chain for every budget from `first` to before `end`: `rows` of the last node's
+    output in a stripe, or `group_channels` of the first's in a group; 0 where none fit. `where` is where the
+    tensors are, WHERES for each node in turn; `older` what was found before."""
 
-    A copy takes `copy_cycles` besides its work. `rows` of the last node's output are in a stripe, or
-    `group_channels` of the first's in a group; 0 where none fit. Every budget from `first` to before `end`
-    finds the same.
-    """
-
-    sizes: Records[NodeSizes] = pointer(NodeSizes)
-    costs: Records[MachineCosts] = pointer(MachineCosts)
-    nodes: list[ChainNode] = array(ChainNode, MAX_CHAIN)
-    count: int = 0
-    copier: UnitCosts = member(UnitCosts)
-    copy_cycles: int = 0
+    older: int = 0
+    where: int = 0
     first: int = 0
     end: int = 0
     rows: int = 0
@@ -88,6 +81,19 @@ class ChainSearch(Record):
     cycles: int = 0
     moved_bytes: int = 0
     tensor_cycles: int = 0
+
+
+class ChainSearch(Record):
+    """A chain of `count` nodes, the unit that moves rows within SRAM, and the `best` that was found. A copy
+    takes `copy_cycles` besides its work."""
+
+    sizes: Records[NodeSizes] = pointer(NodeSizes)
+    costs: Records[MachineCosts] = pointer(MachineCosts)
+    nodes: list[ChainNode] = array(ChainNode, MAX_CHAIN)
+    count: int = 0
+    copier: UnitCosts = member(UnitCosts)
+    copy_cycles: int = 0
+    best: KnownChain = member(KnownChain)
     # of the stripes that are looked at
     stripes: int = 0
     copies_cycles: int = 0
@@ -102,8 +108,8 @@ class ChainSearch(Record):
 def cut_stripes(chain: ChainSearch, budget: int) -> int:
     """Find the cheapest rows of a stripe that fit: in the fewest stripes, or in more as long as that
     helps."""
-    chain.first, chain.end, chain.rows, chain.group_channels = 0, INFINITE, 0, 0
-    constants = 0
+    best, constants = chain.best, 0
+    best.first, best.end, best.rows, best.group_channels = 0, INFINITE, 0, 0
     for number in range(chain.count):
         sizes = chain.sizes[chain.nodes[number].problem]
         constants += constant_bytes(sizes, sizes.channels, sizes.depth)
@@ -130,24 +136,24 @@ def cut_stripes(chain: ChainSearch, budget: int) -> int:
     cycles, moved, loads = _estimate(chain)
     is_better = 1
     while is_better:
-        chain.rows, chain.cycles, chain.moved_bytes, chain.tensor_cycles = rows, cycles, moved, loads
+        best.rows, best.cycles, best.moved_bytes, best.tensor_cycles = rows, cycles, moved, loads
         is_better = 0
         rows = -(-rows // 2)  # less wait for the first loads and the last store
         if rows > max(least, 1):
             describe_stripes(chain, rows)
             if fits(chain, chain.sram_bytes, budget):  # it may not, since buffers are double now
                 cycles, moved, loads = _estimate(chain)
-                is_better = 1 if cycles + cycles // MIN_GAIN_PART < chain.cycles else 0
-    return chain.rows
+                is_better = 1 if cycles + cycles // MIN_GAIN_PART < best.cycles else 0
+    return best.rows
 
 
 @routine
 def fits(chain: ChainSearch, size_bytes: int, budget: int) -> bool:
     """Whether this many bytes fit the budget; notes for which budgets the answer is the same."""
     if size_bytes <= budget:
-        chain.first = max(chain.first, size_bytes)
+        chain.best.first = max(chain.best.first, size_bytes)
         return True
-    chain.end = min(chain.end, size_bytes)
+    chain.best.end = min(chain.best.end, size_bytes)
     return False
 
 

@@ -6,15 +6,13 @@ kind, plus what `where_bits` says.
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.tiles.search import MAX_OVERHEAD_PART, Search, search
+from dlasim.compiler_shim.lowering.tiles.search import MAX_OVERHEAD_PART, KnownTiling, Search, search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes
 from dlasim.compiler_shim.lowering.tiles.tile_costs import constants_load_cycles, constants_price, work_cycles
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
     INFINITE,
-    BufferSizes,
     MachineCosts,
     NodeSizes,
-    Tile,
 )
 from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Routine, routine
@@ -22,19 +20,6 @@ from dlasim.native.routine import Routine, routine
 WHERES = 16
 NONE = -1
 MOST_NEW = 64  # tilings that one question can add: one for each power of two, and for the budget
-
-
-class KnownTiling(Record):
-    """The best tiling of a problem within a budget, 0 tasks for none; `older` is the one found before."""
-
-    older: int = 0
-    budget: int = 0
-    cycles: int = 0
-    tasks: int = 0
-    sram_bytes: int = 0
-    read_bytes: int = 0
-    tile: Tile = member(Tile)
-    buffers: BufferSizes = member(BufferSizes)
 
 
 class KnownProblem(Record):
@@ -146,11 +131,9 @@ def _searched(table: TilingTable, number: int, budget: int) -> int:
         place = table.tilings[place].older
     place, found = table.count, table.search
     table.count = place + 1
-    tasks = search(table.sizes[number], table.costs[number // WHERES], found, budget, table.by_channels)
+    search(table.sizes[number], table.costs[number // WHERES], found, budget, table.by_channels)
     tiling = table.tilings[place]
-    tiling.older, tiling.budget, tiling.tasks = problem.newest, budget, tasks
-    tiling.cycles, tiling.sram_bytes, tiling.read_bytes = found.cycles, found.sram_bytes, found.read_bytes
-    tiling.tile.assign(found.best)
-    tiling.buffers.assign(found.buffers)
+    tiling.assign(found.best)
+    tiling.older, tiling.budget = problem.newest, budget
     problem.newest = place
     return place

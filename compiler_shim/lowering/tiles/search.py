@@ -44,36 +44,44 @@ MIN_GAIN_PART = 128
 FEWEST_HALVED = 4
 
 
+class KnownTiling(Record):
+    """The best tiling of a problem within a budget, 0 tasks for none; `older` is the one found before."""
+
+    older: int = 0
+    budget: int = 0
+    cycles: int = 0
+    tasks: int = 0
+    sram_bytes: int = 0
+    read_bytes: int = 0
+    tile: Tile = member(Tile)
+    buffers: BufferSizes = member(BufferSizes)
+
+
 class Search(Record):
     """What the search works on and finds.
 
-    With a budget of `sufficient_bytes` or more it always finds the same. `best` is the tile shape with the
-    fewest cycles, then tasks, then bytes of SRAM; 0 tasks where no tile shape fits.
+    With a budget of `sufficient_bytes` or more it always finds the same. `best` is the tiling with the fewest
+    cycles, then tasks, then bytes of SRAM.
     """
 
     group: ChannelGroup = member(ChannelGroup)
     tile: Tile = member(Tile)
     sufficient_bytes: int = 0
-    cycles: int = 0
-    tasks: int = 0
-    sram_bytes: int = 0
-    read_bytes: int = 0
-    best: Tile = member(Tile)
-    buffers: BufferSizes = member(BufferSizes)
+    best: KnownTiling = member(KnownTiling)
 
 
 @routine
 def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, by_channels: int) -> int:
     """Find the best tile shape within a budget, or the paper's."""
-    found.sufficient_bytes = found.tasks = 0
+    found.sufficient_bytes = found.best.tasks = 0
     if by_channels:
         _cut_channels(sizes, machine, found, budget)
     else:
         _cut_depths(sizes, machine, found, budget)
-    if found.tasks:
-        describe_group(sizes, found.best.channels, found.best.depth, found.group)
-        list_buffers(sizes, found.group, found.best, found.buffers)
-    return found.tasks
+    if found.best.tasks:
+        describe_group(sizes, found.best.tile.channels, found.best.tile.depth, found.group)
+        list_buffers(sizes, found.group, found.best.tile, found.best.buffers)
+    return found.best.tasks
 
 
 @routine
@@ -89,11 +97,11 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
     while depth:
         _find_sufficient_bytes(sizes, machine, found, depth)
         _cut_all(sizes, machine, found, depth, budget)
-        if found.tasks and found.cycles == before and not _may_be_kept(sizes, machine, depth):
+        if found.best.tasks and found.best.cycles == before and not _may_be_kept(sizes, machine, depth):
             return
-        if found.tasks and found.cycles <= near:
+        if found.best.tasks and found.best.cycles <= near:
             return
-        before = found.cycles if found.tasks else 0
+        before = found.best.cycles if found.best.tasks else 0
         depth = half(depth) if depth > 1 and is_cut else 0
 
 
@@ -247,17 +255,18 @@ def _consider(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
     if _is_too_long(found, tasks, cycles):
         return
     needed = sram_bytes(sizes, found.group, found.tile)
-    if found.tasks and (cycles, tasks, needed) >= (found.cycles, found.tasks, found.sram_bytes):
+    best = found.best
+    if best.tasks and (cycles, tasks, needed) >= (best.cycles, best.tasks, best.sram_bytes):
         return
-    found.cycles, found.tasks, found.sram_bytes, found.read_bytes = cycles, tasks, needed, read
-    found.best.assign(found.tile)
+    best.cycles, best.tasks, best.sram_bytes, best.read_bytes = cycles, tasks, needed, read
+    best.tile.assign(found.tile)
 
 
 @routine
 def _is_too_long(found: Search, tasks: int, cycles: int) -> bool:
     """Whether this takes longer than the best so far, or too little less for more tasks."""
-    gain = cycles // MIN_GAIN_PART if tasks > found.tasks else 0
-    return found.tasks > 0 and cycles + gain > found.cycles
+    gain = cycles // MIN_GAIN_PART if tasks > found.best.tasks else 0
+    return found.best.tasks > 0 and cycles + gain > found.best.cycles
 
 
 @routine
