@@ -11,7 +11,7 @@ from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.tiles.bounds import MAX_TASK_CYCLES
 from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
-from dlasim.compiler_shim.lowering.tiles.search import MAX_EXTENT, Search
+from dlasim.compiler_shim.lowering.tiles.search import MAX_EXTENT, KnownTiling, Search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, SINGLE
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, BufferSize, ChannelGroup, Tile
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
@@ -161,7 +161,7 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
 
         monkeypatch.setattr(kind, name, property(slot.__get__, write))
 
-    for kind in (Search, ChannelGroup, Tile, BufferSize):
+    for kind in (Search, KnownTiling, ChannelGroup, Tile, BufferSize):
         for name, field in layout(kind).fields.items():
             if field.kind is int:
                 watch(kind, name)
