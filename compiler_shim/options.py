@@ -48,6 +48,16 @@ class CompileOptions:
     # fmt: on
     dla_ops: frozenset[str] | None = None
 
+    @property
+    def keeps_tensors(self) -> bool:
+        """Whether tensors may stay in SRAM from one node to the next, and weights be prefetched."""
+        return self.fusion == "full" and self.tiling == "auto"
+
+    @property
+    def keeps_constants(self) -> bool:
+        """Whether weights, records and tables stay in SRAM from one inference to the next."""
+        return self.weights == "keep"
+
     def __post_init__(self) -> None:
         for name, known in COMPILER_OPTIONS.items():
             if wrong := known.outside(getattr(self, name)):

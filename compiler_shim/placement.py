@@ -143,7 +143,6 @@ class _Judge:
     ) -> None:
         self._network, self._policy, self._sram_bytes = network, policy, sram_bytes
         self._weights, self._launch = weights, weights.cpu(LAUNCH_CYCLES)
-        self._judged: dict[tuple[int, bool], Verdict] = {}
         alike, self._numbers = _alike(network)
         kinds = [policy.kinds.numbers(each.kinds) for each in alike]
         self._fixed = [self._forced(each.item, own) for each, own in zip(alike, kinds, strict=True)]
@@ -151,6 +150,7 @@ class _Judge:
             self._estimate(each, own) if verdict is None else _FREE
             for each, own, verdict in zip(alike, kinds, self._fixed, strict=True)
         ]
+        self._free = [[_judged(each, on_dla, weights) for on_dla in (False, True)] for each in self._costs]
 
     def all_on_dla(self) -> list[Verdict]:
         """Every operator on the DLA that can be there."""
@@ -240,16 +240,9 @@ class _Judge:
 
     def _verdicts(self, choice: Iterable[bool]) -> list[Verdict]:
         return [
-            self._fixed[number] or self._verdict(number, on_dla)
+            self._fixed[number] or self._free[number][on_dla]
             for number, on_dla in zip(self._numbers, choice, strict=False)
         ]
-
-    def _verdict(self, number: int, on_dla: bool) -> Verdict:
-        """For alike items that may be on the CPU or on the DLA."""
-        key = number, on_dla
-        if key not in self._judged:
-            self._judged[key] = _judged(self._costs[number], on_dla, self._weights)
-        return self._judged[key]
 
 
 def _host_cycles(network: UnplacedNetwork, call: HostCall, macs: int) -> int:

@@ -40,16 +40,6 @@ class Policy:
             self._tables = KnownTables(self.kinds, self.machine, first, self.options.tiling != "auto")
         return self._tables
 
-    @property
-    def keeps_constants(self) -> bool:
-        """Whether weights, records and tables stay in SRAM from one inference to the next."""
-        return self.options.weights == "keep"
-
-    @property
-    def keeps_tensors(self) -> bool:
-        """Whether tensors may stay in SRAM from one node to the next."""
-        return keeps_tensors(self.options)
-
     def needed(self, problem: int) -> int:
         """Bytes of SRAM that the smallest tiling takes; an accumulator may take more than cut input channels
         save."""
@@ -60,11 +50,6 @@ class Policy:
         while depths[-1] > 1 and sizes.input_element_bytes == sizes.input_count == 1:
             depths.append(half(depths[-1]))
         return min(_single_bytes(sizes, 1, 1, depth) for depth in depths)
-
-
-def keeps_tensors(options: CompileOptions) -> bool:
-    """Whether tensors may stay in SRAM from one node to the next."""
-    return options.fusion == "full" and options.tiling == "auto"
 
 
 def _single_bytes(sizes: NodeSizes, rows: int, columns: int, depth: int) -> int:

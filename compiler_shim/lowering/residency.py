@@ -37,7 +37,7 @@ class SramPlanner:
     def __init__(self, network: PlacedNetwork, policy: Policy, packer: PlanPacker | None = None) -> None:
         self._network, self._policy, self._packer = network, policy, packer or PlanPacker()
         self._choices: dict[int, PathChoice] = {}  # by size of the SRAM
-        steps, self.tables = path_steps(network), policy.tables
+        steps, self.tables, options = path_steps(network), policy.tables, policy.options
         numbers = policy.kinds.numbers(steps.kinds)
         found = policy.kinds.chains([tuple([numbers[kind] for kind in chain]) for chain in steps.chains])
         self._kind_of = np.array(numbers, np.int64)[steps.kind_of]
@@ -48,7 +48,10 @@ class SramPlanner:
         search.steps, search.endings = steps.steps.pointer, steps.endings.pointer
         search.ending_bytes, search.step_count = steps.ending_bytes.pointer, steps.count
         search.kinds, search.chain_numbers = self._kinds.pointer, self._chains.pointer
-        search.keeps_tensors, search.keeps_constants = int(policy.keeps_tensors), int(policy.keeps_constants)
+        search.keeps_tensors, search.keeps_constants = (
+            int(options.keeps_tensors),
+            int(options.keeps_constants),
+        )
         search.leaves, search.chosen = steps.leaves.pointer, steps.chosen.pointer
         search.paths, search.counts = steps.paths.pointer, steps.counts.pointer
         self.search = search
@@ -104,7 +107,7 @@ class SramPlanner:
     def problem(self, step: int, in_sram: Container[int]) -> int:
         """The problem of a node with these values in SRAM."""
         first, second, output = [value in in_sram for value in self.steps.operands[step]]
-        keeps = self._policy.keeps_constants and step not in self.steps.matrices
+        keeps = self._policy.options.keeps_constants and step not in self.steps.matrices
         where = where_bits(first, second, output, keeps)
         return int(self._kind_of[self.steps.places[step]]) * WHERES + where
 
@@ -114,7 +117,7 @@ class SramPlanner:
         At the step that needs most, it has room for all live values, the node's buffers and the constants of
         all later nodes. If nothing stays in SRAM, it is twice the largest buffers of a node.
         """
-        keeps, steps = self._policy.keeps_tensors, self.steps
+        keeps, steps = self._policy.options.keeps_tensors, self.steps
         problems = {step: self.problem(step, steps.live_ranges if keeps else ()) for step in steps.nodes}
         known = {each: self.tables.sufficient_bytes(each) for each in {*problems.values()}}
         if not keeps:

@@ -18,7 +18,7 @@ from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory
 from dlasim.compiler_shim.lowering.emission.network_nodes import WeightCut
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
 from dlasim.compiler_shim.lowering.lower import Lowered, emit, plan_cycles, plan_ends
-from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
+from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
@@ -66,17 +66,17 @@ class PlanMaker:
 
     def __init__(self, config: DlaConfig, options: CompileOptions, memory: PlanMemory) -> None:
         self.config, self.options, self.memory = config, options, memory
-        self.timed_machine = fully_timed(config)
-        self.objective = Objective(options.objective, self.timed_machine)
+        timed_machine = fully_timed(config)
+        self.objective = Objective(options.objective, timed_machine)
         if memory.machine is None:
             memory.machine = config.replace(sram_bytes=MAX_SRAM)
-        self.timer = memory.timer = memory.timer or StreamTimer(self.timed_machine)
+        self.timer = memory.timer = memory.timer or StreamTimer(timed_machine)
         self.machine = memory.machine  # one object for all sizes: comparing others takes longer
 
     @property
     def kept_bytes(self) -> int:
         """Bytes of the constants that stay in SRAM."""
-        return self.memory.constants_bytes if self.options.weights == "keep" else 0
+        return self.memory.constants_bytes if self.options.keeps_constants else 0
 
     @property
     def sufficient_sram_bytes(self) -> int | None:
@@ -122,10 +122,10 @@ class PlanMaker:
         return found
 
     def _make_plan(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:
-        if self.options.weights == "keep":
+        if self.options.keeps_constants:
             return self._with_kept_constants(kind, size, apart)
         plan = kind.planner.plan(size, apart)
-        return self.with_prefetches(kind, plan) if keeps_tensors(self.options) else plan
+        return self.with_prefetches(kind, plan) if self.options.keeps_tensors else plan
 
     def _with_kept_constants(self, kind: PlanKind, size: int, apart: bool) -> SramPlan:
         """A plan with all constants behind it. There is room for whole ones; pieces take a little more, which

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiles.tiling import CostAssumption
 from dlasim.compiler_shim.placement import Placements
@@ -30,7 +29,7 @@ class PlanSearch:
     @property
     def keeps_tensors(self) -> bool:
         """Whether tensors may stay in SRAM, and weights be prefetched."""
-        return keeps_tensors(self.maker.options)
+        return self.maker.options.keeps_tensors
 
     @property
     def assumptions(self) -> Sequence[CostAssumption]:

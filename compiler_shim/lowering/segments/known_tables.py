@@ -55,7 +55,6 @@ class KnownTables:
         table.tilings.by_channels = int(by_channels)
         table.search.copy_cycles = machine.copy_task_cycles
         table.search.copier.assign(machine.copier)
-        table.capacity = table.tilings.capacity = 0
         self._grow()
 
     def cycles(self, problem: int, budget: int) -> int:
@@ -85,14 +84,12 @@ class KnownTables:
             raise InputError(
                 "the network's layers are too large for plans on this machine: cycles may take over 64 bits"
             )
-        tilings = self.table.tilings
-        tilings.is_full = 0
-        found = routine(*arguments)
-        while tilings.is_full:
-            self._grow()
-            tilings.is_full = 0
+        while True:
+            self.table.tilings.is_full = 0
             found = routine(*arguments)
-        return found
+            if not self.table.tilings.is_full:
+                return found
+            self._grow()
 
     def _follow_kinds(self) -> None:
         """Make room for kinds and chains that have become known."""

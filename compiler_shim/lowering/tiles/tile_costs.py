@@ -110,20 +110,24 @@ def uncrossed_bytes(machine: MachineCosts, packed: int, spared: int) -> int:
 
 
 @routine
+def _whole_constants(sizes: NodeSizes) -> tuple[int, int, int]:
+    """The bytes of all constants, and of those that are packed, or spared."""
+    channels, depth = sizes.channels, sizes.depth
+    size = constant_bytes(sizes, channels, depth)
+    return size, packed_bytes(sizes, channels, depth), spared_bytes(sizes, channels, depth)
+
+
+@routine
 def constants_price(sizes: NodeSizes, machine: MachineCosts) -> int:
     """What the bytes of all constants count."""
-    size = constant_bytes(sizes, sizes.channels, sizes.depth)
-    packed = packed_bytes(sizes, sizes.channels, sizes.depth)
-    spared = spared_bytes(sizes, sizes.channels, sizes.depth)
+    size, packed, spared = _whole_constants(sizes)
     return priced(machine, size - uncrossed_bytes(machine, packed, spared))
 
 
 @routine
 def constants_load_cycles(sizes: NodeSizes, costs: MachineCosts) -> int:
     """Cycles of loading all constants of a node at once."""
-    size = constant_bytes(sizes, sizes.channels, sizes.depth)
-    packed = packed_bytes(sizes, sizes.channels, sizes.depth)
-    spared = spared_bytes(sizes, sizes.channels, sizes.depth)
+    size, packed, spared = _whole_constants(sizes)
     return constants_beats(costs.constants, size, packed, spared) + costs.constants.latency
 
 

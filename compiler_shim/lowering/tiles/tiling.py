@@ -1,8 +1,6 @@
-"""A node on one machine, and how it is cut there: the estimate of its cycles decides.
+"""What the estimates of tilings need to know of a machine.
 
-`tile_buffers` and `tile_costs` compute the SRAM and cycles of a tiling, `search` finds the cheapest one; this
-module describes a machine to them and passes their answers on. Estimates assume that loads, computation and
-stores overlap where buffers are double.
+`tile_buffers` and `tile_costs` compute the SRAM and cycles of a tiling, and `search` finds the cheapest one.
 """
 
 from __future__ import annotations
@@ -64,6 +62,7 @@ class MachineModel:
         self.is_one_memory = len(memories_of(config)) == 1
         self.word_cycles, self.queue_depth = cost.word_cycles(self._timed), cost.queue_depth(self._timed)
         self.check_cycles = cost.check_cycles(self._timed)
+        self._words_cycles = WORDS_PER_TASK * self.word_cycles + self.check_cycles  # of a task
         self._costs: dict[CostClass, MachineCosts] = {}
         memories = self.bus, self.constants
         self.latency = max(memory.latency for memory in memories)
@@ -73,24 +72,19 @@ class MachineModel:
 
     def costs(self, kind: CostClass) -> MachineCosts:
         """What the routines read of it for nodes of a class."""
-        found = self._costs.get(kind)
-        if found is None:
-            found = self._costs[kind] = self._costs_of(kind)
-        return found
-
-    def load_cycles(self, size_bytes: int) -> int:
-        """Cycles of a transfer of contiguous bytes of tensors."""
-        return formulas.transfer_beats(self.bus, size_bytes, 1) + self.bus.latency
+        if kind not in self._costs:
+            self._costs[kind] = self._costs_of(kind)
+        return self._costs[kind]
 
     def load_cost(self, size_bytes: int) -> int:
-        """The same with the price of the bytes."""
-        return self.load_cycles(size_bytes) + self.byte_price * size_bytes // tile_costs.PRICE_UNIT
+        """Cycles of a transfer of contiguous bytes of tensors, with their price."""
+        cycles = formulas.transfer_beats(self.bus, size_bytes, 1) + self.bus.latency
+        return cycles + self.byte_price * size_bytes // tile_costs.PRICE_UNIT
 
     @property
     def copy_task_cycles(self) -> int:
         """Cycles of moving bytes within SRAM besides the work."""
-        words = WORDS_PER_TASK * self.word_cycles + self.check_cycles
-        return formulas.overhead_cycles(self.copier) + words
+        return formulas.overhead_cycles(self.copier) + self._words_cycles
 
     def _costs_of(self, kind: CostClass) -> MachineCosts:
         instruction = BY_MNEMONIC[kind.mnemonic]
@@ -102,10 +96,10 @@ class MachineModel:
                 halves = unit.input_lanes % 2 == 0
                 unit.input_lanes, unit.passes = unit.input_lanes >> halves, unit.passes << 1 - halves
         operation = formulas.overhead_cycles(unit)
-        words = WORDS_PER_TASK * self.word_cycles + self.check_cycles
-        task, channel = operation + words, 0
+        task, channel = operation + self._words_cycles, 0
         if kind.is_channel_by_channel:
-            task, channel = words, operation + WORDS_PER_CHANNEL * self.word_cycles + self.check_cycles
+            channel = operation + WORDS_PER_CHANNEL * self.word_cycles + self.check_cycles
+            task = self._words_cycles
             unit.output_lanes = 1
         return MachineCosts(
             bus=self.bus,
