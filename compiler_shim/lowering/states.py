@@ -191,7 +191,7 @@ def _extend(
     used: int,
     is_kept: int,
 ) -> None:
-    cost = segment_cost(search, table, place, count, resident, search.limit - used)
+    cost = _segment_cost(search, table, place, count, resident, search.limit - used)
     if cost == INFINITE:
         return
     last = place + count - 1
@@ -237,7 +237,7 @@ def where_of(search: StateSearch, step: PathStep, resident: int) -> int:
 
 
 @routine
-def segment_cost(
+def _segment_cost(
     search: StateSearch, table: ChainTable, place: int, count: int, resident: int, budget: int
 ) -> int:
     """Estimated cycles of a node or a chain, CYCLE for each, and bytes over the bus, while these tensors are
@@ -251,7 +251,7 @@ def segment_cost(
             return INFINITE
         tiling = table.tilings.tilings[found]
         return _cost(tiling.cycles, tiling.read_bytes + table.tilings.problems[number].written_bytes)
-    found = find_segment(search, table, place, count, resident, budget)
+    found = _find_segment(search, table, place, count, resident, budget)
     if found == NONE or not (table.chains[found].rows or table.chains[found].group_channels):
         return INFINITE
     cycles = table.chains[found].cycles
@@ -259,7 +259,7 @@ def segment_cost(
 
 
 @routine
-def find_segment(
+def _find_segment(
     search: StateSearch, table: ChainTable, place: int, count: int, resident: int, budget: int
 ) -> int:
     """The number of the best pieces of a chain, as `find_chain`."""

@@ -64,7 +64,7 @@ _FEWER_BYTES = Pass(
     "each placement by energy, by estimates in which bytes count by all or a quarter of their energy; the"
     " best in smaller tiles at changes of unit, and with other orders of loads",
     "a byte that the bus hides takes no time, but energy",
-    "4 for each placement, and as the passes above",
+    "4 for each placement and energy of a byte, and as the passes above",
 )
 _LEAST_SRAM = Pass(
     use_least_sram,

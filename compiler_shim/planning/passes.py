@@ -214,8 +214,8 @@ PASSES = (
     ),
     Pass(
         cut_at_changes_of_unit,
-        "promising plans in smaller tiles at changes between MAC and VECTOR: in 4 parts, the best also with"
-        " tensors apart, then in 2 and 8, and in the best number at each change",
+        "promising plans, with tensors apart, in smaller tiles at changes between MAC and VECTOR: in 4 parts,"
+        " the best also with tensors where they were, then in 2 and 8, and in the best number at each change",
         "both units work side by side",
         f"{MIN_CUT}, or {CUT_LAYERS} layers; 4 more",
     ),

@@ -35,7 +35,7 @@ from dlasim.native.routine import routine
 from dlasim.sim.timing.formulas import port_cycles
 
 COPIES = 2  # of the buffers between nodes
-MIN_GAIN_PART = 8  # a chain must be able to save an eighth of its cycles
+MIN_SAVED_PART = 8  # a chain must be able to save an eighth of its cycles
 
 
 @routine
@@ -78,7 +78,7 @@ def may_gain(chain: ChainSearch) -> bool:
         loads = constants_load_cycles(_sizes(chain, number), _costs(chain, number))
         all_work, all_loads, longer = all_work + work, all_loads + loads, longer + max(work, loads)
     least = max(all_work, all_loads)
-    return MIN_GAIN_PART * (longer - least) >= least
+    return MIN_SAVED_PART * (longer - least) >= least
 
 
 @routine

@@ -159,7 +159,7 @@ def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget
     step = sizes.step
     low, high = 0, sizes.channels // step + 1
     steps = high - 1
-    _set_tile(found.tile, sizes.height, sizes.width, 1, 0)
+    _set_tile(found.tile, sizes.height, sizes.width, 1, SINGLE)
     while high - low > 1:
         _set_group(sizes, found, steps * step, sizes.depth)
         needed = sram_bytes(sizes, found.group, found.tile)
@@ -187,7 +187,7 @@ def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Searc
         if size:
             _set_group(sizes, found, size, depth)
             for count in (rows, half(rows)):
-                _set_tile(found.tile, count, min(sizes.width, MAX_EXTENT), 0, 1)
+                _set_tile(found.tile, count, min(sizes.width, MAX_EXTENT), 0, DOUBLE)
                 needed = sram_bytes(sizes, found.group, found.tile)
                 found.sufficient_bytes = max(found.sufficient_bytes, needed)
     if machine.assumes_prefetch and not sizes.has_matrix:
