@@ -84,6 +84,17 @@ def test_a_larger_budget_takes_no_tile_whose_input_the_line_buffer_cannot_hold(k
     assert all(after <= before * 1.025 for before, after in pairwise(cycles))
 
 
+def test_a_tile_that_is_cut_for_the_line_buffer_fits_as_well():
+    """Parts of an input have two buffers, and may take more than the whole, which has one."""
+    config = DlaConfig().replace(parallel="4x16", sram_bandwidth=8, line_buffer_bytes=2048)
+    node = DlaNode("OP_CONV", 0, (0,), 9, (15, 15, 15), (13, 13, 11), (3, 3), weights=2, records=3)
+    problem = Problem(node, MachineModel(config), InSram((False,), True))
+    for budget in range(4_500, 6_500, 10):
+        found, _ = Finder(by_channels=False).find(problem, budget)
+        assert found is not None
+        assert found.sram_bytes <= budget
+
+
 def test_the_sufficient_budget_fits_every_group_whole_with_second_buffers():
     for seed in range(CASES):
         problem = random_problem(np.random.default_rng(seed), most=9)
