@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dlasim.compiler_shim.calls.nodes import DlaNode
+from dlasim.isa.instruction_rows import Unit
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.rows.row_table import RowTable
 from dlasim.sim.reports import losses
 from dlasim.sim.reports.losses import Losses, find_losses
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
-    from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
     from dlasim.sim.configuration.config import DlaConfig
     from dlasim.sim.execution.runner import Inference
 
@@ -38,16 +40,16 @@ def explain_layers(lowered: Lowered, config: DlaConfig, inference: Inference) ->
 def _rows(
     lowered: Lowered, config: DlaConfig, inference: Inference, figures: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    shapes = {lowered.network.nodes[step].layer: each for step, each in lowered.plan.tile_shapes.items()}
+    steps = {lowered.network.nodes[step].layer: step for step in lowered.plan.tile_shapes}
     found = find_losses(lowered.program, config, inference)
     for number, (layer, row, loss) in enumerate(zip(lowered.network.layers, figures, found, strict=True)):
-        tile_shape = shapes.get(number)
+        step = steps.get(number)
         yield {
             "name": layer.name,
             "operator": layer.operator,
             "unit": layer.target,
             "why": layer.reason,
-            "tile": "" if tile_shape is None else tile_shape.text,
+            "tile": "" if step is None else lowered.plan.tile_shapes[step].text,
             "tiles": row["tiles"],
             "read_bytes": row["dma_bytes"]["read"],
             "written_bytes": row["dma_bytes"]["write"],
@@ -58,7 +60,7 @@ def _rows(
             "bound_cycles": loss.bound_cycles if layer.target == "dla" else row["cycles"],
             "lost_cycles": loss.total,
             "limit": _limit(loss),
-            "advice": _advice(loss, tile_shape, config),
+            "advice": _advice(loss, step, lowered, config),
         }
 
 
@@ -71,21 +73,29 @@ def _limit(loss: Losses) -> str:
     return loss.cause
 
 
-_ADVICE: Mapping[str, str] = {
-    "bandwidth": "a higher DMA bandwidth; or more SRAM, if tensors are transferred more than once",
-    "SRAM": "more SRAM, for second buffers and for prefetching",
-    losses.OUTPUT: "a higher output rate of MAC (--mac-results) or VECTOR (--vector-requantizations)",
-    losses.PORTS: "more or wider SRAM ports",
-    losses.FIRST_LOAD: "a higher DMA bandwidth or a shorter latency",
-    losses.ISSUE: "fewer issue cycles, a shorter DMA latency; more SRAM for fewer tiles",
+# What helps, and what more SRAM is good for where the program would use it.
+_ADVICE: Mapping[str, tuple[str, str]] = {
+    "bandwidth": ("a higher DMA bandwidth", "if tensors are transferred more than once"),
+    "SRAM": ("a higher DMA bandwidth", "for second buffers and for prefetching"),
+    losses.TILES: ("", "for fewer tiles or stripes"),
+    losses.OUTPUT: ("a higher output rate of MAC (--mac-results) or VECTOR (--vector-requantizations)", ""),
+    losses.PORTS: ("more or wider SRAM ports", ""),
+    losses.FIRST_LOAD: ("a higher DMA bandwidth or a shorter latency", ""),
+    losses.ISSUE: ("fewer issue cycles, a shorter DMA latency", "for fewer tiles"),
 }
 
 
-def _advice(loss: Losses, tile_shape: TileShape | None, config: DlaConfig) -> str:
+def _advice(loss: Losses, step: int | None, lowered: Lowered, config: DlaConfig) -> str:
+    """What would help a layer; more SRAM only where the program would use it."""
     limit = _limit(loss)
-    if limit != losses.TILES:
-        return _ADVICE.get(limit, "")
-    lanes = config.lanes[1]
-    if tile_shape is not None and tile_shape.channels % lanes:
-        return f"more SRAM, for tiles of a multiple of {lanes} output channels"
-    return "more SRAM, for fewer tiles or stripes"
+    helps, use_of_sram = _ADVICE.get(limit, ("", ""))
+    if limit == losses.TILES and step is not None:
+        node, tile_shape = lowered.network.nodes[step], lowered.plan.tile_shapes[step]
+        assert isinstance(node, DlaNode)
+        is_mac = BY_MNEMONIC[node.mnemonic].unit is Unit.MAC
+        lanes = config.lanes[1] if is_mac else config.elements
+        if tile_shape.channels < node.out_shape[2] and tile_shape.channels % lanes:
+            use_of_sram = f"for tiles of a multiple of {lanes} output channels"
+    if lowered.sufficient_sram_bytes is not None:
+        return helps or ("none, as these tiles let the units work side by side" if limit else "")
+    return "; or ".join([*filter(None, [helps]), *(f"more SRAM, {use}" for use in [use_of_sram] if use)])

@@ -160,6 +160,17 @@ def test_a_first_load_is_no_lack_of_sram(tmp_path):
     assert "SRAM" not in first["advice"]
 
 
+def test_no_more_sram_is_advised_than_a_program_uses(mnist):
+    """With 512 KiB the program is that of any larger SRAM; a part of the channels is what a larger tile
+    would mend, not one that has all of them."""
+    enough, few = api.explain(mnist), api.explain("mobilenet_v2", sram_bytes=64 << 10)
+    assert {row["limit"] for row in enough} >= {"tile shape", "launch"}
+    assert not [row["name"] for row in enough if "SRAM," in row["advice"]]
+    advice = {row["name"]: row["advice"] for row in few}
+    assert advice["logits"] == "more SRAM, for tiles of a multiple of 64 output channels"
+    assert advice["block_1/expand"] == "more SRAM, for fewer tiles or stripes"
+
+
 def test_all_operators_that_nothing_runs_are_named(mnist):
     graph = load_graph(mnist)
     operators = tuple(
