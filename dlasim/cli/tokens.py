@@ -65,4 +65,8 @@ def command(
             energy(rates.prefill_token_nj), f"{rates.decode_tokens_per_second:,.1f}",
             energy(rates.decode_token_nj),
         ])  # fmt: skip
+    for model, rates in zip(models, found, strict=True):
+        if not rates.cache_bytes:
+            missing = "its inputs must bring that, or it is no language model"
+            say(f"{model} keeps nothing of earlier tokens: {missing}", err=True)
     return say(table(lines, "lrlrrrrr"))

@@ -86,6 +86,13 @@ def test_the_command_has_a_row_for_each_model() -> None:
     assert rows == [{"model": DECODER, **found.as_dict()}]
 
 
+def test_a_model_without_caches_is_told() -> None:
+    """A network of images gets a row like any other."""
+    told = CliRunner().invoke(main, ["tokens", "mnist", DECODER]).output
+    assert "mnist keeps nothing of earlier tokens" in told
+    assert f"{DECODER} keeps nothing" not in told
+
+
 def test_each_model_needs_one_for_its_prompt() -> None:
     done = call(DECODER, DECODER, "--prefill", READER)
     assert done.exit_code == 2
