@@ -23,10 +23,10 @@ import numpy as np
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.forms.partition import UnplacedNetwork
+from dlasim.compiler_shim.lowering.addresses.sram_plan import TileShape
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import PathChoice, SramPlanner
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     SINGLE,

@@ -13,14 +13,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
-from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan
+from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS, TILE
+from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan, TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 
-_TASKS, _ROWS, _OUTER, _PROBLEM, _CYCLES = (
-    SLOTS[name] for name in ("tasks", "rows", "is_channels_outer", "problem", "cycles")
-)
-_TILE = slice(_ROWS, _OUTER + 1)  # rows, columns, channels, depth, and the order of tiles
+_TASKS, _PROBLEM, _CYCLES = (SLOTS[name] for name in ("tasks", "problem", "cycles"))
 _PLACE, _NODES, _ROUNDS = (SEGMENT_SLOTS[name] for name in ("place", "nodes", "rounds"))
 MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut
 
@@ -42,7 +39,7 @@ def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
         place = plan.path.places[step]
         found = _split(plan, place, count)
         if found is not None:
-            nodes[place, _TASKS], nodes[place, _ROWS], nodes[place, _OUTER] = *found, 1
+            nodes[place, _TASKS], nodes[place, TILE] = found
             segments[rows[place], _ROUNDS], is_cut = found[0], True
     if not is_cut:
         return None
@@ -71,16 +68,16 @@ def _at_changes(plan: SramPlan) -> NDArray[np.int64]:
     return np.flatnonzero(found)
 
 
-def _split(plan: SramPlan, place: int, parts: int) -> tuple[int, int] | None:
-    """Tasks and rows of a node in rows of a part of the height, if that loads nothing again but rows that
+def _split(plan: SramPlan, place: int, parts: int) -> tuple[int, TileShape] | None:
+    """Tasks and tile of a node in rows of a part of the height, if that loads nothing again but rows that
     windows share."""
     problem = int(plan.nodes[place, _PROBLEM])
     sizes = plan.tables.kinds.sizes[problem]
-    tile_rows, columns, channels, depth, is_channels_outer = plan.nodes[place, _TILE].tolist()
+    tile = TileShape(*plan.nodes[place, TILE].tolist())
     rows = -(-sizes.height // parts)
-    if columns != sizes.width or depth != sizes.depth or rows >= tile_rows:
+    if tile.columns != sizes.width or tile.depth != sizes.depth or rows >= tile.rows:
         return None
-    groups = -(-sizes.channels // channels)
-    if groups > 1 and (not is_channels_outer or sizes.input_bytes or sizes.second_bytes):
+    groups = -(-sizes.channels // tile.channels)
+    if groups > 1 and (not tile.is_channels_outer or sizes.input_bytes or sizes.second_bytes):
         return None
-    return -(-sizes.height // rows) * groups, rows
+    return -(-sizes.height // rows) * groups, tile._replace(rows=rows, is_channels_outer=True)

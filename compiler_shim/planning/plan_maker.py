@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
 from dlasim.compiler_shim.lowering.addresses.kept_constants import kept_bytes, place_kept
-from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.plan_packer import PlanPacker
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory
@@ -33,7 +32,6 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import fully_timed
 from dlasim.sim.timing.stream_timer import StreamTimer
 
-_CUT = [SLOTS["channels"], SLOTS["depth"]]
 MAX_SRAM = 1 << 30  # bytes, of the machine that stands for all sizes
 
 
@@ -133,8 +131,7 @@ class PlanMaker:
         most = size + kept_bytes(kind.network)
         while True:
             plan = kind.planner.plan(size, apart)
-            rows = plan.nodes[:, _CUT].tolist()
-            cuts = {step: WeightCut(*row) for step, row in zip(plan.steps, rows, strict=True)}
+            cuts = {step: WeightCut(tile.channels, tile.depth) for step, tile in plan.tile_shapes.items()}
             kept = place_kept(kind.network, size, cuts)
             excess = size + kept.size_bytes + MEMORY_ALIGNMENT - most
             if excess <= 0:

@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
+from dlasim.compiler_shim.lowering.addresses.sram_plan import TileShape
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.sim.configuration.config import DlaConfig

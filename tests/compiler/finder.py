@@ -1,6 +1,6 @@
 """The search for the tiling of one node, in plain Python and within exactly the budget that is asked."""
 
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
+from dlasim.compiler_shim.lowering.addresses.sram_plan import TileShape
 from dlasim.compiler_shim.lowering.tiles.search import Search, search
 from tests.compiler.problems import Problem, Tiling, as_buffers
 

@@ -6,9 +6,8 @@ from functools import cached_property
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
-from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan, TileShape
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS, WHERES
 from dlasim.compiler_shim.lowering.tiles.node_kinds import NodeKinds, node_kind
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import describe_group, list_buffers

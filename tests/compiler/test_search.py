@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.calls.nodes import DlaNode
+from dlasim.compiler_shim.lowering.addresses.sram_plan import TileShape
 from dlasim.compiler_shim.lowering.tiles.bounds import MAX_TASK_CYCLES
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
 from dlasim.compiler_shim.lowering.tiles.search import MAX_EXTENT, KnownTiling, Search
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import DOUBLE, SINGLE

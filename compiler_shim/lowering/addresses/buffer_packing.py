@@ -284,8 +284,7 @@ def _is_there(packing: Packing, operand: int) -> int:
 @routine
 def _describe(packing: Packing, node: PackedNode, tile: Tile, listed: BufferSizes, inputs: int) -> None:
     """Note a node's tile and buffers, with their numbers instead of addresses."""
-    node.rows, node.columns, node.channels, node.depth = tile.rows, tile.columns, tile.channels, tile.depth
-    node.is_channels_outer, node.buffering = tile.is_channels_outer, tile.buffering
+    node.tile.assign(tile)
     node.constant_bytes, node.between_address = listed.buffers[CONSTANTS].size_bytes, 0
     for number in range(BUFFERS):
         buffer, copies = node.buffers[number], listed.buffers[number].copies
@@ -346,9 +345,10 @@ def _place(packing: Packing, node: PackedNode, number: int, owner: int) -> None:
 def _prefetching_bytes(table: ChainTable, node: PackedNode, budget: int) -> int:
     """The least budget in which as many pieces of a node's constants are taken to be prefetched."""
     sizes, size, group = table.tilings.sizes[node.problem], node.constant_bytes, table.search.group
+    tile = node.tile
     if not size or sizes.has_matrix or not table.tilings.costs[node.problem // WHERES].assumes_prefetch:
         return 0
-    describe_group(sizes, node.channels, node.depth, group)
-    spatial = spatial_tiles(sizes, node.rows, node.columns)
-    _, loads = load_counts(sizes, group, spatial, node.is_channels_outer)
+    describe_group(sizes, tile.channels, tile.depth, group)
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    _, loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
     return PREFETCH_PART * size * min(budget // PREFETCH_PART // size, loads)

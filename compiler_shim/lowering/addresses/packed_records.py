@@ -5,8 +5,8 @@ from __future__ import annotations
 from dlasim.compiler_shim.lowering.addresses.allocation import AddressSearch, PlacedRange
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, Buffer
 from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
-from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN
-from dlasim.native.record import Record, Records, array, layout, member, pointer
+from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, Tile
+from dlasim.native.record import Record, Records, array, layout, member, pointer, slots_of
 from dlasim.native.routine import Numbers
 
 COPIES = 2  # of a buffer at most
@@ -15,18 +15,12 @@ MAX_BUFFERS = MAX_CHAIN * (BUFFERS * COPIES + 1)  # of a chain, with those betwe
 
 class PackedNode(Record):
     """A node as emission reads it: its tasks, its tile and its buffers, where the addresses of a buffer that
-    it lacks are 0. And which of its buffers have a second copy, its problem, the bytes of its constants'
-    buffer, its cycles by the estimate, and where what lies between it and the next one is; in a chain it has
-    no cycles of its own."""
+    it lacks are 0. And its problem, the bytes of its constants' buffer, its cycles by the estimate, and where
+    what lies between it and the next one is; in a chain it has no cycles of its own."""
 
     tasks: int = 0
-    rows: int = 0
-    columns: int = 0
-    channels: int = 0
-    depth: int = 0
-    is_channels_outer: int = 0
+    tile: Tile = member(Tile)
     buffers: list[Buffer] = array(Buffer, BUFFERS)
-    buffering: int = 0
     problem: int = 0
     constant_bytes: int = 0
     cycles: int = 0
@@ -109,4 +103,5 @@ class Packing(Record):
 
 
 SLOTS = {name: each.slot for name, each in layout(PackedNode).fields.items()}  # of a node
+TILE = slice(SLOTS["tile"], SLOTS["tile"] + slots_of(Tile))
 SEGMENT_SLOTS = {name: each.slot for name, each in layout(PackedSegment).fields.items()}

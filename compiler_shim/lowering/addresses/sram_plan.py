@@ -9,20 +9,40 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS
+from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS, SLOTS, TILE
 from dlasim.compiler_shim.lowering.emission.records import Load
 from dlasim.compiler_shim.lowering.path_steps import PathSteps
 from dlasim.compiler_shim.lowering.segments.known_tables import KnownTables
-from dlasim.compiler_shim.lowering.tiles.geometry import TileShape
 from dlasim.dataclass import dataclass
 from dlasim.named_tuple import NamedTuple
 from dlasim.native.record import slots_of
 
 _TASKS, _CYCLES = SLOTS["tasks"], SEGMENT_SLOTS["cycles"]
 _PLACE, _NODES = SEGMENT_SLOTS["place"], SEGMENT_SLOTS["nodes"]
-_SHAPE = [SLOTS[name] for name in ("rows", "columns", "channels", "depth", "is_channels_outer", "buffering")]
 _CHAINED = [SEGMENT_SLOTS[name] for name in ("nodes", "rounds")]
-_ADDRESSES = [*range(SLOTS["buffers"], SLOTS["buffering"]), SLOTS["between_address"]]
+_ADDRESSES = [*range(SLOTS["buffers"], SLOTS["problem"]), SLOTS["between_address"]]
+
+
+class TileShape(NamedTuple):
+    """Rows, columns, output channels and input channels of a tile, and the order of the tiles.
+
+    `is_channels_outer`: all pixels for one group of channels before the next group; else the other way round.
+    `buffering`: which buffers have a second copy, SINGLE, DOUBLE or DOUBLE_TENSORS of `tile_buffers`.
+    """
+
+    rows: int
+    columns: int
+    channels: int
+    depth: int
+    is_channels_outer: bool
+    buffering: int
+
+    @property
+    def text(self) -> str:
+        """The tile as people read it: rows x columns x output channels / input channels, and the order."""
+        order = "channels outer" if self.is_channels_outer else "pixels outer"
+        buffers = ("", ", double", ", double but constants")[self.buffering]
+        return f"{self.rows}x{self.columns}x{self.channels}/{self.depth} {order}{buffers}"
 
 
 class PlacedPieces(NamedTuple):
@@ -91,7 +111,7 @@ class SramPlan:
     @cached_property
     def shapes(self) -> object:
         """The network, how its nodes are cut, and which tensors stay in SRAM."""
-        cut = self.nodes[:, _SHAPE].tobytes(), self.segments[:, _CHAINED].tobytes()
+        cut = self.nodes[:, TILE].tobytes(), self.segments[:, _CHAINED].tobytes()
         return self.path, *cut, tuple(self.addresses)
 
     @cached_property
@@ -144,7 +164,7 @@ class SramPlan:
     @cached_property
     def tile_shapes(self) -> Mapping[int, TileShape]:
         """By step how it is cut."""
-        rows = self.nodes[:, _SHAPE].tolist()
+        rows = self.nodes[:, TILE].tolist()
         return {step: TileShape(*row) for step, row in zip(self.steps, rows, strict=True)}
 
     @cached_property

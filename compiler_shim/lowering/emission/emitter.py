@@ -111,7 +111,7 @@ class Emitter:
         codes = piece_codes(network)
         for step in codes.steps:
             node = memory["nodes"][step]
-            sizes = codes.sizes(step, WeightCut(node.tile_channels, node.tile_depth))
+            sizes = codes.sizes(step, WeightCut(node.tile.channels, node.tile.depth))
             own = slice(node.first_constant, node.first_constant + len(sizes.words))
             pieces.view()[own, _CODED_WORDS], pieces.view()[own, _CODED_STEPS] = sizes.words, sizes.steps
 
@@ -187,7 +187,7 @@ class Emitter:
                 put(offset, value.data.tobytes())
         for step, found in network_nodes(network).items():
             node = memory.of_plan["nodes"][step]
-            cut = WeightCut(node.tile_channels, node.tile_depth)
+            cut = WeightCut(node.tile.channels, node.tile.depth)
             for number in range(found.pieces(cut)):
                 piece = memory.of_plan["pieces"][node.first_constant + number]
                 if piece.offset != NONE:

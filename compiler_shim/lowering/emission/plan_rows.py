@@ -128,8 +128,8 @@ def _list_nodes(plan: PlanRows) -> None:
 @routine
 def _list_pieces(plan: PlanRows, node: Node, facts: NodeFacts, placed: int, given: int) -> None:
     """The pieces of a node's constants, of which some are placed, at addresses from one on."""
-    groups = -(-facts.constant_channels // max(node.tile_channels, 1))
-    plan.piece_count += groups * -(-facts.constant_depth // max(node.tile_depth, 1))
+    groups = -(-facts.constant_channels // max(node.tile.channels, 1))
+    plan.piece_count += groups * -(-facts.constant_depth // max(node.tile.depth, 1))
     for number in range(node.first_constant, min(plan.piece_count, plan.piece_room)):
         piece, early = plan.pieces[number], number - node.first_constant
         piece.offset, piece.address, piece.coded_words, piece.coded_steps = NONE, 0, 0, 0
@@ -140,8 +140,7 @@ def _list_pieces(plan: PlanRows, node: Node, facts: NodeFacts, placed: int, give
 @routine
 def _fill_in(node: Node, packed: PackedNode) -> None:
     """How a node is cut, and its buffers, which nothing has filled."""
-    node.tile_rows, node.tile_columns, node.tile_channels = packed.rows, packed.columns, packed.channels
-    node.tile_depth, node.is_channels_outer = packed.depth, packed.is_channels_outer
+    node.tile.assign(packed.tile)
     node.problem, node.between_address = packed.problem, packed.between_address
     for number in range(BUFFERS):
         node.buffers[number].assign(packed.buffers[number])
@@ -153,10 +152,10 @@ def _fill_in(node: Node, packed: PackedNode) -> None:
 @routine
 def _find_alike(plan: PlanRows, node: Node) -> int:
     """The last node before with the same constants, cut alike; NONE for none."""
-    found = plan.alike[node.step]
+    found, tile = plan.alike[node.step], node.tile
     while found != NONE:
-        other = plan.nodes[found]
-        if other.tile_channels == node.tile_channels and other.tile_depth == node.tile_depth:
+        other = plan.nodes[found].tile
+        if other.channels == tile.channels and other.depth == tile.depth:
             return found
         found = plan.alike[found]
     return NONE
@@ -165,7 +164,7 @@ def _find_alike(plan: PlanRows, node: Node) -> int:
 @inlined
 def _repeats(node: Node, facts: NodeFacts) -> int:
     """How often a task's computation is repeated: once for each channel, or once in all."""
-    return max(node.tile_channels, 1) if facts.is_channel_by_channel else 1
+    return max(node.tile.channels, 1) if facts.is_channel_by_channel else 1
 
 
 @routine

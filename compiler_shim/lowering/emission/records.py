@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch
-from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, NodeSizes
+from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, NodeSizes, Tile
 from dlasim.isa import registers
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.native.record import Record, Records, array, member, pointer
@@ -147,7 +147,7 @@ class NodeFacts(Record):
 
 
 class Node(Record):
-    """A node as a plan has it: its tile shape, tensors and buffers, and how far the buffers are filled.
+    """A node as a plan has it: its tile, tensors and buffers, and how far the buffers are filled.
 
     The pieces of its constants are those from `first_constant` on. The first `prefetched` of them are loaded
     before their tasks, or all before the first inference where it `keeps_constants`. In a chain, what lies
@@ -160,11 +160,7 @@ class Node(Record):
     prefetched: int = 0
     keeps_constants: int = 0
     between_address: int = 0
-    tile_rows: int = 0
-    tile_columns: int = 0
-    tile_channels: int = 0
-    tile_depth: int = 0
-    is_channels_outer: int = 0
+    tile: Tile = member(Tile)
     buffers: list[Buffer] = array(Buffer, BUFFERS)
     tensors: list[TensorLocation] = array(TensorLocation, TENSORS)
     fills: list[BufferFill] = array(BufferFill, BUFFERS)

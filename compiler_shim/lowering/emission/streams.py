@@ -226,9 +226,9 @@ def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
     """A task of a node: a tile, in one of the passes over the input channels; only the last has results."""
     facts, place = stream.facts[node.step], _next_place(stream)
     sizes = facts.sizes
-    passes = -(-sizes.depth // node.tile_depth)
-    start = number % passes * node.tile_depth
-    depth = min(node.tile_depth, sizes.depth - start)
+    passes = -(-sizes.depth // node.tile.depth)
+    start = number % passes * node.tile.depth
+    depth = min(node.tile.depth, sizes.depth - start)
     address, is_stored = 0, 0
     _set_tile(stream, node, number // passes)
     if start + depth == sizes.depth:
@@ -241,18 +241,18 @@ def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
 def _set_tile(stream: StreamBuilder, node: Node, number: int) -> None:
     facts = stream.facts[node.step]
     sizes = facts.sizes
-    across = -(-sizes.width // node.tile_columns)
-    positions = -(-sizes.height // node.tile_rows) * across
-    groups = -(-sizes.channels // node.tile_channels)
-    if node.is_channels_outer:
+    across = -(-sizes.width // node.tile.columns)
+    positions = -(-sizes.height // node.tile.rows) * across
+    groups = -(-sizes.channels // node.tile.channels)
+    if node.tile.is_channels_outer:
         position, group = number % positions, number // positions
     else:
         position, group = number // groups, number % groups
-    row, column = position // across * node.tile_rows, position % across * node.tile_columns
-    channel = group * node.tile_channels
-    rows = min(node.tile_rows, sizes.height - row)
-    columns = min(node.tile_columns, sizes.width - column)
-    channels = min(node.tile_channels, sizes.channels - channel)
+    row, column = position // across * node.tile.rows, position % across * node.tile.columns
+    channel = group * node.tile.channels
+    rows = min(node.tile.rows, sizes.height - row)
+    columns = min(node.tile.columns, sizes.width - column)
+    channels = min(node.tile.channels, sizes.channels - channel)
     set_box(stream.tile, row, column, channel, rows, columns, channels)
 
 
@@ -312,12 +312,12 @@ def _group(
     if member:
         _use_group_buffer(stream, stream.nodes[node.step - 1], node.tensors[0], group)
     if member and sizes.is_dense:
-        start = group * node.tile_depth
-        depth = min(node.tile_depth, sizes.depth - start)
+        start = group * node.tile.depth
+        depth = min(node.tile.depth, sizes.depth - start)
         set_box(stream.tile, 0, 0, 0, sizes.height, sizes.width, sizes.channels)
     else:
-        channel = group * node.tile_channels
-        channels = min(node.tile_channels, sizes.channels - channel)
+        channel = group * node.tile.channels
+        channels = min(node.tile.channels, sizes.channels - channel)
         set_box(stream.tile, 0, 0, channel, sizes.height, sizes.width, channels)
     if member + 1 < segment.nodes:
         _use_group_buffer(stream, node, node.tensors[OUTPUT_TENSOR], group)
@@ -330,7 +330,7 @@ def _group(
 @routine
 def _use_group_buffer(stream: StreamBuilder, writer: Node, location: TensorLocation, group: int) -> None:
     """What a node writes for the next is in one of two buffers, which hold a group of channels each."""
-    facts, pixel = stream.facts[writer.step], writer.tile_channels
+    facts, pixel = stream.facts[writer.step], writer.tile.channels
     line = facts.sizes.width * pixel
     address = writer.between_address + group % 2 * align(facts.sizes.height * line)
     location.offset, location.pixel_bytes, location.line_bytes = address - group * pixel, pixel, line

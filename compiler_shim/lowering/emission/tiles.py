@@ -252,8 +252,8 @@ def _piece(stream: StreamBuilder, node: Node, start: int) -> int:
     sizes = stream.facts[node.step].sizes
     if sizes.table_bytes:
         return 0
-    passes = -(-sizes.depth // node.tile_depth)
-    return stream.tile.channel // node.tile_channels * passes + start // node.tile_depth
+    passes = -(-sizes.depth // node.tile.depth)
+    return stream.tile.channel // node.tile.channels * passes + start // node.tile.depth
 
 
 @routine
@@ -285,9 +285,9 @@ def piece_bytes(stream: StreamBuilder, node: Node, number: int) -> PieceBytes:
     """A piece of a node's constants: a group of output channels, in one of the passes."""
     facts = stream.facts[node.step]
     sizes = facts.sizes
-    passes = -(-sizes.depth // node.tile_depth)
-    channels = min(node.tile_channels, sizes.channels - number // passes * node.tile_channels)
-    depth = min(node.tile_depth, sizes.depth - number % passes * node.tile_depth)
+    passes = -(-sizes.depth // node.tile.depth)
+    channels = min(node.tile.channels, sizes.channels - number // passes * node.tile.channels)
+    depth = min(node.tile.depth, sizes.depth - number % passes * node.tile.depth)
     size, piece = constant_bytes(sizes, channels, depth), stream.pieces[node.first_constant + number]
     if piece.coded_steps:
         words = piece.coded_words

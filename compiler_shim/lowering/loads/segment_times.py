@@ -24,7 +24,7 @@ from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     crossing_cycles,
     tensor_load_cycles,
 )
-from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
+from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, MachineCosts, NodeSizes
 from dlasim.compiler_shim.lowering.tiles.transfers import constants_beats
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.native.record import Record, Records, array, member, pointer
@@ -53,7 +53,6 @@ class SegmentTimes(Record):
     range_count: int = 0
     constant_count: int = 0
     most_cycles: int = 0
-    tile: Tile = member(Tile)
     group: ChannelGroup = member(ChannelGroup)
     of_unit: list[int] = array(int, _UNITS)
 
@@ -93,14 +92,7 @@ def _time_nodes(
     segment.tensor_cycles, segment.port_cycles, together = packed.tensor_cycles, 0, 0
     for number in range(packed.nodes):
         place = packed.place + number
-        node, tile = times.nodes[place], times.tile
-        tile.rows, tile.columns, tile.channels, tile.depth = (
-            node.rows,
-            node.columns,
-            node.channels,
-            node.depth,
-        )
-        tile.is_channels_outer, tile.buffering = node.is_channels_outer, node.buffering
+        node, tile = times.nodes[place], times.nodes[place].tile
         sizes, costs = times.sizes[node.problem], times.costs[node.problem // WHERES]
         if packed.nodes == 1:
             segment.tensor_cycles = tensor_load_cycles(sizes, costs, times.group, tile)
@@ -128,20 +120,21 @@ def _time_constants(
 ) -> None:
     """The pieces of a node's constants that may be prefetched."""
     sizes, group, size = times.sizes[node.problem], times.group, node.constant_bytes
-    spatial = spatial_tiles(sizes, node.rows, node.columns)
-    _, loads = load_counts(sizes, group, spatial, node.is_channels_outer)
+    tile = node.tile
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    _, loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
     tiles, pieces = spatial * group.groups, group.groups * group.passes
-    between = group.passes if node.is_channels_outer else pieces
+    between = group.passes if tile.is_channels_outer else pieces
     is_again = 1 if not sizes.table_bytes and between > 1 and tiles > group.groups else 0
     if sizes.table_bytes:
         pieces = 1
-    elif node.is_channels_outer and is_again:
+    elif tile.is_channels_outer and is_again:
         pieces = group.passes
     again = loads - pieces if is_again else 0
     whole = pieces * size
     loaded = whole if again else min(constant_bytes(sizes, sizes.channels, sizes.depth), whole)
-    packed_size = packed_bytes(sizes, node.channels, node.depth)
-    each = constants_beats(times.bus, size, packed_size, spared_bytes(sizes, node.channels, node.depth))
+    packed_size = packed_bytes(sizes, tile.channels, tile.depth)
+    each = constants_beats(times.bus, size, packed_size, spared_bytes(sizes, tile.channels, tile.depth))
     each += times.bus.latency
     cycles = each // whole * loaded + each % whole * loaded // whole  # the last may be smaller
     if packed.nodes == 1:

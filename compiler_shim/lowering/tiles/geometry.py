@@ -1,5 +1,4 @@
-"""What matters of a node for cutting it into tiles, whatever the machine: its sizes, which routines read; and
-the shape of a tile."""
+"""What matters of a node for cutting it into tiles, whatever the machine: its sizes, which routines read."""
 
 from __future__ import annotations
 
@@ -11,29 +10,6 @@ from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.lowering.tiles.tile_records import NodeSizes
 from dlasim.isa.instruction_rows import RECORD_BYTES
 from dlasim.isa.instructions import BY_MNEMONIC
-from dlasim.named_tuple import NamedTuple
-
-
-class TileShape(NamedTuple):
-    """Rows, columns, output channels and input channels of a tile, and the order of the tiles.
-
-    `is_channels_outer`: all pixels for one group of channels before the next group; else the other way round.
-    `buffering`: which buffers have a second copy, SINGLE, DOUBLE or DOUBLE_TENSORS of `tile_buffers`.
-    """
-
-    rows: int
-    columns: int
-    channels: int
-    depth: int
-    is_channels_outer: bool
-    buffering: int
-
-    @property
-    def text(self) -> str:
-        """The tile as people read it: rows x columns x output channels / input channels, and the order."""
-        order = "channels outer" if self.is_channels_outer else "pixels outer"
-        buffers = ("", ", double", ", double but constants")[self.buffering]
-        return f"{self.rows}x{self.columns}x{self.channels}/{self.depth} {order}{buffers}"
 
 
 @lru_cache(maxsize=1 << 14)
