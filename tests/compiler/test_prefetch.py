@@ -111,13 +111,14 @@ def are_same(one, other):
 
 def describe(memory, parts):
     """As `LoadMemory.describe` does with a plan."""
-    segments, constants, ranges, place = [], [], [], 0
+    segments, constants, ranges, place, count = [], [], [], 0, 0
     for part in parts:
         work = part.work
         segments += TimedSegment(
             tasks=work.tasks, is_chain=work.is_chain, first_unit=work.unit, last_unit=work.unit,
             compute_cycles=work.compute, tensor_cycles=work.tensors, port_cycles=work.ports,
-            ranges=len(part.ranges), constants=len(work.constants),
+            first_range=len(ranges) // 3, ranges=len(part.ranges),
+            first_constants=count, constants=len(work.constants),
         ).flatten()  # fmt: skip
         for each in work.constants:
             tasks = 1 if work.is_chain or each.is_loaded_again else work.tasks // each.pieces
@@ -125,7 +126,9 @@ def describe(memory, parts):
             where = place + each.node, part.steps[each.node]
             constants += TimedConstants(*where, *sizes, each.is_loaded_again, each.buffers).flatten()
         place += len(part.steps)
-        ranges += [slot for occupied in part.ranges for slot in occupied]
+        for start, end, owner in part.ranges:
+            ranges += start, end, owner if owner == NONE else count + owner
+        count += len(work.constants)
     for name, slots in (("segments", segments), ("constants", constants), ("ranges", ranges)):
         memory.of_schedule[name].write(0, slots)
         memory.of_schedule.reserve(**{name: 0})
@@ -151,7 +154,10 @@ def described(memory, plan):
             bool(segment.is_chain), segment.first_unit,
         )  # fmt: skip
         occupied = [next(ranges) for _ in range(segment.ranges)]
-        parts.append(Part(steps, work, [(each.start, each.end, each.owner) for each in occupied]))
+        first = segment.first_constants
+        owners = [NONE if each.owner == NONE else each.owner - first for each in occupied]
+        ranges_of = [(each.start, each.end, owner) for each, owner in zip(occupied, owners, strict=True)]
+        parts.append(Part(steps, work, ranges_of))
     return parts
 
 

@@ -13,13 +13,12 @@ MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every nu
 @routine
 def prepare_segments(schedule: LoadSchedule) -> None:
     """Find what depends on other segments."""
-    ranges, constants, unit, whole = 0, 0, NONE, 0
+    unit, whole = NONE, 0
     for number in range(schedule.segment_count):
         segment = schedule.segments[number]
-        segment.first_range, segment.first_constants = ranges, constants
         _describe(schedule, segment, number)
         segment.is_other_unit = 1 if unit != NONE and unit != segment.first_unit else 0
-        ranges, constants, unit = ranges + segment.ranges, constants + segment.constants, segment.last_unit
+        unit = segment.last_unit
         whole += segment.load_cycles - segment.compute_cycles
     for number in range(schedule.segment_count):
         segment = schedule.segments[number]
@@ -45,10 +44,9 @@ def _describe(schedule: LoadSchedule, segment: TimedSegment, number: int) -> Non
         segment.load_cycles += constants.pieces * constants.cycles
         segment.first_cycles += min(constants.buffers, constants.pieces) * constants.cycles
     for each in range(segment.first_range, segment.first_range + segment.ranges):
-        if schedule.ranges[each].owner != NONE:
-            schedule.ranges[each].owner += segment.first_constants
-            if number and _meets(schedule, schedule.segments[number - 1], schedule.ranges[each]):
-                schedule.constants[schedule.ranges[each].owner].meets = 1
+        buffer = schedule.ranges[each]
+        if number and buffer.owner != NONE and _meets(schedule, schedule.segments[number - 1], buffer):
+            schedule.constants[buffer.owner].meets = 1
     cover_ranges(schedule, segment)
     segment.covered_bytes = busy_bytes(schedule)
 

@@ -11,7 +11,7 @@ NONE = -1
 
 class TimedSegment(Record):
     """A node or a chain: its tasks, its first and last unit, the cycles in which it computes and loads
-    tensors, those that what it computes with takes to cross the SRAM's ports, and how many ranges it occupies
+    tensors, those that what it computes with takes to cross the SRAM's ports, and which ranges it occupies
     and constants it has.
 
     The rest is found. Tasks are looked at in groups, the slots, which compute and load tensors for so many
@@ -26,7 +26,9 @@ class TimedSegment(Record):
     compute_cycles: int = 0
     tensor_cycles: int = 0
     port_cycles: int = 0
+    first_range: int = 0
     ranges: int = 0
+    first_constants: int = 0
     constants: int = 0
     tasks_of_slot: int = 0
     slots: int = 0
@@ -40,8 +42,6 @@ class TimedSegment(Record):
     backlog: int = 0
     next_tensors: int = 0
     is_load_first: int = 0  # its tiles are each loaded before the tile before is computed
-    first_range: int = 0
-    first_constants: int = 0
 
 
 class TimedConstants(Record):

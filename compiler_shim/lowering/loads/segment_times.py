@@ -50,7 +50,6 @@ class SegmentTimes(Record):
     bus: BusCosts = member(BusCosts)
     port_share: int = 0
     segment_count: int = 0
-    range_count: int = 0
     constant_count: int = 0
     most_cycles: int = 0
     group: ChannelGroup = member(ChannelGroup)
@@ -60,17 +59,17 @@ class SegmentTimes(Record):
 @routine
 def time_segments(times: SegmentTimes, schedule: LoadSchedule) -> int:
     """Describe all segments to a schedule; returns how many pieces of constants they have."""
-    times.constant_count = times.range_count = times.most_cycles = schedule.piece_count = 0
+    times.constant_count = times.most_cycles = schedule.piece_count = 0
     for number in range(times.segment_count):
         packed, segment = times.segments[number], schedule.segments[number]
         segment.tasks, segment.is_chain = packed.rounds, 1 if packed.nodes > 1 else 0
         segment.first_unit = times.units[packed.place]
         segment.last_unit = times.units[packed.place + packed.nodes - 1]
-        segment.ranges, segment.constants, segment.is_load_first = packed.ranges, 0, 0
-        for each in range(packed.ranges):
-            given, occupied = times.ranges[packed.first_range + each], schedule.ranges[times.range_count]
+        segment.first_range, segment.ranges = packed.first_range, packed.ranges
+        segment.first_constants, segment.constants = times.constant_count, 0
+        for each in range(packed.first_range, packed.first_range + packed.ranges):
+            given, occupied = times.ranges[each], schedule.ranges[each]
             occupied.start, occupied.end, occupied.owner = given.start, given.end, NONE
-            times.range_count += 1
         _time_nodes(times, schedule, packed, segment)
         _add(times, segment.compute_cycles, 1)
         _add(times, segment.tensor_cycles, 1)
@@ -146,10 +145,9 @@ def _time_constants(
     constants.pieces, constants.size, constants.cycles = pieces, align(size), cycles
     constants.is_loaded_again, constants.buffers = 1 if again > 0 else 0, 0
     constants.tasks = 1 if packed.nodes > 1 or again > 0 else packed.rounds // pieces
-    constants.is_given_up = constants.loaded = constants.listed = 0
-    for at in range(packed.ranges):
-        if times.ranges[packed.first_range + at].owner == number:
-            schedule.ranges[times.range_count - packed.ranges + at].owner = segment.constants
+    for each in range(packed.first_range, packed.first_range + packed.ranges):
+        if times.ranges[each].owner == number:
+            schedule.ranges[each].owner = times.constant_count
             constants.buffers += 1
     segment.constants += 1
     times.constant_count += 1
