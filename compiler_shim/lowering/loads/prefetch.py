@@ -56,7 +56,6 @@ class LoadMemory:
             setattr(times, name, pointer_to(getattr(plan, name), kind))
         times.sizes, times.costs = plan.tables.kinds.sizes.pointer, costs.memory.pointer
         times.numbers, times.units = plan.path.numbers.pointer, plan.path.units.pointer
-        times.bus.assign(machine.constants)
         self.of_schedule.reserve(
             segments=len(plan.segments), constants=len(plan.nodes), ranges=len(plan.ranges)
         )

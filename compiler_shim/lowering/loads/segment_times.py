@@ -15,13 +15,10 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     align,
     constant_bytes,
     load_counts,
-    packed_bytes,
-    spared_bytes,
     spatial_tiles,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     compute_cycles,
-    crossing_cycles,
     tensor_load_cycles,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import ChannelGroup, MachineCosts, NodeSizes
@@ -29,16 +26,14 @@ from dlasim.compiler_shim.lowering.tiles.transfers import constants_beats
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import Numbers, Routine, routine
-from dlasim.sim.timing.formulas import BusCosts
 
 _UNITS = len(UNITS)
 
 
 class SegmentTimes(Record):
-    """Packed segments, the sizes of their problems, the costs of their kinds on a machine, by place the step
-    and the unit of each node, and how the machine loads constants; where transfers share the SRAM's ports
-    with the units, `port_share` is not 0. Found are the cycles of all computations and loads, MAX_CYCLES at
-    most."""
+    """Packed segments, the sizes of their problems, the costs of their kinds on a machine, and by place the
+    step and the unit of each node; where transfers share the SRAM's ports with the units, `port_share` is not
+    0. Found are the cycles of all computations and loads, MAX_CYCLES at most."""
 
     nodes: Records[PackedNode] = pointer(PackedNode)
     segments: Records[PackedSegment] = pointer(PackedSegment)
@@ -47,7 +42,6 @@ class SegmentTimes(Record):
     costs: Records[MachineCosts] = pointer(MachineCosts)
     numbers: Numbers = pointer(int)
     units: Numbers = pointer(int)
-    bus: BusCosts = member(BusCosts)
     port_share: int = 0
     segment_count: int = 0
     constant_count: int = 0
@@ -93,14 +87,14 @@ def _time_nodes(
         place = packed.place + number
         node, tile = times.nodes[place], times.nodes[place].tile
         sizes, costs = times.sizes[node.problem], times.costs[node.problem // WHERES]
-        if packed.nodes == 1:
-            segment.tensor_cycles = tensor_load_cycles(sizes, costs, times.group, tile)
-        computing = compute_cycles(sizes, costs, times.group, tile, packed.rounds)
+        computing, crossing = compute_cycles(sizes, costs, times.group, tile, packed.rounds)
         together += computing
         times.of_unit[times.units[place]] += computing
         if times.port_share:
-            segment.port_cycles += crossing_cycles(sizes, costs, times.group, tile)
-        if node.constant_bytes and not sizes.has_matrix:
+            segment.port_cycles += crossing
+        if packed.nodes == 1:
+            segment.tensor_cycles = tensor_load_cycles(sizes, costs, times.group, tile)
+        if times.group.constant_bytes and not sizes.has_matrix:
             _time_constants(times, schedule, packed, segment, node, number)
     most = 0
     for unit in range(_UNITS):
@@ -118,23 +112,17 @@ def _time_constants(
     number: int,
 ) -> None:
     """The pieces of a node's constants that may be prefetched."""
-    sizes, group, size = times.sizes[node.problem], times.group, node.constant_bytes
-    tile = node.tile
+    sizes, costs, group = times.sizes[node.problem], times.costs[node.problem // WHERES], times.group
+    tile, size = node.tile, group.constant_bytes
     spatial = spatial_tiles(sizes, tile.rows, tile.columns)
     _, loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
-    tiles, pieces = spatial * group.groups, group.groups * group.passes
-    between = group.passes if tile.is_channels_outer else pieces
-    is_again = 1 if not sizes.table_bytes and between > 1 and tiles > group.groups else 0
-    if sizes.table_bytes:
-        pieces = 1
-    elif tile.is_channels_outer and is_again:
+    pieces = 1 if sizes.table_bytes else group.groups * group.passes
+    if loads > pieces and tile.is_channels_outer:  # the other groups' come after these are loaded again
         pieces = group.passes
-    again = loads - pieces if is_again else 0
-    whole = pieces * size
+    again, whole = loads - pieces, pieces * size
     loaded = whole if again else min(constant_bytes(sizes, sizes.channels, sizes.depth), whole)
-    packed_size = packed_bytes(sizes, tile.channels, tile.depth)
-    each = constants_beats(times.bus, size, packed_size, spared_bytes(sizes, tile.channels, tile.depth))
-    each += times.bus.latency
+    each = constants_beats(costs.constants, size, group.packed_bytes, group.spared_bytes)
+    each += costs.constants.latency
     cycles = each // whole * loaded + each % whole * loaded // whole  # the last may be smaller
     if packed.nodes == 1:
         segment.tensor_cycles += again * cycles

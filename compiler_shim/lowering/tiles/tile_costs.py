@@ -229,24 +229,17 @@ def tiles_share(sizes: NodeSizes, group: ChannelGroup, tile: Tile, spatial: int)
 @routine
 def compute_cycles(
     sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile, tasks: int
-) -> int:
-    """Cycles of all computations in so many tasks; fills in the tile's group."""
+) -> tuple[int, int]:
+    """Cycles of all computations in so many tasks, and those of the SRAM's ports for them; fills in the
+    tile's group."""
     describe_group(sizes, tile.channels, tile.depth, group)
     describe_costs(sizes, machine, tile.channels, tile.depth, group)
-    stall, _ = task_traffic(sizes, machine, tile)
+    stall, moved = task_traffic(sizes, machine, tile)
     spatial = spatial_tiles(sizes, tile.rows, tile.columns)
-    stalls = spatial * group.groups * group.passes * stall * tiles_share(sizes, group, tile, spatial) // WHOLE
+    computations, share = spatial * group.groups * group.passes, tiles_share(sizes, group, tile, spatial)
     work = tiled_cycles(sizes, machine.unit, group.work_cycles, tile.rows, tile.columns)
-    return work + tasks * group.task_cycles + stalls
-
-
-@routine
-def crossing_cycles(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile) -> int:
-    """Cycles of the SRAM's ports for all computations of a tile's group, which has been filled in."""
-    _, moved = task_traffic(sizes, machine, tile)
-    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
-    tasks, share = spatial * group.groups * group.passes, tiles_share(sizes, group, tile, spatial)
-    return port_cycles(machine.unit.port_rate, tasks * moved * share // WHOLE)
+    cycles = work + tasks * group.task_cycles + computations * stall * share // WHOLE
+    return cycles, port_cycles(machine.unit.port_rate, computations * moved * share // WHOLE)
 
 
 @routine
@@ -275,8 +268,7 @@ def load_beats(
 
 @routine
 def tensor_load_cycles(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile) -> int:
-    """Cycles of all loads of tensors, one after the other; fills in the tile's group."""
-    describe_group(sizes, tile.channels, tile.depth, group)
+    """Cycles of all loads of tensors, one after the other; the tile's group is filled in."""
     spatial = spatial_tiles(sizes, tile.rows, tile.columns)
     input_loads, matrix_loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
     first, second, fixed = load_beats(sizes, machine, group, tile)
