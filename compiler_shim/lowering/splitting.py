@@ -17,16 +17,17 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import SEGMENT_SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES, SramPlan, TileShape
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 
-_TASKS, _PROBLEM, _CYCLES = (SLOTS[name] for name in ("tasks", "problem", "cycles"))
-_PLACE, _NODES, _ROUNDS = (SEGMENT_SLOTS[name] for name in ("place", "nodes", "rounds"))
+_TASKS, _PROBLEM = SLOTS["tasks"], SLOTS["problem"]
+_PLACE, _NODES, _ROUNDS, _CYCLES = (SEGMENT_SLOTS[name] for name in ("place", "nodes", "rounds", "cycles"))
 MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut
 
 
 def hidden_cycles(plan: SramPlan) -> int:
     """The most cycles that the VECTOR unit could work in parallel with the MAC unit; 0 if they are
     negligible."""
-    places, cycles = _at_changes(plan), plan.nodes[:, _CYCLES]
-    hidden = int(cycles[places[~plan.path.is_mac[places]]].sum())
+    places = _at_changes(plan)
+    rows = plan.segments[:, _PLACE].searchsorted(places[~plan.path.is_mac[places]])
+    hidden = int(plan.segments[rows, _CYCLES].sum())
     return hidden if MIN_HIDDEN_PART * hidden >= plan.estimated_cycles else 0
 
 

@@ -211,8 +211,8 @@ def _cut_node(packing: Packing, search: StateSearch, table: TilingTable, place: 
     if number == NONE or not table.tilings[number].tasks:
         return False
     found = table.tilings[number]
-    node.tasks, node.cycles = found.tasks, min(found.cycles, INFINITE)
-    segment.rounds, segment.cycles = found.tasks, node.cycles
+    node.tasks = segment.rounds = found.tasks
+    segment.cycles = min(found.cycles, INFINITE)
     segment.groups = segment.stripe_rows = segment.tensor_cycles = 0
     _describe(packing, node, found.tile, found.buffers, table.sizes[node.problem].input_count)
     packing.own = packing.buffer_count
@@ -251,7 +251,7 @@ def _list_pieces(packing: Packing, chain: ChainSearch, known: KnownChain, place:
     """Note what the nodes of a chain compute at once, their buffers, and those between them."""
     for number in range(chain.count):
         node, sizes = packing.nodes[place + number], chain.sizes[chain.nodes[number].problem]
-        node.problem, node.tasks, node.cycles = chain.nodes[number].problem, tasks, 0
+        node.problem, node.tasks = chain.nodes[number].problem, tasks
         if known.rows:
             list_stripe_buffers(chain, number)
         else:
@@ -285,7 +285,7 @@ def _is_there(packing: Packing, operand: int) -> int:
 def _describe(packing: Packing, node: PackedNode, tile: Tile, listed: BufferSizes, inputs: int) -> None:
     """Note a node's tile and buffers, with their numbers instead of addresses."""
     node.tile.assign(tile)
-    node.constant_bytes, node.between_address = listed.buffers[CONSTANTS].size_bytes, 0
+    node.between_address = 0
     for number in range(BUFFERS):
         buffer, copies = node.buffers[number], listed.buffers[number].copies
         buffer.copies, buffer.addresses[0], buffer.addresses[1] = 1, 0, 0
@@ -344,11 +344,11 @@ def _place(packing: Packing, node: PackedNode, number: int, owner: int) -> None:
 @routine
 def _prefetching_bytes(table: ChainTable, node: PackedNode, budget: int) -> int:
     """The least budget in which as many pieces of a node's constants are taken to be prefetched."""
-    sizes, size, group = table.tilings.sizes[node.problem], node.constant_bytes, table.search.group
-    tile = node.tile
-    if not size or sizes.has_matrix or not table.tilings.costs[node.problem // WHERES].assumes_prefetch:
+    sizes, group, tile = table.tilings.sizes[node.problem], table.search.group, node.tile
+    if sizes.has_matrix or not table.tilings.costs[node.problem // WHERES].assumes_prefetch:
         return 0
     describe_group(sizes, tile.channels, tile.depth, group)
     spatial = spatial_tiles(sizes, tile.rows, tile.columns)
     _, loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
-    return PREFETCH_PART * size * min(budget // PREFETCH_PART // size, loads)
+    size = group.constant_bytes
+    return PREFETCH_PART * size * min(budget // PREFETCH_PART // max(size, 1), loads)

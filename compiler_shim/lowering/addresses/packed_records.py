@@ -15,15 +15,12 @@ MAX_BUFFERS = MAX_CHAIN * (BUFFERS * COPIES + 1)  # of a chain, with those betwe
 
 class PackedNode(Record):
     """A node as emission reads it: its tasks, its tile and its buffers, where the addresses of a buffer that
-    it lacks are 0. And its problem, the bytes of its constants' buffer, its cycles by the estimate, and where
-    what lies between it and the next one is; in a chain it has no cycles of its own."""
+    it lacks are 0. And its problem, and where what lies between it and the next one is."""
 
     tasks: int = 0
     tile: Tile = member(Tile)
     buffers: list[Buffer] = array(Buffer, BUFFERS)
     problem: int = 0
-    constant_bytes: int = 0
-    cycles: int = 0
     between_address: int = 0
 
 
