@@ -6,6 +6,7 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import (
     PackedNode,
     Packing,
 )
+from dlasim.compiler_shim.lowering.addresses.range_list import insert_range
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, CONSTANTS, SECOND_INPUT
 from dlasim.compiler_shim.lowering.loads.load_records import NONE
 from dlasim.compiler_shim.lowering.segments.group_search import between_bytes, describe_group_tile
@@ -57,7 +58,8 @@ def _pack(packing: Packing, search: StateSearch, table: ChainTable, place: int, 
     _list_tensors(packing, place, count)
     tensors = packing.range_count
     budget = _find_gaps(packing, first, tensors)
-    if count > 1 and _take_turns(packing, tensors - first):
+    # Tensors that share bytes one after the other would meet where the steps of a chain run side by side.
+    if packing.tensor_bytes > packing.limit - budget:
         budget = 0
     while budget > 0:
         size = _cut(packing, search, table, place, count, budget)
@@ -96,12 +98,14 @@ def _list_alive(packing: Packing) -> None:
 @routine
 def _list_tensors(packing: Packing, place: int, count: int) -> None:
     """List the ranges of the tensors that are in SRAM while any of some nodes runs."""
+    packing.tensor_bytes = 0
     for each in range(place, place + count):
         number = packing.newest[packing.numbers[each]]
         while number != NONE:
             tensor = packing.residents.ranges[packing.alive[number].tensor]
             if each == place or tensor.first == packing.numbers[each]:
                 _occupy(packing, tensor.address, tensor.address + tensor.size_bytes, NONE)
+                packing.tensor_bytes += tensor.size_bytes
             number = packing.alive[number].older
 
 
@@ -115,19 +119,14 @@ def _occupy(packing: Packing, start: int, end: int, owner: int) -> None:
 @routine
 def _find_gaps(packing: Packing, first: int, end: int) -> int:
     """List the gaps that some ranges leave below the limit; their bytes."""
-    count = 0
+    busy = packing.busy
+    busy.count = 0
     for number in range(first, end):
-        occupied, place = packing.ranges[number], count
-        while place > 0 and packing.ordered[place - 1].start > occupied.start:
-            packing.ordered[place].start = packing.ordered[place - 1].start
-            packing.ordered[place].end = packing.ordered[place - 1].end
-            place -= 1
-        packing.ordered[place].start, packing.ordered[place].end = occupied.start, occupied.end
-        count += 1
+        insert_range(busy, packing.ranges[number].start, packing.ranges[number].end)
     position = free = packing.gap_count = 0
-    for number in range(count):
-        free += _add_gap(packing, position, packing.ordered[number].start)
-        position = max(position, packing.ordered[number].end)
+    for number in range(busy.count):
+        free += _add_gap(packing, position, busy.starts[number])
+        position = busy.ends[number]
     return free + _add_gap(packing, position, packing.limit)
 
 
@@ -140,16 +139,6 @@ def _add_gap(packing: Packing, start: int, end: int) -> int:
     gap.start, gap.end = start, end
     packing.gap_count += 1
     return end - start
-
-
-@routine
-def _take_turns(packing: Packing, count: int) -> bool:
-    """Whether tensors, so many of which have been sorted, share a place one after the other: they would meet
-    where steps run side by side."""
-    meet = 0
-    for number in range(1, count):
-        meet += 1 if packing.ordered[number - 1].end > packing.ordered[number].start else 0
-    return meet > 0
 
 
 @routine
@@ -305,9 +294,7 @@ def _add_buffer(packing: Packing, size: int) -> None:
 @routine
 def _note(packing: Packing, table: ChainTable, place: int, count: int, first: int, size: int) -> None:
     """Note a segment whose buffers have places, and what they occupy."""
-    segment, tensor_bytes = packing.segments[packing.segment_count], 0
-    for number in range(first, packing.range_count):
-        tensor_bytes += packing.ranges[number].end - packing.ranges[number].start
+    segment, tensor_bytes = packing.segments[packing.segment_count], packing.tensor_bytes
     for number in range(packing.own, packing.buffer_count):
         start = packing.addresses[number]
         packing.nodes[place + number - packing.own].between_address = start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.allocation import AddressSearch, PlacedRange
+from dlasim.compiler_shim.lowering.addresses.range_list import RangeList
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, Buffer
 from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
 from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, Tile
@@ -61,9 +62,10 @@ class Packing(Record):
     those that may stay, of which the largest come first. They are in SRAM where `is_there`; `live` are the
     same while chains run, `residents` those with addresses, of which `newest` and the older ones are `alive`
     at a step. `apart`: tensors and buffers keep away from what the steps before occupy, as far as there is
-    room. Buffers of one segment are placed from the low end, those of the next from the high one. `gaps` are
-    those of the segment that is looked at, `ordered` serves to find them; `sizes`, `order`, `addresses` are
-    those of its buffers, of which those between nodes come last, from `own` on.
+    room. Buffers of one segment are placed from the low end, those of the next from the high one. `busy` is
+    what the segment that is looked at leaves no room in, `gaps` lie between; its tensors take `tensor_bytes`.
+    `sizes`, `order`, `addresses` are those of its buffers, of which those between nodes come last, from `own`
+    on.
 
     Found are the nodes, the segments, the most bytes that one uses, and below how many bytes of SRAM some
     node is cut in another way, for what it counts on for prefetches.
@@ -80,8 +82,9 @@ class Packing(Record):
     alive: Records[AliveTensor] = pointer(AliveTensor)
     newest: Numbers = pointer(int)
     ranges: Records[OccupiedRange] = pointer(OccupiedRange)
-    ordered: Records[Gap] = pointer(Gap)
     gaps: Records[Gap] = pointer(Gap)
+    busy: RangeList = member(RangeList)
+    tensor_bytes: int = 0
     tensor_count: int = 0
     step_count: int = 0
     limit: int = 0

@@ -22,6 +22,7 @@ class PlanPacker:
         self._path: PathSteps | None = None  # for which there is room
         self._memory = PointedMemory(self._packing)
         self._residents = PointedMemory(self._packing.residents)
+        self._busy = PointedMemory(self._packing.busy)
 
     def pack(
         self, path: PathSteps, search: StateSearch, tables: KnownTables, limit: int, apart: bool
@@ -60,8 +61,9 @@ class PlanPacker:
         packing.tensors, packing.tensor_count = path.ranges.pointer, tensors
         packing.residents.alignment = ALIGNMENT
         self._residents.reserve(ranges=tensors)
+        self._busy.reserve(starts=path.most_ranges, ends=path.most_ranges)
         self._memory.reserve(
-            nodes=path.count, segments=path.count, ranges=path.most_ranges, ordered=path.most_ranges,
+            nodes=path.count, segments=path.count, ranges=path.most_ranges,
             gaps=path.most_ranges + 1, live=tensors, is_there=tensors, alive=path.most_ranges,
             newest=packing.step_count,
         )  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.addresses.range_list import covered_bytes
 from dlasim.compiler_shim.lowering.loads.load_records import NONE, LoadSchedule, OccupiedRange, TimedSegment
-from dlasim.compiler_shim.lowering.loads.prefetch_addresses import busy_bytes, cover_ranges
+from dlasim.compiler_shim.lowering.loads.prefetch_addresses import cover_ranges
 from dlasim.native.routine import routine
 
 MAX_SLOTS = 64  # in which the tasks of a segment are looked at; with 16, long ones were timed too roughly
@@ -48,7 +49,7 @@ def _describe(schedule: LoadSchedule, segment: TimedSegment, number: int) -> Non
         if number and buffer.owner != NONE and _meets(schedule, schedule.segments[number - 1], buffer):
             schedule.constants[buffer.owner].meets = 1
     cover_ranges(schedule, segment)
-    segment.covered_bytes = busy_bytes(schedule)
+    segment.covered_bytes = covered_bytes(schedule.busy)
 
 
 @routine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.addresses.range_list import RangeList
 from dlasim.compiler_shim.lowering.emission.records import Load
 from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Numbers
@@ -93,14 +94,6 @@ class FreedRange(Record):
     start: int = 0
     end: int = 0
     time: int = 0
-
-
-class RangeList(Record):
-    """Ranges of bytes in order, of which none touches another."""
-
-    starts: Numbers = pointer(int)
-    ends: Numbers = pointer(int)
-    count: int = 0
 
 
 class LoadSchedule(Record):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.addresses.range_list import RangeList, covered_bytes, insert_range
 from dlasim.compiler_shim.lowering.loads.load_records import (
     NONE,
     LoadSchedule,
-    RangeList,
     TimedConstants,
     TimedPiece,
     TimedSegment,
@@ -67,8 +67,8 @@ def peak_bytes(schedule: LoadSchedule) -> int:
                 if piece.loading_segment > number:
                     break
                 size = schedule.constants[piece.constants].size
-                _insert(schedule.busy, piece.start, piece.start + size)
-        peak = max(peak, busy_bytes(schedule))
+                insert_range(schedule.busy, piece.start, piece.start + size)
+        peak = max(peak, covered_bytes(schedule.busy))
     return peak
 
 
@@ -84,16 +84,7 @@ def cover_ranges(schedule: LoadSchedule, segment: TimedSegment) -> None:
     schedule.busy.count = 0
     for each in range(segment.first_range, segment.first_range + segment.ranges):
         if not is_free(schedule, each):
-            _insert(schedule.busy, schedule.ranges[each].start, schedule.ranges[each].end)
-
-
-@routine
-def busy_bytes(schedule: LoadSchedule) -> int:
-    """How many bytes are busy."""
-    total = 0
-    for place in range(schedule.busy.count):
-        total += schedule.busy.ends[place] - schedule.busy.starts[place]
-    return total
+            insert_range(schedule.busy, schedule.ranges[each].start, schedule.ranges[each].end)
 
 
 @routine
@@ -106,41 +97,17 @@ def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
         segment = schedule.segments[between]
         for each in range(segment.first_range, segment.first_range + segment.ranges):
             if not is_free(schedule, each) and (between < last or schedule.ranges[each].owner != own):
-                _insert(busy, schedule.ranges[each].start, schedule.ranges[each].end)
+                insert_range(busy, schedule.ranges[each].start, schedule.ranges[each].end)
     for place in range(schedule.live_count):
         piece = schedule.pieces[schedule.live[place]]
-        _insert(busy, piece.start, piece.start + schedule.constants[piece.constants].size)
+        insert_range(busy, piece.start, piece.start + schedule.constants[piece.constants].size)
     for place in range(busy.count):
         blocked.starts[place], blocked.ends[place] = busy.starts[place], busy.ends[place]
     blocked.count = busy.count
     segment = schedule.segments[last]
     for each in range(segment.first_range, segment.first_range + segment.ranges):
         if schedule.ranges[each].owner == own:
-            _insert(blocked, schedule.ranges[each].start, schedule.ranges[each].end)
-
-
-@routine
-def _insert(ranges: RangeList, start: int, end: int) -> None:
-    """Add a range to a list."""
-    starts, ends, count = ranges.starts, ranges.ends, ranges.count
-    if start >= end:
-        return
-    first = 0
-    while first < count and ends[first] < start:
-        first += 1
-    last = first
-    while last < count and starts[last] <= end:
-        start, end = min(start, starts[last]), max(end, ends[last])
-        last += 1
-    if last == first:
-        for number in range(count - first):
-            starts[count - number] = starts[count - number - 1]
-            ends[count - number] = ends[count - number - 1]
-    else:
-        for place in range(last, count):
-            starts[place - last + first + 1], ends[place - last + first + 1] = starts[place], ends[place]
-    starts[first], ends[first] = start, end
-    ranges.count = count + 1 - (last - first)
+            insert_range(blocked, schedule.ranges[each].start, schedule.ranges[each].end)
 
 
 @routine
