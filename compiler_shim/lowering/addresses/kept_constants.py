@@ -10,7 +10,8 @@ from dlasim.compiler_shim.calls.nodes import PlacedNetwork
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT, pooled
 from dlasim.compiler_shim.lowering.addresses.sram_plan import KeptConstants, PlacedPieces
-from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode, WeightCut, network_nodes
+from dlasim.compiler_shim.lowering.emission.network_nodes import WeightCut, network_nodes
+from dlasim.compiler_shim.lowering.emission.piece_codes import weight_parts
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import constant_bytes
 
 
@@ -27,9 +28,9 @@ def place_kept(
         key = (node.shared, cut) if node.shared else step
         if key not in shared:
             found = shared[key] = []
-            for size in piece_sizes(node, cut):
+            for part in weight_parts(node, cut):
                 found.append(end)
-                end += pooled(size)
+                end += pooled(constant_bytes(sizes, part.channels, part.depth))
         counts.append(len(shared[key]))
         addresses += shared[key]
     return KeptConstants(PlacedPieces(np.array(counts), np.array(addresses, np.int64)), end - begin)
@@ -39,17 +40,3 @@ def place_kept(
 def kept_bytes(network: PlacedNetwork) -> int:
     """What all constants take, each in one piece."""
     return place_kept(network, 0).size_bytes + MEMORY_ALIGNMENT
-
-
-def piece_sizes(node: NetworkNode, cut: WeightCut) -> list[int]:
-    """The bytes of the pieces of a node's constants, in their order."""
-    sizes, (channels, depth) = node.facts.sizes, cut
-    if sizes.table_bytes:
-        return [sizes.table_bytes]
-    if sizes.has_matrix or not (sizes.weight_bytes or sizes.record_bytes):
-        return []
-    return [
-        constant_bytes(sizes, min(channels, sizes.channels - first), min(depth, sizes.depth - start))
-        for first in range(0, sizes.channels, channels)
-        for start in range(0, sizes.depth, depth)
-    ]

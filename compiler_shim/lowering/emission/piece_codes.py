@@ -47,9 +47,8 @@ class PieceCodes:
 
     def _measure(self, found: NetworkNode, cut: WeightCut) -> CodeSizes:
         assert self._network.codes is not None, "there are nodes with codes"
-        pieces, passes = found.pieces(cut), -(-found.facts.sizes.depth // cut.depth)
-        parts = [cut_weights(found, cut, piece) for piece in range(pieces)]
-        measured = np.zeros((pieces, 2), np.int64)
+        parts, passes = weight_parts(found, cut), -(-found.facts.sizes.depth // cut.depth)
+        measured = np.zeros((len(parts), 2), np.int64)
         for first in range(passes):
             measured[first::passes] = self._network.codes.measure(found.node, parts[first::passes])
         words, steps = measured.T
@@ -70,7 +69,7 @@ def stored_piece(
     network: PlacedNetwork, found: NetworkNode, cut: WeightCut, number: int, is_coded: bool, unpacks: bool
 ) -> bytes:
     """A piece of a node's constants as it is in memory, for a machine that `unpacks` or not."""
-    node, values, part = found.node, network.values, cut_weights(found, cut, number)
+    node, values, part = found.node, network.values, _part(found, cut, number)
     stored = b""
     if is_coded and network.codes:
         stored = network.codes.code(node, part).to_bytes()
@@ -80,8 +79,12 @@ def stored_piece(
     return pack(node, values, part, stored)
 
 
-def cut_weights(found: NetworkNode, cut: WeightCut, piece: int) -> WeightsPart:
-    """The weights of a piece of a node's constants."""
+def weight_parts(found: NetworkNode, cut: WeightCut) -> list[WeightsPart]:
+    """The weights of each piece of a node's constants, in their order."""
+    return [_part(found, cut, piece) for piece in range(found.pieces(cut))]
+
+
+def _part(found: NetworkNode, cut: WeightCut, piece: int) -> WeightsPart:
     sizes = found.facts.sizes
     group, number = divmod(piece, -(-sizes.depth // cut.depth))
     first, start = group * cut.channels, number * cut.depth
