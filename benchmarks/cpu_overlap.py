@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import dlasim
-from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, alias_chain
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
 from dlasim.errors import InputError
 
 TABLE = Path(__file__).parent / "compared" / "cpu_overlap.csv"
@@ -36,11 +36,11 @@ def sources(network: PlacedNetwork) -> Iterator[tuple[int, set[int]]]:
                 each
                 for value in read
                 if value is not None
-                for each in written.get(alias_chain(network.values, value)[-1], ())
+                for each in written.get(root_of(network.values, value), ())
             },
         )
         for value in results:
-            written.setdefault(alias_chain(network.values, value)[-1], set()).add(layer)
+            written.setdefault(root_of(network.values, value), set()).add(layer)
 
 
 def row(name: str, source: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dlasim.compiler_shim.calls.nodes import (
     PlacedNetwork,
     Value,
     alias_chain,
+    root_of,
 )
 from dlasim.compiler_shim.calls.sums import add_in_output_stage
 from dlasim.compiler_shim.facts import Recent, once
@@ -174,10 +175,10 @@ class _Placer:
 
     def _first_step(self, value: int) -> int:
         """Of a node that reads a value: behind those that write it."""
-        root, written = alias_chain(self._values, value)[-1], 0
+        root, written = root_of(self._values, value), 0
         for step, node in enumerate(self._nodes):
             outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs
-            if root in [alias_chain(self._values, output)[-1] for output in outputs]:
+            if root in [root_of(self._values, output) for output in outputs]:
                 written = step + 1
         return written
 

@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, alias_chain, whole_view, with_layouts
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of, whole_view, with_layouts
 from dlasim.compiler_shim.calls.views import Layout, dense_layout, is_whole
 from dlasim.compiler_shim.lowering.addresses.memory import reads, variables, writes
 from dlasim.isa.instructions import BY_MNEMONIC
@@ -67,7 +67,7 @@ class _CopyElimination:
         return replace(self._network, values=tuple(self._values), nodes=tuple(nodes))
 
     def _root(self, value: int) -> int:
-        return alias_chain(self._values, value)[-1]
+        return root_of(self._values, value)
 
     def _is_free(self, value: int) -> bool:
         """Whether this is all of a tensor, in order, that only DLA nodes touch within an inference."""

@@ -224,6 +224,13 @@ def alias_chain(values: Sequence[Value], value: int) -> list[int]:
     return chain
 
 
+def root_of(values: Sequence[Value], value: int) -> int:
+    """The value whose bytes this one shares, or itself if it has its own."""
+    while (alias := values[value].alias) is not None:
+        value = alias
+    return value
+
+
 def whole_view(values: Sequence[Value], value: int) -> View | None:
     """A value's elements in terms of the last value of its chain; None where strides do not describe them."""
     *chain, root = alias_chain(values, value)

@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import replace
 from math import prod
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, with_layouts
-from dlasim.compiler_shim.lowering.addresses.memory import reads, resolve_alias, variables, writes
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of, with_layouts
+from dlasim.compiler_shim.lowering.addresses.memory import reads, variables, writes
 from dlasim.isa.host_op_rows import ADD_LEFT_SHIFT
 from dlasim.isa.instruction_rows import SUM_LEFT_SHIFT, Out, Sum, has_channel_scales, is_one_pass
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
@@ -36,7 +36,7 @@ class _Summing:
         self._layers = list(network.layers)
         self._variables = variables(network)
         self._uses = Counter(value for node in network.nodes for value in reads(node, network))
-        self._uses.update(self._base(value) for value in network.outputs)
+        self._uses.update(root_of(self._network.values, value) for value in network.outputs)
         written = [(value, step) for step, node in self._nodes.items() for value in writes(node, network)]
         self._writers = Counter(value for value, _ in written)
         self._last_write = dict(written)
@@ -52,26 +52,23 @@ class _Summing:
 
     def _move(self, step: int, node: DlaNode) -> None:
         """Let the operation before a sum do it, if it can."""
-        computed = [self._last_write.get(self._base(value), -1) for value in node.inputs]
+        computed = [self._last_write.get(root_of(self._network.values, value), -1) for value in node.inputs]
         number = 0 if computed[0] > computed[1] else 1
         before, value = self._nodes.get(computed[number]), node.inputs[number]
         if not isinstance(before, DlaNode) or before.output != value or not self._is_temporary(value):
             return
-        if self._base(node.output) in self._variables or not _may_add(before):
+        if root_of(self._network.values, node.output) in self._variables or not _may_add(before):
             return
         adding = self._adding(before, node, number)
         if adding is None:
             return
         self._nodes[computed[number]] = adding
         del self._nodes[step]
-        base = self._base(node.output)
+        base = root_of(self._network.values, node.output)
         if self._last_write[base] == step:
             self._last_write[base] = computed[number]
         reason = f"added by {self._layers[before.layer].name} as its results leave"
         self._layers[node.layer] = replace(self._layers[node.layer], reason=reason)
-
-    def _base(self, value: int) -> int:
-        return resolve_alias(self._network, value)
 
     def _is_temporary(self, value: int) -> bool:
         """Whether a tensor is written by one node and then read by one, as a whole."""

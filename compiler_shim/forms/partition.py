@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.calls.nodes import Cursor, DlaNode, Value
+from dlasim.compiler_shim.calls.nodes import Cursor, DlaNode, Value, root_of
 from dlasim.compiler_shim.files.half_bytes import is_int4
 from dlasim.compiler_shim.files.layer_names import Namer, layer_names
 from dlasim.compiler_shim.forms.dla_forms import dla_form, layer_kind
@@ -118,7 +118,7 @@ class _Partitioner:
     def _alias(self, operator: Operator) -> bool:
         """Reshapes are views of the same bytes; those of constants and variables or to outputs are copied."""
         source, target = operator.inputs[0], operator.outputs[0]
-        if self._resolve_alias(source) == self._resolve_alias(target):
+        if root_of(self._values, source) == root_of(self._values, target):
             return True  # of a variable that is updated in place
         if self._values[source].data is not None or target in self._graph.outputs:
             return False
@@ -251,19 +251,14 @@ class _Partitioner:
 
     def _distinct_outputs(self) -> tuple[int, ...]:
         """Outputs that share bytes with an input, a variable or another output get a copy of their own."""
-        taken = {self._resolve_alias(number) for number in self._graph.inputs} | self._variables
+        taken = {root_of(self._values, number) for number in self._graph.inputs} | self._variables
         outputs = []
         for number in self._graph.outputs:
-            if self._resolve_alias(number) in taken or self._values[number].data is not None:
+            if root_of(self._values, number) in taken or self._values[number].data is not None:
                 number = self._copy(number)
-            taken.add(self._resolve_alias(number))
+            taken.add(root_of(self._values, number))
             outputs.append(number)
         return tuple(outputs)
-
-    def _resolve_alias(self, number: int) -> int:
-        while (alias := self._values[number].alias) is not None:
-            number = alias
-        return number
 
     def _copy(self, number: int) -> int:
         value = self._values[number]

@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.facts import Recent, once
 from dlasim.compiler_shim.lowering.addresses.memory import (
     SystemPlan,
     extend_live_ranges,
     find_live_ranges,
     plan_system,
-    resolve_alias,
 )
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
@@ -150,7 +149,7 @@ class _Lowering:
             places[value, :2] = place
         for node in network.nodes:
             if isinstance(node, DlaNode) and node.cursor:
-                _, offset = system.locations[resolve_alias(network, node.output)]
+                _, offset = system.locations[root_of(network.values, node.output)]
                 places[node.output] = node.cursor.region, offset, node.cursor.reach
         return _Placement(system, places, self._steps(self._frame.waits(system, in_sram)))
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange, PlacedRange, placed_slots
-from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias, sram_candidates
+from dlasim.compiler_shim.lowering.addresses.memory import sram_candidates
 from dlasim.compiler_shim.lowering.addresses.packed_records import MAX_BUFFERS
 from dlasim.compiler_shim.lowering.states import MAX_BITS, MAX_PATHS, Path, PathStep
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
@@ -28,12 +28,12 @@ class PathSteps:
         self.nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
         self.live_ranges = sram_candidates(network)
         self.inputs = {
-            step: tuple([resolve_alias(network, value) for value in node.inputs])
+            step: tuple([root_of(network.values, value) for value in node.inputs])
             for step, node in self.nodes.items()
         }
-        self.outputs = {step: resolve_alias(network, node.output) for step, node in self.nodes.items()}
+        self.outputs = {step: root_of(network.values, node.output) for step, node in self.nodes.items()}
         self.matrices = {
-            step: resolve_alias(network, node.matrix)
+            step: root_of(network.values, node.matrix)
             for step, node in self.nodes.items()
             if node.matrix is not None
         }

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, chain, product
 
-from dlasim.compiler_shim.calls.nodes import HostNode, PlacedNetwork
+from dlasim.compiler_shim.calls.nodes import HostNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.memory import (
     SystemPlan,
     footprints,
-    resolve_alias,
     variables,
 )
 from dlasim.isa import program as p
@@ -73,7 +72,7 @@ class ProgramFrame:
     def _tensor(self, value: int, role: Role = Role.INTERNAL) -> int:
         """The number of a value's descriptor."""
         if value not in self.numbers:
-            described, base = self._network.values[value], resolve_alias(self._network, value)
+            described, base = self._network.values[value], root_of(self._network.values, value)
             if self._network.values[base].data is not None:
                 role = Role.CONSTANT
                 self._pooled[-1].append(base)

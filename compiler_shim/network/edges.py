@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from dlasim.compiler_shim.calls.nodes import alias_chain
+from dlasim.compiler_shim.calls.nodes import alias_chain, root_of
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.forms.partition import Item, UnplacedNetwork
 
@@ -40,10 +40,10 @@ class _Cut:
         left = [item for item in network.items if item not in self._left_out]
         by_target = {_ends(item)[1]: item for item in left if self._converts(item)}
         outputs: list[int] = []
-        taken = {self._root(number) for number in inputs} | self._states()
+        taken = {root_of(self._values, number) for number in inputs} | self._states()
         for number in network.outputs:
             found = self._output(number, by_target.get(number), taken)
-            taken.add(self._root(found))
+            taken.add(root_of(self._values, found))
             outputs.append(found)
         moved = dict(zip(network.outputs, outputs, strict=True))
         return replace(
@@ -67,7 +67,9 @@ class _Cut:
         if item is None or self._uses[number] != 1:
             return number
         target = _ends(item)[1]
-        is_output = any(self._root(output) == self._root(target) for output in self._network.outputs)
+        is_output = any(
+            root_of(self._values, output) == root_of(self._values, target) for output in self._network.outputs
+        )
         if self._values[target].dtype != "int8" or is_output:
             return number
         self._left_out.append(item)
@@ -77,7 +79,7 @@ class _Cut:
         if item is None or self._uses[number] != 1:
             return number
         source = _ends(item)[0]
-        root = self._root(source)
+        root = root_of(self._values, source)
         is_free = root not in taken and self._values[root].data is None
         if self._values[source].dtype != "int8" or not is_free or not self._make_root(source):
             return number
@@ -94,17 +96,14 @@ class _Cut:
             self._values[number] = replace(self._values[number], alias=None)
         return True
 
-    def _root(self, number: int) -> int:
-        return alias_chain(self._values, number)[-1]
-
     def _states(self) -> set[int]:
         """Tensors that the network reads before it has written them: its inputs, and variables."""
         written: set[int] = set()
         found: set[int] = set()
         for item in self._network.items:
             for call in item.host:
-                found |= {self._root(number) for number in call.inputs if number >= 0} - written
-                written |= {self._root(number) for number in call.outputs}
+                found |= {root_of(self._values, number) for number in call.inputs if number >= 0} - written
+                written |= {root_of(self._values, number) for number in call.outputs}
         return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
@@ -23,13 +23,6 @@ class SystemPlan:
     outputs_bytes: int
 
 
-def resolve_alias(network: PlacedNetwork, value: int) -> int:
-    """The value whose bytes this one shares, or the value itself if it is not an alias."""
-    while (alias := network.values[value].alias) is not None:
-        value = alias
-    return value
-
-
 def reads(node: object, network: PlacedNetwork) -> list[int]:
     """The activations that a node reads, aliases resolved. One that writes at a cursor keeps the rest."""
     if isinstance(node, DlaNode):
@@ -37,14 +30,14 @@ def reads(node: object, network: PlacedNetwork) -> list[int]:
         inputs = inputs if node.cursor is None else (*inputs, node.output)
     else:
         inputs = node.call.inputs  # type: ignore[attr-defined]
-    resolved = [resolve_alias(network, value) for value in inputs if value >= 0]
+    resolved = [root_of(network.values, value) for value in inputs if value >= 0]
     return [value for value in resolved if network.values[value].data is None]
 
 
 def writes(node: object, network: PlacedNetwork) -> list[int]:
     """The values that a node writes, aliases resolved."""
     outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs  # type: ignore[attr-defined]
-    return [resolve_alias(network, value) for value in outputs]
+    return [root_of(network.values, value) for value in outputs]
 
 
 @once
@@ -59,9 +52,9 @@ def find_live_ranges(network: PlacedNetwork) -> Mapping[int, LiveRange]:
             if value in spans:
                 spans[value] = (spans[value][0], step)
     for value in network.outputs:
-        if resolve_alias(network, value) in spans:
-            spans[resolve_alias(network, value)] = (
-                spans[resolve_alias(network, value)][0],
+        if root_of(network.values, value) in spans:
+            spans[root_of(network.values, value)] = (
+                spans[root_of(network.values, value)][0],
                 len(network.nodes),
             )
     for value in variables(network):
@@ -75,7 +68,7 @@ def find_live_ranges(network: PlacedNetwork) -> Mapping[int, LiveRange]:
 @once
 def variables(network: PlacedNetwork) -> frozenset[int]:
     """The values that are read before they are written: they live on from inference to inference."""
-    known = {resolve_alias(network, value) for value in network.inputs}
+    known = {root_of(network.values, value) for value in network.inputs}
     found: set[int] = set()
     for node in network.nodes:
         read = set(reads(node, network))
@@ -109,14 +102,14 @@ def extend_live_ranges(
 def sram_candidates(network: PlacedNetwork) -> Mapping[int, LiveRange]:
     """The values that only DLA nodes touch and that live within one inference. What stands for weights has
     no gaps, since the MAC array reads it as a transfer would bring it."""
-    outside = {resolve_alias(network, value) for value in (*network.outputs, *network.inputs)} | variables(
+    outside = {root_of(network.values, value) for value in (*network.outputs, *network.inputs)} | variables(
         network
     )
     for node in network.nodes:
         if not isinstance(node, DlaNode):
             outside |= {*reads(node, network), *writes(node, network)}
         elif node.matrix is not None and not _is_dense_matrix(node):
-            outside.add(resolve_alias(network, node.matrix))
+            outside.add(root_of(network.values, node.matrix))
     live_ranges = find_live_ranges(network)
     return {value: live_range for value, live_range in live_ranges.items() if value not in outside}
 
@@ -143,7 +136,7 @@ def _assign_consecutive(
 ) -> int:
     end = 0
     for value in values:
-        base = resolve_alias(network, value)
+        base = root_of(network.values, value)
         assert base not in locations, "partitioning copies an output that is also an input or another output"
         locations[base] = (region, end)
         end += -(-network.values[base].size_bytes // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT

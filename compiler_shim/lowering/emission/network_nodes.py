@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, PlacedNetwork
+from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, PlacedNetwork, root_of
 from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.constants import pooled
-from dlasim.compiler_shim.lowering.addresses.memory import resolve_alias
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts, TensorLocation
@@ -64,7 +63,7 @@ def network_nodes(network: PlacedNetwork) -> Mapping[int, NetworkNode]:
 def _network_node(network: PlacedNetwork, node: DlaNode) -> NetworkNode:
     """A node of a network."""
     values = (*node.inputs, node.output) if node.matrix is None else (*node.inputs, node.matrix, node.output)
-    owners = [resolve_alias(network, value) for value in values]
+    owners = [root_of(network.values, value) for value in values]
     if node.cursor:
         owners[-1] = node.output  # what begins at a cursor has a place of its own
     return _describe_node(node, tuple(owners))

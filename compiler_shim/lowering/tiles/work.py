@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork
+from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.facts import once
-from dlasim.compiler_shim.lowering.addresses.memory import reads, resolve_alias, variables, writes
+from dlasim.compiler_shim.lowering.addresses.memory import reads, variables, writes
 from dlasim.compiler_shim.lowering.addresses.weight_codes import whole_weights
 from dlasim.isa.file_records import WORK
 from dlasim.isa.instructions import BY_MNEMONIC
@@ -92,7 +92,7 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
     nodes = [node for node in network.nodes if isinstance(node, DlaNode)]
     kept = variables(network)
     computed = {value for node in nodes for value in writes(node, network)} - kept
-    wanted = {resolve_alias(network, value) for value in network.outputs} | kept
+    wanted = {root_of(network.values, value) for value in network.outputs} | kept
     for other in network.nodes:
         if not isinstance(other, DlaNode):
             wanted.update(reads(other, network))
@@ -100,14 +100,14 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
     for node in nodes:
         tensors = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
         for number, value in enumerate(tensors):
-            base = resolve_alias(network, value)
+            base = root_of(network.values, value)
             if base not in computed:
                 size = min(_read_bytes(node, number, value, network), network.values[base].size_bytes)
                 read[base].append(_ReadPart(*_span(node, number), size, node.layer))
-        if resolve_alias(network, node.output) in wanted:
+        if root_of(network.values, node.output) in wanted:
             height, width, channels = node.out_shape
             size = height * width * channels * node.out_element_bytes
-            yield _transfer(node.layer, _WRITE, size, _region(network, resolve_alias(network, node.output)))
+            yield _transfer(node.layer, _WRITE, size, _region(network, root_of(network.values, node.output)))
     for base, parts in read.items():
         for part in _apart(parts):
             yield _transfer(part.layer, _READ, part.size_bytes, _region(network, base))
@@ -141,7 +141,7 @@ def _region(network: PlacedNetwork, base: int) -> Region:
     if network.values[base].data is not None:
         return Region.CONSTANTS
     for region, values in ((Region.INPUTS, network.inputs), (Region.OUTPUTS, network.outputs)):
-        if base in {resolve_alias(network, value) for value in values}:
+        if base in {root_of(network.values, value) for value in values}:
             return region
     return Region.ARENA
 
