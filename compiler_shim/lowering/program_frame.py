@@ -36,7 +36,7 @@ class ProgramFrame:
         self._pooled: list[list[int]] = [[]]  # before each stream and at the end
         self.tensors, self.bases = list[p.TensorDescriptor](), list[int]()
         self.numbers, self.calls = dict[int, int](), list[p.HostCall]()
-        self._touched = [(sorted(read), sorted(written)) for read, written in footprints(network)]
+        self._touched = footprints(network)
         self._host_steps = list[int]()
         for value in network.inputs:
             self._tensor(value, Role.INPUT)

@@ -67,10 +67,8 @@ class _Cut:
         if item is None or self._uses[number] != 1:
             return number
         target = _ends(item)[1]
-        is_output = any(
-            root_of(self._values, output) == root_of(self._values, target) for output in self._network.outputs
-        )
-        if self._values[target].dtype != "int8" or is_output:
+        outputs = {root_of(self._values, output) for output in self._network.outputs}
+        if self._values[target].dtype != "int8" or root_of(self._values, target) in outputs:
             return number
         self._left_out.append(item)
         return target

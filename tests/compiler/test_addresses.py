@@ -27,9 +27,10 @@ def is_free(address, mine, placed):
 @pytest.mark.parametrize("seed", range(10))
 def test_each_range_is_at_the_lowest_free_address(seed):
     ranges, alignment = random_ranges(np.random.default_rng(seed)), 16
-    found = assign_addresses(ranges, alignment)
+    found, end = assign_addresses(ranges, alignment)
     with in_python(PLACE):
-        assert assign_addresses(ranges, alignment) == found
+        assert assign_addresses(ranges, alignment) == (found, end)
+    assert end == max(found[each.key] + each.size_bytes for each in ranges)
     placed = []
     for mine in sorted(ranges, key=lambda each: (-each.size_bytes, each.first)):
         if mine.size_bytes:

@@ -70,14 +70,14 @@ _KEY, _ADDRESS = (layout(PlacedRange).fields[name].slot for name in ("key", "add
 PLACE = Routine(place_ranges, "placing")
 
 
-def assign_addresses(live_ranges: Iterable[LiveRange], alignment: int) -> dict[int, int]:
-    """An address for each, large ones first, each in the lowest gap."""
+def assign_addresses(live_ranges: Iterable[LiveRange], alignment: int) -> tuple[dict[int, int], int]:
+    """An address for each, large ones first, each in the lowest gap; and the end of the highest."""
     ordered = sorted(live_ranges, key=lambda live_range: (-live_range.size_bytes, live_range.first))
     ranges, search = Store(PlacedRange, len(ordered)), AddressSearch()
     ranges.write(0, [slot for each in ordered for slot in placed_slots(each)])
     search.ranges, search.count, search.alignment = ranges.pointer, len(ordered), alignment
-    PLACE(search)
-    return placed_addresses(ranges, len(ordered))
+    end = PLACE(search)
+    return placed_addresses(ranges, len(ordered)), end
 
 
 def placed_slots(each: LiveRange) -> tuple[int, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
+from dlasim.compiler_shim.calls.nodes import DlaNode, HostNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses import allocation
 from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange
-from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT
+from dlasim.compiler_shim.lowering.addresses.constants import MEMORY_ALIGNMENT, pooled
 from dlasim.dataclass import dataclass
 from dlasim.isa.registers import Region
 
@@ -23,20 +23,20 @@ class SystemPlan:
     outputs_bytes: int
 
 
-def reads(node: object, network: PlacedNetwork) -> list[int]:
+def reads(node: DlaNode | HostNode, network: PlacedNetwork) -> list[int]:
     """The activations that a node reads, aliases resolved. One that writes at a cursor keeps the rest."""
     if isinstance(node, DlaNode):
         inputs = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
         inputs = inputs if node.cursor is None else (*inputs, node.output)
     else:
-        inputs = node.call.inputs  # type: ignore[attr-defined]
+        inputs = node.call.inputs
     resolved = [root_of(network.values, value) for value in inputs if value >= 0]
     return [value for value in resolved if network.values[value].data is None]
 
 
-def writes(node: object, network: PlacedNetwork) -> list[int]:
+def writes(node: DlaNode | HostNode, network: PlacedNetwork) -> list[int]:
     """The values that a node writes, aliases resolved."""
-    outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs  # type: ignore[attr-defined]
+    outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs
     return [root_of(network.values, value) for value in outputs]
 
 
@@ -51,12 +51,9 @@ def find_live_ranges(network: PlacedNetwork) -> Mapping[int, LiveRange]:
         for value in reads(node, network):
             if value in spans:
                 spans[value] = (spans[value][0], step)
-    for value in network.outputs:
-        if root_of(network.values, value) in spans:
-            spans[root_of(network.values, value)] = (
-                spans[root_of(network.values, value)][0],
-                len(network.nodes),
-            )
+    for value in [root_of(network.values, output) for output in network.outputs]:
+        if value in spans:
+            spans[value] = (spans[value][0], len(network.nodes))
     for value in variables(network):
         spans[value] = (0, len(network.nodes))
     return {
@@ -125,9 +122,8 @@ def plan_system(network: PlacedNetwork, live_ranges: Mapping[int, LiveRange]) ->
     inputs_bytes = _assign_consecutive(network, network.inputs, Region.INPUTS, locations)
     outputs_bytes = _assign_consecutive(network, network.outputs, Region.OUTPUTS, locations)
     shared = [live_range for value, live_range in live_ranges.items() if value not in locations]
-    addresses = allocation.assign_addresses(shared, MEMORY_ALIGNMENT)
+    addresses, arena = allocation.assign_addresses(shared, MEMORY_ALIGNMENT)
     locations |= {value: (Region.ARENA, address) for value, address in addresses.items()}
-    arena = max((addresses[live_range.key] + live_range.size_bytes for live_range in shared), default=0)
     return SystemPlan(locations, arena, inputs_bytes, outputs_bytes)
 
 
@@ -139,5 +135,5 @@ def _assign_consecutive(
         base = root_of(network.values, value)
         assert base not in locations, "partitioning copies an output that is also an input or another output"
         locations[base] = (region, end)
-        end += -(-network.values[base].size_bytes // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
+        end += pooled(network.values[base].size_bytes)
     return end
