@@ -27,18 +27,11 @@ def sources(network: PlacedNetwork) -> Iterator[tuple[int, set[int]]]:
     written: dict[int, set[int]] = {}
     for node in network.nodes:
         if isinstance(node, DlaNode):
-            read, results, layer = (*node.inputs, node.matrix), (node.output,), node.layer
+            read, results, layer = node.sources, (node.output,), node.layer
         else:
             read, results, layer = node.call.inputs, node.call.outputs, node.call.layer
-        yield (
-            layer,
-            {
-                each
-                for value in read
-                if value is not None
-                for each in written.get(root_of(network.values, value), ())
-            },
-        )
+        bases = [root_of(network.values, value) for value in read]
+        yield layer, {each for base in bases for each in written.get(base, ())}
         for value in results:
             written.setdefault(root_of(network.values, value), set()).add(layer)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.calls.views import Layout, View, composed, dense, image_layout
+from dlasim.compiler_shim.calls.views import Layout, View, composed, dense, dense_layout, image_layout
 from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instruction_rows import INT32_BYTES, Elements, adds_tensor
@@ -121,6 +121,16 @@ class DlaNode:
         return self.out_shape[2] // self.in_shape[2]
 
     @property
+    def depth(self) -> int:
+        """Input channels that an output channel reads."""
+        return self.in_shape[2] if self.is_dense else 1
+
+    @property
+    def weights_key(self) -> tuple[object, ...]:
+        """What decides about the bytes of its weights, besides how they are cut."""
+        return self.weights, self.mnemonic, self.is_channel_by_channel, self.out_shape[2], self.depth
+
+    @property
     def table_bytes(self) -> int:
         """Bytes of its table."""
         return 0 if self.table is None else BY_MNEMONIC[self.mnemonic].table_bytes
@@ -135,8 +145,7 @@ class DlaNode:
     @property
     def _products(self) -> int:
         """Of an element of the output, if it has weights."""
-        taps = self.kernel[0] * self.kernel[1]
-        return taps * self.in_shape[2] if self.is_dense else taps
+        return self.kernel[0] * self.kernel[1] * self.depth
 
     @property
     def images(self) -> tuple[Shape, ...]:
@@ -149,6 +158,19 @@ class DlaNode:
     def matrix_image(self) -> Shape:
         """The matrix as an image: a row for each output channel."""
         return self.out_shape[2], 1, self.in_shape[2]
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The values that it reads: its inputs, then the matrix."""
+        return self.inputs if self.matrix is None else (*self.inputs, self.matrix)
+
+    @property
+    def operand_layouts(self) -> list[Layout]:
+        """How its sources lie, then its output."""
+        layouts = [self.layout(number) or dense_layout(image) for number, image in enumerate(self.images)]
+        if self.matrix is not None:
+            layouts.insert(-1, self.matrix_layout or dense_layout(self.matrix_image))
+        return layouts
 
     def layout(self, number: int) -> Layout | None:
         """The layout of an input, or of the output, which follows them; None for a dense one."""

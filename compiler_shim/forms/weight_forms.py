@@ -43,13 +43,7 @@ class _Compression:
         self._nodes = list[_Measured | None]()  # in order
         self._made = Recent[UnplacedNetwork](MAX_COMPRESSED)  # by what the nodes take
         for node in [node for item in network.items for node in item.dla]:
-            key = (
-                node.weights,
-                node.mnemonic,
-                node.is_channel_by_channel,
-                node.out_shape[2],
-                node.in_shape[2],
-            )
+            key = node.weights_key
             if node.weights is not None and key not in known:
                 part = whole_weights(node)
                 words, steps = self._codes.measure(node, [part])[0].tolist()

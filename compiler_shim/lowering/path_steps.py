@@ -27,21 +27,11 @@ class PathSteps:
     def __init__(self, network: PlacedNetwork) -> None:
         self.nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
         self.live_ranges = sram_candidates(network)
-        self.inputs = {
-            step: tuple([root_of(network.values, value) for value in node.inputs])
-            for step, node in self.nodes.items()
-        }
         self.outputs = {step: root_of(network.values, node.output) for step, node in self.nodes.items()}
-        self.matrices = {
-            step: root_of(network.values, node.matrix)
-            for step, node in self.nodes.items()
-            if node.matrix is not None
-        }
-        # First and second input or matrix, and output.
-        self.operands = {
-            step: (first, others[0] if others else self.matrices.get(step), self.outputs[step])
-            for step, (first, *others) in self.inputs.items()
-        }
+        self.operands = dict[int, tuple[int, int | None, int]]()  # the second may be a matrix; and the output
+        for step, node in self.nodes.items():
+            first, *others = [root_of(network.values, value) for value in node.sources]
+            self.operands[step] = first, others[0] if others else None, self.outputs[step]
         self.order = list(self.nodes)
         self.places = {step: place for place, step in enumerate(self.order)}
         self.links = frozenset([step for step in self.nodes if self._is_link(step)])
@@ -144,7 +134,7 @@ class PathSteps:
             second_bytes=self._size(second),
             output_bytes=self._size(output),
             alive_bytes=self.alive_bytes[step],
-            has_matrix=int(step in self.matrices),
+            has_matrix=int(self.nodes[step].matrix is not None),
             decides=int(output in self.live_ranges and self.live_ranges[output].first == step),
             is_link=int(step in self.links),
             alive_after=alive_after,

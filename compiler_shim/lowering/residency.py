@@ -107,7 +107,7 @@ class SramPlanner:
     def problem(self, step: int, in_sram: Container[int]) -> int:
         """The problem of a node with these values in SRAM."""
         first, second, output = [value in in_sram for value in self.steps.operands[step]]
-        keeps = self._policy.options.keeps_constants and step not in self.steps.matrices
+        keeps = self._policy.options.keeps_constants and self.steps.nodes[step].matrix is None
         where = where_bits(first, second, output, keeps)
         return int(self._kind_of[self.steps.places[step]]) * WHERES + where
 

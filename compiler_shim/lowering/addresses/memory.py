@@ -26,8 +26,7 @@ class SystemPlan:
 def reads(node: DlaNode | HostNode, network: PlacedNetwork) -> list[int]:
     """The activations that a node reads, aliases resolved. One that writes at a cursor keeps the rest."""
     if isinstance(node, DlaNode):
-        inputs = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
-        inputs = inputs if node.cursor is None else (*inputs, node.output)
+        inputs = node.sources if node.cursor is None else (*node.sources, node.output)
     else:
         inputs = node.call.inputs
     resolved = [root_of(network.values, value) for value in inputs if value >= 0]

@@ -34,12 +34,12 @@ class WeightCodes:
 
     def _whole(self, node: DlaNode, part: WeightsPart) -> CodedWeights:
         """What a part lies in."""
-        channels = node.out_shape[2]
         whole = part
         if _has_wholes(node):
+            channels = node.out_shape[2]
             size = channels * _row_bytes(node, part)
             whole = part._replace(first=0, channels=channels, size_bytes=size)
-        key = (node.weights, node.mnemonic, node.is_channel_by_channel, channels, depth_of(node), whole)
+        key = node.weights_key, whole
         if key not in self._known:
             self._known[key] = CodedWeights(part_of_weights(node, self._values, whole))
         return self._known[key]
@@ -52,7 +52,7 @@ def _has_wholes(node: DlaNode) -> bool:
 
 def _row_bytes(node: DlaNode, part: WeightsPart) -> int:
     """Of a channel."""
-    return node.weight_bytes_per_channel * part.depth // depth_of(node)
+    return node.weight_bytes_per_channel * part.depth // node.depth
 
 
 def _bounds(node: DlaNode, parts: Sequence[WeightsPart]) -> list[tuple[int, int, int]]:
@@ -64,12 +64,7 @@ def _bounds(node: DlaNode, parts: Sequence[WeightsPart]) -> list[tuple[int, int,
     return found
 
 
-def depth_of(node: DlaNode) -> int:
-    """The input channels of a filter."""
-    return node.in_shape[2] if node.is_dense else 1
-
-
 def whole_weights(node: DlaNode) -> WeightsPart:
     """All weights of a node, in the order in which they are loaded."""
     channels = node.out_shape[2]
-    return WeightsPart(0, channels, 0, depth_of(node), node.weight_bytes_per_channel * channels)
+    return WeightsPart(0, channels, 0, node.depth, node.weight_bytes_per_channel * channels)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, Pair, PlacedNetwork, root_of
-from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.emission.commands import register
@@ -62,8 +61,7 @@ def network_nodes(network: PlacedNetwork) -> Mapping[int, NetworkNode]:
 
 def _network_node(network: PlacedNetwork, node: DlaNode) -> NetworkNode:
     """A node of a network."""
-    values = (*node.inputs, node.output) if node.matrix is None else (*node.inputs, node.matrix, node.output)
-    owners = [root_of(network.values, value) for value in values]
+    owners = [root_of(network.values, value) for value in (*node.sources, node.output)]
     if node.cursor:
         owners[-1] = node.output  # what begins at a cursor has a place of its own
     return _describe_node(node, tuple(owners))
@@ -102,16 +100,13 @@ def facts_memory(network: PlacedNetwork) -> Store[NodeFacts]:
 
 def _constants(node: DlaNode) -> tuple[object, ...]:
     """What decides about packed constants, besides how they are cut: the images of a batch share them."""
-    size = () if node.table is not None else (node.out_shape[2], node.in_shape[2])
-    return node.weights, node.records, node.table, node.mnemonic, node.is_channel_by_channel, size
+    return (node.mnemonic, node.table) if node.table is not None else (node.weights_key, node.records)
 
 
 def _layouts(node: DlaNode, owners: Sequence[int]) -> tuple[TensorLocation, TensorLocation, TensorLocation]:
     """How the first input, the second or the matrix, and the output lie in the values that have their bytes:
     the numbers of these are in the place of spaces."""
-    layouts = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
-    if node.matrix is not None:
-        layouts.insert(-1, node.matrix_layout or dense_layout(node.matrix_image))
+    layouts = node.operand_layouts
     sizes = [node.in_element_bytes] * (len(layouts) - 1) + [node.out_element_bytes]
     first, *second, output = [
         TensorLocation(owner, layout[0] * size, layout[1] * size, layout[2] * size, size)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import gcd, prod
 
-from dlasim.compiler_shim.calls.nodes import DlaNode, Pair
-from dlasim.compiler_shim.calls.views import dense_layout
+from dlasim.compiler_shim.calls.nodes import DlaNode
 from dlasim.compiler_shim.lowering.tiles.tile_records import NodeSizes
 from dlasim.isa.instruction_rows import RECORD_BYTES
 from dlasim.isa.instructions import BY_MNEMONIC
@@ -16,10 +15,11 @@ from dlasim.isa.instructions import BY_MNEMONIC
 def node_sizes(node: DlaNode) -> NodeSizes:
     """The sizes of a node with all of its tensors in memory; found once for all placements that have it."""
     (height, width, channels), in_shape = node.out_shape, node.in_shape
-    depth, multiplier = (in_shape[2], 1) if node.is_dense else (1, channels // in_shape[2])
+    depth, multiplier = node.depth, 1 if node.is_dense else node.multiplier
     has_whole_pixels = BY_MNEMONIC[node.mnemonic].normalizes_rows  # no tile may have a part of the channels
     weight_bytes = node.weight_bytes_per_channel // depth  # of an output and an input channel
-    (first_pixel, first_line), *others, (out_pixel, out_line) = _strides(node)
+    strides = [(layout.pixel, layout.line) for layout in node.operand_layouts]
+    (first_pixel, first_line), *others, (out_pixel, out_line) = strides
     second_pixel, second_line = others[0] if others else (0, 0)
     return NodeSizes(
         height=height,
@@ -65,11 +65,3 @@ def node_sizes(node: DlaNode) -> NodeSizes:
         input_element_bytes=node.in_element_bytes,
         output_element_bytes=node.out_element_bytes,
     )
-
-
-def _strides(node: DlaNode) -> list[Pair]:
-    """Of inputs, matrix and output: elements from a pixel and a row to the next."""
-    layouts = [node.layout(number) or dense_layout(image) for number, image in enumerate(node.images)]
-    if node.matrix is not None:
-        layouts.insert(1, node.matrix_layout or dense_layout(node.matrix_image))
-    return [(layout.pixel, layout.line) for layout in layouts]

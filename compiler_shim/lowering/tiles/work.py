@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
-from dlasim.compiler_shim.calls.views import dense_layout
 from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.memory import reads, variables, writes
 from dlasim.compiler_shim.lowering.addresses.weight_codes import whole_weights
@@ -59,11 +58,11 @@ def _whole_work(network: PlacedNetwork) -> _WholeWork:
         if not isinstance(node, DlaNode):
             continue
         height, width, channels = node.out_shape
-        pixels, depth = height * width, node.in_shape[2] if node.is_dense else 1
+        pixels = height * width
         if node.is_channel_by_channel:
             pixels, channels = pixels * channels, 1
         taps = node.kernel[0] * node.kernel[1]
-        rows.append((node.layer, BY_MNEMONIC[node.mnemonic].opcode, pixels, taps, depth, channels))
+        rows.append((node.layer, BY_MNEMONIC[node.mnemonic].opcode, pixels, taps, node.depth, channels))
         used = {each for each in (node.weights, node.records, node.table) if each is not None} - known
         known |= used
         size = sum(network.values[number].size_bytes for number in used)
@@ -98,8 +97,7 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
             wanted.update(reads(other, network))
     read = defaultdict[int, list[_ReadPart]](list)
     for node in nodes:
-        tensors = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
-        for number, value in enumerate(tensors):
+        for number, value in enumerate(node.sources):
             base = root_of(network.values, value)
             if base not in computed:
                 size = min(_read_bytes(node, number, value, network), network.values[base].size_bytes)
@@ -128,10 +126,8 @@ def _apart(parts: list[_ReadPart]) -> Iterator[_ReadPart]:
 
 def _span(node: DlaNode, number: int) -> tuple[int, int]:
     """From which byte of a tensor to which a node may read its input, or its matrix, which follows them."""
-    is_matrix = number == len(node.inputs)
-    shape = node.matrix_image if is_matrix else node.images[number]
-    layout = (node.matrix_layout if is_matrix else node.layout(number)) or dense_layout(shape)
-    rows, columns, channels = shape
+    rows, columns, channels = (*node.images[:-1], node.matrix_image)[number]
+    layout = node.operand_layouts[number]
     end = layout.offset + (rows - 1) * layout.line + (columns - 1) * layout.pixel + channels
     return layout.offset * node.in_element_bytes, end * node.in_element_bytes
 
