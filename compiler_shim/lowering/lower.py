@@ -19,8 +19,9 @@ from dlasim.compiler_shim.lowering.addresses.memory import (
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory, Emitter
-from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM, Place
+from dlasim.compiler_shim.lowering.emission.records import SRAM, Place
 from dlasim.compiler_shim.lowering.program_frame import program_frame
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.work import list_work
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError

@@ -13,16 +13,12 @@ from dlasim.checking.verification import verify
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.addresses.sram_plan import NO_PREFETCHES
 from dlasim.compiler_shim.lowering.emission.records import Load
-from dlasim.compiler_shim.lowering.loads.load_records import (
-    NONE,
-    OccupiedRange,
-    TimedConstants,
-    TimedSegment,
-)
+from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange, TimedConstants, TimedSegment
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.prefetch import LoadMemory, add_prefetches
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.compiler_shim.network.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions

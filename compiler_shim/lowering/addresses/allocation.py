@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.dataclass import dataclass
 from dlasim.native.record import Record, Records, layout, pointer
 from dlasim.native.routine import Routine, routine
 from dlasim.native.storage import Store
-
-NONE = -1
 
 
 @dataclass(frozen=True, slots=True)

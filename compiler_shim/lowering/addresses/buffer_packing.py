@@ -7,8 +7,6 @@ from dlasim.compiler_shim.lowering.addresses.packed_records import (
     Packing,
 )
 from dlasim.compiler_shim.lowering.addresses.range_list import insert_range
-from dlasim.compiler_shim.lowering.emission.records import BUFFERS, CONSTANTS, SECOND_INPUT
-from dlasim.compiler_shim.lowering.loads.load_records import NONE
 from dlasim.compiler_shim.lowering.segments.group_search import between_bytes, describe_group_tile
 from dlasim.compiler_shim.lowering.segments.known_chains import ChainTable, add_node, find_chain
 from dlasim.compiler_shim.lowering.segments.stripe_search import (
@@ -18,7 +16,13 @@ from dlasim.compiler_shim.lowering.segments.stripe_search import (
     list_stripe_buffers,
 )
 from dlasim.compiler_shim.lowering.states import StateSearch
-from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES, TilingTable, find_tiling, where_bits
+from dlasim.compiler_shim.lowering.tiles.known_tilings import (
+    NONE,
+    WHERES,
+    TilingTable,
+    find_tiling,
+    where_bits,
+)
 from dlasim.compiler_shim.lowering.tiles.search import PREFETCH_PART
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     ALIGNMENT,
@@ -28,7 +32,15 @@ from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     load_counts,
     spatial_tiles,
 )
-from dlasim.compiler_shim.lowering.tiles.tile_records import INFINITE, MAX_CHAIN, BufferSizes, Tile
+from dlasim.compiler_shim.lowering.tiles.tile_records import (
+    BUFFERS,
+    CONSTANTS,
+    INFINITE,
+    MAX_CHAIN,
+    SECOND_INPUT,
+    BufferSizes,
+    Tile,
+)
 from dlasim.native.routine import routine
 
 # Segments before, some of which are short: with 1, smollm2 with weights of 4 bits lost 0.6 %.
@@ -231,12 +243,12 @@ def _cut_chain(
     else:
         tasks = segment.groups = -(-chain.sizes[chain.nodes[0].problem].channels // known.group_channels)
         segment.rounds = tasks + 1
-    _list_pieces(packing, chain, known, place, tasks)
+    _describe_chain(packing, chain, known, place, tasks)
     return True
 
 
 @routine
-def _list_pieces(packing: Packing, chain: ChainSearch, known: KnownChain, place: int, tasks: int) -> None:
+def _describe_chain(packing: Packing, chain: ChainSearch, known: KnownChain, place: int, tasks: int) -> None:
     """Note what the nodes of a chain compute at once, their buffers, and those between them."""
     for number in range(chain.count):
         node, sizes = packing.nodes[place + number], chain.sizes[chain.nodes[number].problem]

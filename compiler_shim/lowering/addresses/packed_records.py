@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.allocation import AddressSearch, PlacedRange
 from dlasim.compiler_shim.lowering.addresses.range_list import RangeList
-from dlasim.compiler_shim.lowering.emission.records import BUFFERS, Buffer
+from dlasim.compiler_shim.lowering.emission.records import Buffer
 from dlasim.compiler_shim.lowering.loads.load_records import OccupiedRange
-from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, Tile
+from dlasim.compiler_shim.lowering.tiles.tile_records import BUFFERS, MAX_CHAIN, Tile
 from dlasim.native.record import Record, Records, array, layout, member, pointer, slots_of
 from dlasim.native.routine import Numbers
 

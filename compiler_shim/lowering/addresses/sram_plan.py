@@ -97,7 +97,7 @@ class SramPlan:
     ranges: NDArray[np.int64]  # rows of `OccupiedRange`
     path: PathSteps
     tables: KnownTables
-    packed_bytes: int  # the most that is in use without prefetches
+    used_bytes: int  # the most that is in use without prefetches
     changing_bytes: int  # of SRAM, below which estimates count on fewer prefetches
     prefetches: PrefetchPlan = NO_PREFETCHES
     kept: KeptConstants = NO_KEPT
@@ -144,7 +144,7 @@ class SramPlan:
     @property
     def working_bytes(self) -> int:
         """The same without constants that stay."""
-        return self.prefetches.peak_bytes or self.packed_bytes
+        return self.prefetches.peak_bytes or self.used_bytes
 
     @property
     def estimated_cycles(self) -> int:

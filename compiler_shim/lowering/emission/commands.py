@@ -26,7 +26,7 @@ UNSET = -(1 << 62)  # what no register holds
 
 def register(name: str) -> int:
     """The number of an operand register."""
-    return registers.BY_NAME[name].index - registers.OPERANDS[0].index
+    return registers.OPERAND_COLUMN[name]
 
 
 REQUIRE_CONFIG = register("REQUIRE_CONFIG")

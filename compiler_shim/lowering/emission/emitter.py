@@ -21,7 +21,6 @@ from dlasim.compiler_shim.lowering.emission.plan_rows import ROWS, PlanRows
 from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_REGISTERS,
-    NONE,
     InFlight,
     Load,
     Piece,
@@ -32,6 +31,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
 )
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.program_frame import ProgramFrame
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.registers import Region
@@ -82,7 +82,7 @@ class Emitter:
         rows.place_count, rows.part_count, rows.load_count = path.count, len(plan.segments), len(given.loads)
         rows.placed_count, rows.load_first_count = len(pieces.counts), len(given.load_first)
         rows.run_count, rows.most_tiles = len(frame.runs), most_tiles
-        rows.keeps_constants, rows.batch_bytes = int(plan.places_constants), plan.kept.batch_bytes
+        rows.places_constants, rows.batch_bytes = int(plan.places_constants), plan.kept.batch_bytes
         rows.numbers, rows.facts = path.numbers.pointer, facts_memory(self._network).pointer
         rows.alike, rows.run_ends = alike_steps(self._network).pointer, frame.run_ends.pointer
         rows.packed, rows.parts = pointer_to(plan.nodes, PackedNode), pointer_to(plan.segments, PackedSegment)
@@ -90,7 +90,7 @@ class Emitter:
         rows.loads, rows.load_first = pointer_to(given.loads, Load), pointer_to(given.load_first)
         self._make_room(rows)
         self._stream.chain.sizes = plan.tables.kinds.sizes.pointer
-        self._list_pieces(rows)
+        self._make_rows(rows)
         return rows.crowded_step
 
     def _make_room(self, rows: PlanRows) -> None:
@@ -99,7 +99,7 @@ class Emitter:
         count = rows.part_count + batches + rows.run_count + 3
         self._memory.of_plan.reserve(nodes=len(self._network.nodes), rows=count, kept=rows.place_count)
 
-    def _list_pieces(self, rows: PlanRows) -> None:
+    def _make_rows(self, rows: PlanRows) -> None:
         """Make the rows, with room for all pieces of constants, and say how large compressed ones are."""
         memory, network = self._memory.of_plan, self._network
         pieces = memory["pieces"]
@@ -126,7 +126,7 @@ class Emitter:
         stream.segment_count = rows.row_count
         stream.pooled, stream.pooled_ends = self._frame.pooled.pointer, self._frame.pooled_ends.pointer
         stream.preloads = int(self._plan.keeps_constants)
-        stream.loads = rows.kept if rows.keeps_constants else rows.loads
+        stream.loads = rows.kept if rows.places_constants else rows.loads
         most = rows.most_operations  # also for the last task there must seem to be room
         room, is_left = min(rows.operations + most, max(most, _OPERATIONS_AT_A_TIME)), 1
         while is_left:

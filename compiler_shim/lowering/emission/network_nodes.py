@@ -11,8 +11,9 @@ from dlasim.compiler_shim.facts import once
 from dlasim.compiler_shim.lowering.addresses.constants import pooled
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
-from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts, TensorLocation
+from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NodeFacts, TensorLocation
 from dlasim.compiler_shim.lowering.tiles.geometry import node_sizes
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import Init, Out
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
@@ -45,10 +46,6 @@ class NetworkNode(NamedTuple):
         """The pieces of its constants: one for each group of output channels in each pass, or a table."""
         return -(-self.facts.constant_channels // cut.channels) * -(-self.facts.constant_depth // cut.depth)
 
-    def without_shared(self) -> NetworkNode:
-        """The same where no other node has such constants."""
-        return NetworkNode(*self[:-1], None)
-
 
 @once
 def network_nodes(network: PlacedNetwork) -> Mapping[int, NetworkNode]:
@@ -56,7 +53,9 @@ def network_nodes(network: PlacedNetwork) -> Mapping[int, NetworkNode]:
     nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
     found = {step: _network_node(network, node) for step, node in nodes.items()}
     users = Counter([each.shared for each in found.values()])
-    return {step: each if users[each.shared] > 1 else each.without_shared() for step, each in found.items()}
+    return {
+        step: each if users[each.shared] > 1 else each._replace(shared=None) for step, each in found.items()
+    }
 
 
 def _network_node(network: PlacedNetwork, node: DlaNode) -> NetworkNode:
@@ -135,7 +134,6 @@ def _facts(node: DlaNode, layouts: tuple[TensorLocation, ...]) -> NodeFacts:
         is_channel_by_channel=int(node.is_channel_by_channel),
         input_view=views[0],
         second_view=views[1],
-        has_weights=int(node.weights is not None or node.matrix is not None),
         reads_channels=int("IN_CHANNELS" in reads),
         reads_size=int("IN_SIZE" in reads),
         unit=int(BY_MNEMONIC[node.mnemonic].unit),

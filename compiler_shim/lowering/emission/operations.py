@@ -14,13 +14,8 @@ from dlasim.compiler_shim.lowering.emission.commands import (
     WRITE_WORD,
     register,
 )
-from dlasim.compiler_shim.lowering.emission.records import (
-    NONE,
-    SRAM,
-    PlannedOperation,
-    TensorBox,
-    TensorLocation,
-)
+from dlasim.compiler_shim.lowering.emission.records import SRAM, PlannedOperation, TensorBox, TensorLocation
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.transfers import transfer_shape
 from dlasim.isa.instruction_rows import COPIED_BYTES, PACKED_BYTES, Unit
 from dlasim.isa.registers import CURSORS, Region

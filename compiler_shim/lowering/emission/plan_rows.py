@@ -5,15 +5,15 @@ from __future__ import annotations
 from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, PackedSegment
 from dlasim.compiler_shim.lowering.emission.operations import set_box
 from dlasim.compiler_shim.lowering.emission.records import (
-    BUFFERS,
     COMPUTATIONS,
-    NONE,
     EmittedSegment,
     Load,
     Node,
     NodeFacts,
     Piece,
 )
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
+from dlasim.compiler_shim.lowering.tiles.tile_records import BUFFERS
 from dlasim.native.record import Record, Records, pointer
 from dlasim.native.routine import Numbers, Routine, inlined, routine
 
@@ -23,7 +23,7 @@ class PlanRows(Record):
 
     By place a node has its step in `numbers`, and by step the node before whose constants are the same, if
     any, in `alike`; of its constants as many pieces as `placed_counts` says, the
-    first, have `placed_addresses`, all of them where a plan `keeps_constants`; with `batch_bytes` these come
+    first, have `placed_addresses`, all of them where a plan `places_constants`; with `batch_bytes` these come
     in batches of about so many, each while segments that need the one before compute. Segments up to each of
     `run_ends` are a stream. `parts` are segments, with `loads` after them,
     and whether they `load_first`.
@@ -40,7 +40,7 @@ class PlanRows(Record):
     load_count: int = 0
     placed_count: int = 0
     load_first_count: int = 0
-    keeps_constants: int = 0
+    places_constants: int = 0
     batch_bytes: int = 0
     most_tiles: int = 0
     piece_room: int = 0
@@ -85,11 +85,10 @@ def list_rows(plan: PlanRows) -> int:
         while part < plan.part_count and plan.parts[part].place < plan.run_ends[run]:
             if plan.batch_bytes:
                 _list_batches(plan, plan.parts[part])
-            _list_part(plan, plan.rows[plan.row_count], part)
+            _list_part(plan, part)
             part += 1
-        _begin_row(plan, plan.rows[plan.row_count])
-    last = plan.rows[plan.row_count]
-    _begin_row(plan, last)
+        _begin_row(plan)
+    last = _begin_row(plan)
     last.tasks = 0
     _count_operations(plan)
     return 1
@@ -109,14 +108,14 @@ def _list_nodes(plan: PlanRows) -> None:
         placed = plan.placed_counts[place] if place < plan.placed_count else 0
         _fill_in(node, packed)
         node.step, node.prefetched = step, placed
-        node.keeps_constants = plan.keeps_constants if placed else 0
-        alike = _find_alike(plan, node) if plan.keeps_constants or placed == 0 else NONE
+        node.places_constants = plan.places_constants if placed else 0
+        alike = _find_alike(plan, node) if plan.places_constants or placed == 0 else NONE
         if alike != NONE:
             node.first_constant = plan.nodes[alike].first_constant
         else:
             node.first_constant = plan.piece_count
-            _list_pieces(plan, node, facts, placed, given)
-            if node.keeps_constants:
+            _list_constants(plan, node, facts, placed, given)
+            if node.places_constants:
                 kept, plan.kept_count = plan.kept[plan.kept_count], plan.kept_count + 1
                 kept.step, kept.task, kept.first, kept.pieces = step, 0, 0, placed
         given += placed
@@ -126,7 +125,7 @@ def _list_nodes(plan: PlanRows) -> None:
 
 
 @routine
-def _list_pieces(plan: PlanRows, node: Node, facts: NodeFacts, placed: int, given: int) -> None:
+def _list_constants(plan: PlanRows, node: Node, facts: NodeFacts, placed: int, given: int) -> None:
     """The pieces of a node's constants, of which some are placed, at addresses from one on."""
     groups = -(-facts.constant_channels // max(node.tile.channels, 1))
     plan.piece_count += groups * -(-facts.constant_depth // max(node.tile.depth, 1))
@@ -170,12 +169,11 @@ def _repeats(node: Node, facts: NodeFacts) -> int:
 @routine
 def _list_kept(plan: PlanRows) -> None:
     """Rows for the constants that stay in SRAM, and their end."""
-    row = plan.rows[0]
-    _begin_row(plan, row)
+    row = _begin_row(plan)
     row.loads = plan.kept_count
     for number in range(plan.kept_count):
         row.operations += plan.kept[number].pieces
-    _begin_row(plan, plan.rows[plan.row_count])
+    _begin_row(plan)
 
 
 @routine
@@ -185,8 +183,7 @@ def _list_batches(plan: PlanRows, part: PackedSegment) -> None:
     while plan.next_kept < plan.kept_count and (
         plan.next_kept == 0 or plan.kept[plan.newest_batch].step < end
     ):
-        row, first = plan.rows[plan.row_count], _kept_address(plan, plan.next_kept)
-        _begin_row(plan, row)
+        row, first = _begin_row(plan), _kept_address(plan, plan.next_kept)
         row.operations, row.is_load_first, plan.puts_off = 0, 1, 1
         row.first_load = plan.newest_batch = plan.next_kept
         while plan.next_kept < plan.kept_count and (
@@ -204,15 +201,16 @@ def _kept_address(plan: PlanRows, number: int) -> int:
 
 
 @routine
-def _begin_row(plan: PlanRows, row: EmittedSegment) -> None:
-    """Begin the next row, without anything yet: one that ends a stream."""
-    plan.row_count += 1
+def _begin_row(plan: PlanRows) -> EmittedSegment:
+    """The next row, without anything yet: one that ends a stream."""
+    row, plan.row_count = plan.rows[plan.row_count], plan.row_count + 1
     row.step = row.nodes = row.groups = row.stripe_rows = row.first_load = row.loads = row.is_load_first = 0
     row.tasks = row.operations = 1
+    return row
 
 
 @routine
-def _list_part(plan: PlanRows, row: EmittedSegment, number: int) -> None:
+def _list_part(plan: PlanRows, number: int) -> None:
     """List a segment with its loads for later tasks. A task is no more than the row's operations, with all
     these loads. Where the segment is to load first, tasks that follow may load before a task computes."""
     part, repeats, is_single = plan.parts[number], 0, 1
@@ -220,7 +218,7 @@ def _list_part(plan: PlanRows, row: EmittedSegment, number: int) -> None:
     for each in range(step, step + part.nodes):
         own = _repeats(plan.nodes[each], plan.facts[each])
         repeats, is_single = repeats + own, is_single if own == 1 else 0
-    _begin_row(plan, row)
+    row = _begin_row(plan)
     row.step, row.nodes, row.tasks = step, part.nodes, part.rounds
     row.operations = plan.facts[step].sizes.input_count + 2 + repeats
     if part.nodes > 1:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlasim.compiler_shim.lowering.segments.stripe_search import ChainSearch
-from dlasim.compiler_shim.lowering.tiles.tile_records import MAX_CHAIN, NodeSizes, Tile
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
+from dlasim.compiler_shim.lowering.tiles.tile_records import BUFFERS, MAX_CHAIN, NodeSizes, Tile
 from dlasim.isa import registers
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import Numbers
 
 SRAM = -1  # the space of SRAM addresses; regions are spaces 0 and up
-NONE = -1
 
 MAX_REGISTERS = 24  # that one operation sets
 MAX_FIXED = 20  # that stay the same over all tiles of a node
@@ -21,8 +21,6 @@ MAX_PUT_OFF = 8  # computations that wait while loads go first; those of a task 
 OF_A_TASK = 2 * MAX_CHAIN  # computations at most, with moves of rows
 COMPUTATIONS = MAX_PUT_OFF + 2 * OF_A_TASK + 1  # with half a task that is written, and the store before it
 
-BUFFERS = 5  # of a node
-INPUT, SECOND_INPUT, CONSTANTS, ACCUMULATOR, OUTPUT = range(BUFFERS)
 TENSORS = 3  # of a node; a matrix is there instead of a second input
 MATRIX_TENSOR, OUTPUT_TENSOR = 1, 2
 
@@ -131,7 +129,6 @@ class NodeFacts(Record):
     is_channel_by_channel: int = 0
     input_view: int = 0
     second_view: int = 0
-    has_weights: int = 0
     reads_channels: int = 0
     reads_size: int = 0
     unit: int = 0
@@ -150,7 +147,7 @@ class Node(Record):
     """A node as a plan has it: its tile, tensors and buffers, and how far the buffers are filled.
 
     The pieces of its constants are those from `first_constant` on. The first `prefetched` of them are loaded
-    before their tasks, or all before the first inference where it `keeps_constants`. In a chain, what lies
+    before their tasks; all have places of their own where it `places_constants`. In a chain, what lies
     between it and the next node is at `between_address`.
     """
 
@@ -158,7 +155,7 @@ class Node(Record):
     problem: int = 0
     first_constant: int = 0
     prefetched: int = 0
-    keeps_constants: int = 0
+    places_constants: int = 0
     between_address: int = 0
     tile: Tile = member(Tile)
     buffers: list[Buffer] = array(Buffer, BUFFERS)

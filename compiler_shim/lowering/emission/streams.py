@@ -8,7 +8,6 @@ from dlasim.compiler_shim.lowering.emission.operations import PieceBytes, copy, 
 from dlasim.compiler_shim.lowering.emission.records import (
     COMPUTATIONS,
     MAX_PUT_OFF,
-    NONE,
     OUTPUT_TENSOR,
     TENSORS,
     EmittedSegment,
@@ -33,6 +32,7 @@ from dlasim.compiler_shim.lowering.emission.words import (
     write_put_off,
 )
 from dlasim.compiler_shim.lowering.segments.stripe_search import ChainNode, begin_stripe, end_stripe
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import align
 from dlasim.isa.instruction_rows import UNITS
 from dlasim.isa.registers import OPERANDS, Region

@@ -19,14 +19,8 @@ from dlasim.compiler_shim.lowering.emission.operations import (
     transfer_bytes,
 )
 from dlasim.compiler_shim.lowering.emission.records import (
-    ACCUMULATOR,
-    CONSTANTS,
-    INPUT,
     MATRIX_TENSOR,
-    NONE,
-    OUTPUT,
     OUTPUT_TENSOR,
-    SECOND_INPUT,
     SRAM,
     Node,
     NodeFacts,
@@ -35,11 +29,19 @@ from dlasim.compiler_shim.lowering.emission.records import (
     TensorBox,
 )
 from dlasim.compiler_shim.lowering.emission.words import write_load
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     ACCUMULATOR_BYTES,
     align,
     constant_bytes,
     packed_bytes,
+)
+from dlasim.compiler_shim.lowering.tiles.tile_records import (
+    ACCUMULATOR,
+    CONSTANTS,
+    INPUT,
+    OUTPUT,
+    SECOND_INPUT,
 )
 from dlasim.isa.registers import Region
 from dlasim.isa.weight_code import CODE_BYTES
@@ -230,7 +232,7 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
         return matrix.offset + tile.channel * matrix.line_bytes
     if not constant_bytes(sizes, tile.channels, depth):
         return 0
-    if node.keeps_constants:
+    if node.places_constants:
         return stream.pieces[node.first_constant + _piece(stream, node, start)].address
     if sizes.table_bytes:
         set_box(box, 0, 0, 0, 0, 0, 0)
@@ -308,7 +310,7 @@ def _read_constants(
         add_access(operation, SRAM, address, address + sizes.table_bytes, 0)
         return
     size = channels * sizes.weight_bytes * depth
-    if facts.has_weights:
+    if sizes.weight_bytes:
         set_register(operation, _WEIGHTS, address)
         add_access(operation, SRAM, address, address + size, 0)
     if sizes.record_bytes:

@@ -27,13 +27,13 @@ from dlasim.compiler_shim.lowering.emission.commands import (
 )
 from dlasim.compiler_shim.lowering.emission.records import (
     COMPUTATIONS,
-    NONE,
     OUTPUT_TENSOR,
     InFlight,
     MemoryAccess,
     PlannedOperation,
     StreamBuilder,
 )
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.isa.instruction_rows import RECORD_BYTES, UNITS, Unit
 from dlasim.native.routine import inlined, routine
 

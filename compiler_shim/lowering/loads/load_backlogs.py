@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.range_list import covered_bytes
-from dlasim.compiler_shim.lowering.loads.load_records import NONE, LoadSchedule, OccupiedRange, TimedSegment
+from dlasim.compiler_shim.lowering.loads.load_records import LoadSchedule, OccupiedRange, TimedSegment
 from dlasim.compiler_shim.lowering.loads.prefetch_addresses import cover_ranges
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.native.routine import routine
 
 MAX_SLOTS = 64  # in which the tasks of a segment are looked at; with 16, long ones were timed too roughly

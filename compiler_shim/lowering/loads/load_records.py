@@ -7,8 +7,6 @@ from dlasim.compiler_shim.lowering.emission.records import Load
 from dlasim.native.record import Record, Records, member, pointer
 from dlasim.native.routine import Numbers
 
-NONE = -1
-
 
 class TimedSegment(Record):
     """A node or a chain: its tasks, its first and last unit, the cycles in which it computes and loads

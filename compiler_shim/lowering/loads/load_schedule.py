@@ -8,15 +8,16 @@ its own use. Not much more is prefetched than the segments that load for longer 
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.loads.load_backlogs import prepare_segments
-from dlasim.compiler_shim.lowering.loads.load_records import NONE, LoadSchedule, TimedSegment
+from dlasim.compiler_shim.lowering.loads.load_records import LoadSchedule, TimedSegment
 from dlasim.compiler_shim.lowering.loads.prefetch_addresses import find_address, is_free, peak_bytes
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_costs import WHOLE
 from dlasim.native.routine import Routine, routine
 
 
 @routine
 def plan_loads(schedule: LoadSchedule) -> int:
-    """Plan the loads of one slot after the other. Returns how many pieces have places."""
+    """Plan the loads of one slot after the other. Returns how many there are."""
     prepare_segments(schedule)
     _start(schedule)
     _list_pieces(schedule)
@@ -57,7 +58,7 @@ def _list_pieces(schedule: LoadSchedule) -> None:
         for each in range(segment.first_constants, segment.first_constants + segment.constants):
             constants = schedule.constants[each]
             constants.first_piece = count
-            constants.is_given_up = constants.loaded = constants.placed = constants.listed = 0
+            constants.is_given_up = constants.loaded = constants.listed = 0
             for place in range(constants.pieces):
                 piece = schedule.pieces[count + place]
                 first, end = place * constants.tasks, (place + 1) * constants.tasks
@@ -77,8 +78,7 @@ def _list_pieces(schedule: LoadSchedule) -> None:
 
 @routine
 def _list_loads(schedule: LoadSchedule) -> int:
-    """List the loads of pieces that have places, those after one task together. Returns how many there
-    are."""
+    """List the loads of pieces that have places, those after one task together; how many there are."""
     count = 0
     for place in range(schedule.piece_count):
         piece = schedule.pieces[schedule.order[place]]

@@ -19,7 +19,6 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import (
 )
 from dlasim.compiler_shim.lowering.loads.load_backlogs import MAX_CYCLES
 from dlasim.compiler_shim.lowering.loads.load_records import (
-    NONE,
     LoadSchedule,
     OccupiedRange,
     TimedConstants,
@@ -28,6 +27,7 @@ from dlasim.compiler_shim.lowering.loads.load_records import (
 )
 from dlasim.compiler_shim.lowering.loads.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.loads.segment_times import TIMES, SegmentTimes
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tiling import MachineModel
 from dlasim.native.record import layout
 from dlasim.native.storage import PointedMemory, pointer_to

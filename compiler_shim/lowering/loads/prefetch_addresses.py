@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.range_list import RangeList, covered_bytes, insert_range
 from dlasim.compiler_shim.lowering.loads.load_records import (
-    NONE,
     LoadSchedule,
     TimedConstants,
     TimedPiece,
     TimedSegment,
 )
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import ALIGNMENT
 from dlasim.native.routine import routine
 

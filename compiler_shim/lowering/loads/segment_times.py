@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, PackedSegment
 from dlasim.compiler_shim.lowering.loads.load_backlogs import MAX_CYCLES
-from dlasim.compiler_shim.lowering.loads.load_records import (
-    NONE,
-    LoadSchedule,
-    OccupiedRange,
-    TimedSegment,
-)
-from dlasim.compiler_shim.lowering.tiles.known_tilings import WHERES
+from dlasim.compiler_shim.lowering.loads.load_records import LoadSchedule, OccupiedRange, TimedSegment
+from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE, WHERES
 from dlasim.compiler_shim.lowering.tiles.tile_buffers import (
     align,
     constant_bytes,

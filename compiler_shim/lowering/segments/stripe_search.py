@@ -27,6 +27,8 @@ from dlasim.compiler_shim.lowering.tiles.tile_costs import (
     uncrossed_bytes,
 )
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
+    BUFFERS,
+    CONSTANTS,
     INFINITE,
     MAX_CHAIN,
     BufferSizes,
@@ -40,7 +42,6 @@ from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import routine
 from dlasim.sim.timing.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
 
-CONSTANTS = 2  # place among a node's buffers
 # Of a chain: without a limit, each question about 32,768 images that are rows walks as many stripes. The
 # built-in networks have no more than 224 rows.
 MAX_STRIPES = 1 << 10
@@ -178,7 +179,7 @@ def describe_stripes(chain: ChainSearch, rows: int) -> None:
     for number in range(chain.count):
         sizes = chain.sizes[chain.nodes[number].problem]
         list_stripe_buffers(chain, number)
-        for place in range(5):
+        for place in range(BUFFERS):
             buffer = chain.buffers.buffers[place]
             chain.sram_bytes += align(buffer.size_bytes) * buffer.copies
         if number < last:

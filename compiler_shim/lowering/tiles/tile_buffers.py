@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.tiles.tile_records import (
+    ACCUMULATOR,
+    CONSTANTS,
+    INPUT,
+    OUTPUT,
+    SECOND_INPUT,
     BufferSize,
     BufferSizes,
     ChannelGroup,
@@ -150,11 +155,11 @@ def list_buffers(sizes: NodeSizes, group: ChannelGroup, tile: Tile, listed: Buff
         sizes, group, spatial, tile.is_channels_outer, tile.buffering
     )
     input_bytes, second, sums, output = tile_bytes(sizes, group, tile.rows, tile.columns)
-    _set_buffer(listed.buffers[0], input_bytes, inputs if input_bytes else 1)
-    _set_buffer(listed.buffers[1], second, seconds if second else 1)
-    _set_buffer(listed.buffers[2], group.constant_bytes, constants)
-    _set_buffer(listed.buffers[3], sums, 1)
-    _set_buffer(listed.buffers[4], output, outputs if output else 1)
+    _set_buffer(listed.buffers[INPUT], input_bytes, inputs if input_bytes else 1)
+    _set_buffer(listed.buffers[SECOND_INPUT], second, seconds if second else 1)
+    _set_buffer(listed.buffers[CONSTANTS], group.constant_bytes, constants)
+    _set_buffer(listed.buffers[ACCUMULATOR], sums, 1)
+    _set_buffer(listed.buffers[OUTPUT], output, outputs if output else 1)
 
 
 @routine

@@ -10,6 +10,8 @@ from dlasim.native.record import Record, array, member
 from dlasim.sim.timing.formulas import BusCosts, UnitCosts
 
 MAX_CHAIN = 6  # nodes
+BUFFERS = 5  # of a node
+INPUT, SECOND_INPUT, CONSTANTS, ACCUMULATOR, OUTPUT = range(BUFFERS)
 INFINITE = 1 << 62  # more than any budget of bytes, and any estimate of cycles
 
 
@@ -150,4 +152,4 @@ class BufferSize(Record):
 class BufferSizes(Record):
     """The buffers of two inputs, the constants, the accumulator and the output; 0 bytes for none."""
 
-    buffers: list[BufferSize] = array(BufferSize, 5)
+    buffers: list[BufferSize] = array(BufferSize, BUFFERS)
