@@ -13,7 +13,6 @@ from dlasim.sim.reports import losses
 from dlasim.sim.reports.losses import Losses, find_losses
 
 if TYPE_CHECKING:
-    from dlasim.compiler_shim.lowering.addresses.sram_plan import TileShape
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.sim.configuration.config import DlaConfig
     from dlasim.sim.execution.runner import Inference

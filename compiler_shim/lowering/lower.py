@@ -178,7 +178,7 @@ class _Lowering:
         emitter, frame, preloads = self.emitter, self._frame, int(self._sram.keeps_constants)
         streams = timer.cycles(emitter.words, emitter.streams[preloads:])
         doorbell = doorbell_cycles(timer.config, bool(frame.calls))
-        return inference_cycles(self._placed.steps, doorbell, [0] * preloads + streams, frame.call_cycles)
+        return inference_cycles(self._placed.steps, doorbell, streams, frame.call_cycles)
 
     def _steps(self, waits: Sequence[int]) -> list[p.Step]:
         """The streams and host calls in their order; the preload of constants that stay is a stream, too."""

@@ -33,7 +33,7 @@ class ProgramCounts:
 def count_program(program: Program, config: DlaConfig) -> ProgramCounts:
     """The counts of a program that the compiler has made: its streams are legal and write every register they
     use. The estimated CPU executes an instruction a cycle. A preload has been done before."""
-    counts, stream_cycles, timer = list[EnergyCounts](), [0] * program.preloads, StreamTimer(config)
+    counts, stream_cycles, timer = list[EnergyCounts](), list[int](), StreamTimer(config)
     for place in program.streams[program.preloads :]:
         words = program.commands[place.first_word : place.first_word + place.words]
         stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)

@@ -23,22 +23,22 @@ def program_cycles(program: Program, config: DlaConfig) -> int:
     places = [(each.first_word, each.words) for each in program.streams[program.preloads :]]
     cycles = StreamTimer(config).cycles(program.commands, places)
     calls = [call_cycles(program, call) for call in program.host_calls]
-    doorbell = doorbell_cycles(config, bool(calls))
-    return inference_cycles(program.steps, doorbell, [0] * program.preloads + cycles, calls)
+    return inference_cycles(program.steps, doorbell_cycles(config, bool(calls)), cycles, calls)
 
 
 def inference_cycles(
     steps: Sequence[Step], doorbell: int, streams: Sequence[int], calls: Sequence[int]
 ) -> int:
-    """The total of an inference whose streams, and calls of the CPU, take so many cycles."""
-    now = 0
+    """The total of an inference after a preload; its streams, and calls of the CPU, take so many cycles."""
+    now = preloads = 0
     ends = [0]  # of the streams so far; they run one at a time
     for step in steps:
         if step.kind is StepKind.PRELOAD:
             ends.append(0)
+            preloads += 1
         elif step.kind is StepKind.STREAM:
             now += doorbell
-            ends.append(max(now, ends[-1]) + streams[step.index])
+            ends.append(max(now, ends[-1]) + streams[step.index - preloads])
         else:
             now = max(now, ends[step.after_streams]) + calls[step.index]
     return max(now, ends[-1])
