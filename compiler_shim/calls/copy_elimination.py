@@ -13,9 +13,9 @@ from math import prod
 
 import numpy as np
 
+from dlasim.compiler_shim.calls.live_ranges import reads, variables, writes
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of, whole_view, with_layouts
 from dlasim.compiler_shim.calls.views import Layout, dense_layout, is_whole
-from dlasim.compiler_shim.lowering.addresses.memory import reads, variables, writes
 from dlasim.isa.instructions import BY_MNEMONIC
 
 

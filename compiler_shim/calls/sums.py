@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import replace
 from math import prod
 
+from dlasim.compiler_shim.calls.live_ranges import reads, variables, writes
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of, with_layouts
-from dlasim.compiler_shim.lowering.addresses.memory import reads, variables, writes
 from dlasim.isa.host_op_rows import ADD_LEFT_SHIFT
 from dlasim.isa.instruction_rows import SUM_LEFT_SHIFT, Out, Sum, has_channel_scales, is_one_pass
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS

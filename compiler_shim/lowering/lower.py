@@ -8,21 +8,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.calls.live_ranges import extend_live_ranges, find_live_ranges
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.facts import Recent, once
-from dlasim.compiler_shim.lowering.addresses.memory import (
-    SystemPlan,
-    extend_live_ranges,
-    find_live_ranges,
-    plan_system,
-)
+from dlasim.compiler_shim.lowering.addresses.memory import SystemPlan, plan_system
 from dlasim.compiler_shim.lowering.addresses.packed_records import SLOTS
 from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.emission.emitter import EmissionMemory, Emitter
 from dlasim.compiler_shim.lowering.emission.records import SRAM, Place
 from dlasim.compiler_shim.lowering.program_frame import program_frame
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.compiler_shim.lowering.tiles.work import list_work
+from dlasim.compiler_shim.lowering.work import list_work
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dlasim.compiler_shim.calls.live_ranges import LiveRange
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.facts import once
-from dlasim.compiler_shim.lowering.addresses.allocation import LiveRange, PlacedRange, placed_slots
+from dlasim.compiler_shim.lowering.addresses.allocation import PlacedRange, placed_slots
 from dlasim.compiler_shim.lowering.addresses.memory import sram_candidates
 from dlasim.compiler_shim.lowering.addresses.packed_records import MAX_BUFFERS
 from dlasim.compiler_shim.lowering.states import MAX_BITS, MAX_PATHS, Path, PathStep

@@ -6,13 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, chain, product
 
+from dlasim.compiler_shim.calls.live_ranges import footprints, variables
 from dlasim.compiler_shim.calls.nodes import HostNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.facts import once
-from dlasim.compiler_shim.lowering.addresses.memory import (
-    SystemPlan,
-    footprints,
-    variables,
-)
+from dlasim.compiler_shim.lowering.addresses.memory import SystemPlan
 from dlasim.isa import program as p
 from dlasim.isa.file_records import DataType, LayerKind, Role
 from dlasim.isa.host_op_rows import PLACE_CURSOR

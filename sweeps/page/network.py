@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dlasim.compiler_shim.calls.live_ranges import reads, writes
 from dlasim.compiler_shim.calls.nodes import PlacedNetwork
-from dlasim.compiler_shim.lowering.addresses.memory import reads, writes
 
 MAX_LANES = 24
 

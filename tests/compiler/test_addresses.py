@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.lowering.addresses.allocation import PLACE, LiveRange, assign_addresses
+from dlasim.compiler_shim.calls.live_ranges import LiveRange
+from dlasim.compiler_shim.lowering.addresses.allocation import PLACE, assign_addresses
 from tests.compiled import in_python
 
 

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dlasim.compiler_shim.calls.live_ranges import LiveRange
 from dlasim.compiler_shim.lowering.tiles.known_tilings import NONE
-from dlasim.dataclass import dataclass
 from dlasim.native.record import Record, Records, layout, pointer
 from dlasim.native.routine import Routine, routine
 from dlasim.native.storage import Store
-
-
-@dataclass(frozen=True, slots=True)
-class LiveRange:
-    """A value that needs `size_bytes` from step `first` to step `last`."""
-
-    key: int
-    size_bytes: int
-    first: int
-    last: int
 
 
 class PlacedRange(Record):

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.calls.live_ranges import reads, variables, writes
 from dlasim.compiler_shim.calls.nodes import DlaNode, PlacedNetwork, root_of
 from dlasim.compiler_shim.facts import once
-from dlasim.compiler_shim.lowering.addresses.memory import reads, variables, writes
 from dlasim.compiler_shim.lowering.addresses.weight_codes import whole_weights
 from dlasim.isa.file_records import WORK
 from dlasim.isa.instructions import BY_MNEMONIC
