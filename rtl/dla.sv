@@ -9,6 +9,8 @@ module dla
 #(
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned OUTPUT_LANES = 64,
+    parameter int unsigned PIXEL_ROWS = 1,  // of the output that MAC computes at once
+    parameter int unsigned PIXEL_COLUMNS = 1,
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned SRAM_BANDWIDTH = 0,  // of each port and bank; 0: no limit
     parameter int unsigned SRAM_PORTS = 4,
@@ -85,7 +87,7 @@ module dla
 );
   // The bits of an address of the SRAM, and one more to go beyond it: checks have seen that operands lie in it.
   localparam logic [31:0] PLACE = (32'd2 << $clog2(SRAM_BYTES)) - 1;
-  localparam int unsigned PES = INPUT_LANES * OUTPUT_LANES;
+  localparam int unsigned PES = INPUT_LANES * OUTPUT_LANES, PIXELS = PIXEL_ROWS * PIXEL_COLUMNS;  // PEs of each pixel
   localparam int unsigned MAC_LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES;
   localparam int unsigned INPUTS = MAC_LANES > INPUT_LANES ? MAC_LANES : INPUT_LANES;
   localparam int unsigned OFFSET_BITS = $clog2(INPUTS + 1) + INT16;  // of an input from the first
@@ -131,7 +133,7 @@ module dla
   logic [31:0] count[COUNTER_COUNT];
 
   dla_host #(
-      .PES(PES),
+      .PES(PIXELS * PES),
       .INPUT_LANES(INPUT_LANES),
       .OUTPUT_LANES(OUTPUT_LANES),
       .SRAM_BYTES(SRAM_BYTES),
@@ -171,6 +173,8 @@ module dla
       .SRAM_BYTES(SRAM_BYTES),
       .INT16(INT16),
       .MAC_SUMS(MAC_SUMS),
+      .PIXEL_ROWS(PIXEL_ROWS),
+      .PIXEL_COLUMNS(PIXEL_COLUMNS),
       .REGION_BEATS(region_beats(PACES, REGION_MEMORIES)),
       .ISSUE_CYCLES(ISSUE_CYCLES),
       .CHECK_CYCLES(CHECK_CYCLES),
@@ -690,10 +694,11 @@ module dla
   logic [31:0] macs, mac_partial_address, mac_record_address;
   logic [31:0] mac_input_address, mac_weight_address, mac_filter_step, mac_result_address;
   logic [OFFSET_BITS-1:0] mac_input_offset[INPUTS];
-  logic [31:0] mac_partial[MAC_LANES], mac_bias[MAC_LANES], mac_multiplier[MAC_LANES], mac_shift[MAC_LANES];
-  logic [31:0] mac_result[MAC_LANES];
-  logic [7:0] mac_input[INPUTS], mac_weight[PES];
-  logic [MAC_LANES-1:0] mac_write;
+  logic [31:0] mac_input_at[PIXELS], mac_partial_at[PIXELS], mac_result_at[PIXELS];
+  logic [31:0] mac_partial[PIXELS*MAC_LANES], mac_bias[MAC_LANES], mac_multiplier[MAC_LANES], mac_shift[MAC_LANES];
+  logic [31:0] mac_result[PIXELS*MAC_LANES];
+  logic [7:0] mac_input[PIXELS*INPUTS], mac_weight[PES];
+  logic [PIXELS*MAC_LANES-1:0] mac_write;
   logic [31:0] vector_in_address, vector_in2_address, vector_record_address;
   logic [31:0] vector_in[VECTOR_LANES], vector_in2[VECTOR_LANES], vector_table_address[VECTOR_LANES];
   logic [31:0] vector_multiplier[VECTOR_LANES], vector_shift[VECTOR_LANES];
@@ -704,6 +709,8 @@ module dla
   dla_mac #(
       .INPUT_LANES(INPUT_LANES),
       .OUTPUT_LANES(OUTPUT_LANES),
+      .PIXEL_ROWS(PIXEL_ROWS),
+      .PIXEL_COLUMNS(PIXEL_COLUMNS),
       .FILL(MAC_FILL),
       .DRAIN(MAC_DRAIN),
       .BANK_BYTES(SRAM_BANDWIDTH),
@@ -739,6 +746,7 @@ module dla
       .macs,
       .read(mac_read),
       .input_address(mac_input_address),
+      .input_at(mac_input_at),
       .input_offset(mac_input_offset),
       .input_data(mac_input),
       .weight_address(mac_weight_address),
@@ -746,6 +754,7 @@ module dla
       .weight_data(mac_weight),
       .finish_read(mac_finish_read),
       .partial_address(mac_partial_address),
+      .partial_at(mac_partial_at),
       .partial_size(mac_partial_size),
       .partial_data(mac_partial),
       .record_address(mac_record_address),
@@ -755,6 +764,7 @@ module dla
       .write(mac_write),
       .write_size(mac_write_size),
       .result_address(mac_result_address),
+      .result_at(mac_result_at),
       .result(mac_result)
   );
 
@@ -809,6 +819,7 @@ module dla
       .INPUT_LANES(INPUT_LANES),
       .PES(PES),
       .MAC_LANES(MAC_LANES),
+      .PIXELS(PIXELS),
       .VECTOR_LANES(VECTOR_LANES),
       .BEAT_BYTES(BEAT_BYTES),
       .OFFSET_BITS(OFFSET_BITS),
@@ -821,6 +832,7 @@ module dla
       .clock,
       .mac_read,
       .mac_input_address,
+      .mac_input_at,
       .mac_input_offset,
       .mac_input,
       .mac_weight_address,
@@ -828,6 +840,7 @@ module dla
       .mac_weight,
       .mac_finish_read,
       .mac_partial_address,
+      .mac_partial_at,
       .mac_partial_size,
       .mac_partial,
       .mac_record_address,
@@ -837,6 +850,7 @@ module dla
       .mac_write,
       .mac_write_size,
       .mac_result_address,
+      .mac_result_at,
       .mac_result,
       .vector_read,
       .vector_read_size,
@@ -874,7 +888,7 @@ module dla
   always_comb begin
     count[COUNT_CYCLES] = 32'(watch_counts);
     count[COUNT_MACS] = macs;
-    count[COUNT_MACS_POSSIBLE] = busy[MAC] ? PES : 0;
+    count[COUNT_MACS_POSSIBLE] = busy[MAC] ? PIXELS * PES : 0;
     count[COUNT_BYTES_READ] = beat[DMA_IN] ? beat_bytes[DMA_IN] : 0;
     count[COUNT_BYTES_WRITTEN] = beat[DMA_OUT] ? beat_bytes[DMA_OUT] : 0;
     count[COUNT_DMA_IN_BUSY] = 32'(busy[DMA_IN]);

@@ -16,6 +16,8 @@ module dla_checks
     parameter int unsigned CYCLES = 16,  // no choice: what the steps below take
     parameter int unsigned INT16 = 0,  // whether MAC and VECTOR have elements of int16
     parameter int unsigned MAC_SUMS = 0,  // whether MAC can add a tensor to its results
+    parameter int unsigned PIXEL_ROWS = 1,  // of the output that MAC computes at once
+    parameter int unsigned PIXEL_COLUMNS = 1,
     parameter bit UNPACKS = 0,  // OP_DMA_UNPACK is an instruction
     parameter bit DECODES = 0  // OP_DMA_DECODE is
 ) (
@@ -190,7 +192,9 @@ module dla_checks
   always_comb begin
     case (step < CYCLES ? ORDER[step[3:0]] : NOTHING)
       PADS: chosen = factors(PADS, windows.pad.top, file.in_row_stride, windows.pad.left, file.in_pixel_stride);
-      AREA: chosen = factors(AREA, file.out_size.height, 32'(file.out_size.width), '0, '0);
+      AREA:
+      chosen = factors(AREA, 16'((32'(file.out_size.height) + PIXEL_ROWS - 1) / PIXEL_ROWS),
+                       (32'(file.out_size.width) + PIXEL_COLUMNS - 1) / PIXEL_COLUMNS, '0, '0);
       SYSTEM:
       if (!is_transfer) chosen = factors(SYSTEM, windows.stride.height, file.in_row_stride, windows.stride.width, file.in_pixel_stride);
       else

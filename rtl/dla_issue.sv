@@ -12,6 +12,8 @@ module dla_issue
     parameter int unsigned SRAM_BYTES = 524288,
     parameter int unsigned INT16 = 0,
     parameter int unsigned MAC_SUMS = 0,
+    parameter int unsigned PIXEL_ROWS = 1,
+    parameter int unsigned PIXEL_COLUMNS = 1,
     parameter region_beats_t REGION_BEATS = {REGIONS{32'd8}},
     parameter int unsigned ISSUE_CYCLES = 1,
     parameter int unsigned CHECK_CYCLES = 16,  // of an operation, before its word's own
@@ -98,6 +100,8 @@ module dla_issue
       .SRAM_BYTES(SRAM_BYTES),
       .INT16(INT16),
       .MAC_SUMS(MAC_SUMS),
+      .PIXEL_ROWS(PIXEL_ROWS),
+      .PIXEL_COLUMNS(PIXEL_COLUMNS),
       .REGION_BEATS(REGION_BEATS),
       .CYCLES(LEAST_CHECKS),
       .UNPACKS(UNPACKS),

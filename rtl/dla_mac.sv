@@ -10,6 +10,9 @@
 // depthwise convolution there is no tree: each lane takes a product of its own channel. With an array of one
 // output lane all multipliers are such lanes then, so there are as many accumulators.
 //
+// There are PIXEL_ROWS x PIXEL_COLUMNS such grids, which take the same weights. In a turn they compute as many neighbouring
+// pixels of the output. Where there are several, what the loops and the parts of this unit do with a pixel they do with a turn.
+//
 // With SUMS it can add a tensor of int8 to its results (`dla_mac_sum`), in eight stages more.
 //
 // With INT16 it also takes elements of 16 bits: for each group of input channels it passes over the low bytes, which have
@@ -23,6 +26,8 @@ module dla_mac
 #(
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned OUTPUT_LANES = 64,
+    parameter int unsigned PIXEL_ROWS = 1,  // of the output that it computes at once
+    parameter int unsigned PIXEL_COLUMNS = 1,
     parameter int unsigned FILL = 4,
     parameter int unsigned DRAIN = 6,
     // The SRAM's ports, the buffers and the output stage: 0 is no limit.
@@ -38,7 +43,8 @@ module dla_mac
     parameter logic [31:0] PLACE = 32'h000fffff,  // the bits of an address of the SRAM: no more are computed
     parameter int unsigned INT16 = 0,  // whether it has elements of int16
     parameter int unsigned SUMS = 0,  // whether it can add a tensor to its results
-    // What follows from the array
+    // What follows from the array; PEs, lanes and inputs are those of each pixel.
+    parameter int unsigned PIXELS = PIXEL_ROWS * PIXEL_COLUMNS,
     parameter int unsigned PES = INPUT_LANES * OUTPUT_LANES,
     parameter int unsigned LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES,
     parameter int unsigned INPUTS = LANES > INPUT_LANES ? LANES : INPUT_LANES,
@@ -68,24 +74,27 @@ module dla_mac
     input logic [3:0] takes,
     output logic [31:0] macs,  // multiply-accumulates that begin in this cycle
     output logic read,
-    output logic [31:0] input_address,  // of the first lane
+    output logic [31:0] input_address,  // of the first lane and pixel
+    output logic [31:0] input_at[PIXELS],  // of each pixel, from there
     output logic [OFFSET_BITS-1:0] input_offset[INPUTS],  // of each lane, from there
-    input logic [7:0] input_data[INPUTS],
+    input logic [7:0] input_data[PIXELS*INPUTS],
     output logic [31:0] weight_address,  // of the first PE
     output logic [31:0] filter_step,  // bytes from an output lane's to the next one's
     input logic [7:0] weight_data[PES],
     output logic finish_read,
     output logic [31:0] partial_address,
+    output logic [31:0] partial_at[PIXELS],
     output logic [1:0] partial_size,
-    input logic [31:0] partial_data[LANES],
+    input logic [31:0] partial_data[PIXELS*LANES],
     output logic [31:0] record_address,
     input logic [31:0] bias_data[LANES],
     input logic [31:0] multiplier_data[LANES],
     input logic [31:0] shift_data[LANES],
-    output logic [LANES-1:0] write,
+    output logic [PIXELS*LANES-1:0] write,
     output logic [1:0] write_size,  // of an element: its bytes as a power of 2
     output logic [31:0] result_address,  // of the first lane; the others follow
-    output logic [31:0] result[LANES]
+    output logic [31:0] result_at[PIXELS],
+    output logic [31:0] result[PIXELS*LANES]
 );
   localparam int unsigned LEAST_FILL = 4, LEAST_DRAIN = 6;
   if (FILL < LEAST_FILL || DRAIN < LEAST_DRAIN)
@@ -110,7 +119,8 @@ module dla_mac
     logic ends;  // the operation
     logic hands_over;  // the block, with its last pixel
     logic high;  // byte of elements of int16
-    logic meets;  // the tap meets the input
+    logic [PIXELS-1:0] lies;  // pixels in the output
+    logic [PIXELS-1:0] meets;  // those whose tap meets the input
     logic [31:0] output_channel;  // of the first lane
     logic [31:0] input_channel;  // of the first lane
     logic [31:0] pixel;  // address of the input pixel
@@ -168,25 +178,30 @@ module dla_mac
   logic [31:0] weight_group, groups_weights, group_bytes, weight_tap;
   logic [31:0] group_channel;  // the first lane's of a depthwise convolution
   logic more, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group, ends_block, may_step;
+  logic [31:0] last_row, last_column;  // of the output's last turns
   logic high, ends_bytes;  // a pass over high bytes; the last over this group of input channels
   logic signed [31:0] in_row, in_column;
   logic [31:0] tap, next_row, next_column;
-  assign next_row = (row + 1) & SIZE;
-  assign next_column = (column + 1) & SIZE;
+  assign next_row = (row + PIXEL_ROWS) & SIZE;
+  assign next_column = (column + PIXEL_COLUMNS) & SIZE;
+  assign last_row = (out_height - 1) / PIXEL_ROWS * PIXEL_ROWS;
+  assign last_column = (out_width - 1) / PIXEL_COLUMNS * PIXEL_COLUMNS;
   assign ends_bytes = !is_int16 || high;
   // What a counter is compared with takes the sum, as it does not change during an operation.
   assign ends_depth = ends_bytes && depth >= beyond(depths, in_step);
   assign ends_tap_column = tap_column == kernel_width - 1;
   assign ends_tap_row = tap_row == kernel_height - 1;
-  assign ends_column = column == out_width - 1;
-  assign ends_row = row == out_height - 1;
+  assign ends_column = column == last_column;
+  assign ends_row = row == last_row;
   assign ends_block = index == INDEX_BITS'(BLOCK - 1) || (ends_column && ends_row);
   assign ends_group = group >= beyond(operands.out_channels, out_step);
   function automatic logic [31:0] beyond(input logic [31:0] all, input logic [31:0] step);  // so many remain for the last step
     return all > step ? all - step : '0;
   endfunction
 
-  logic steps, is_first, is_last, meets;
+  logic steps, is_first, is_last;
+  logic [PIXELS-1:0] lies, meets, taps_meet;
+  logic [31:0] count;  // of pixels in the output
   logic is_warm;
   assign is_warm = WARM_UP == 0 || warm_up == WARM_UP_BITS'(WARM_UP);
   assign steps = valid && more && is_warm && may_step;
@@ -200,6 +215,8 @@ module dla_mac
   logic [PLACE_BITS-1:0] place;  // of the pixel's accumulators
   logic hands_over;  // the block ends with this group's pixels
   dla_window #(
+      .PIXEL_ROWS(PIXEL_ROWS),
+      .PIXEL_COLUMNS(PIXEL_COLUMNS),
       .PLACE(PLACE)
   ) windows (
       .clock,
@@ -216,9 +233,26 @@ module dla_mac
       .ends_tap_row,
       .row(in_row),
       .column(in_column),
-      .meets,
+      .meets(taps_meet),
       .place(in_place)
   );
+  dla_mac_tile #(
+      .PIXEL_ROWS(PIXEL_ROWS),
+      .PIXEL_COLUMNS(PIXEL_COLUMNS)
+  ) tile (
+      .size(operands.out_size), .ends_column, .ends_row, .lies, .count
+  );
+  assign meets = taps_meet & lies;
+
+  // Where the turn's pixels lie from the first one on. They stand in registers before anything looks at them.
+  for (genvar p = 0; p < PIXELS; p++) begin : pixel
+    localparam int unsigned ROW = p / PIXEL_COLUMNS, COLUMN = p % PIXEL_COLUMNS;
+    always_ff @(posedge clock) begin
+      input_at[p] <= (ROW * products.walk.row_step + COLUMN * products.walk.column_step) & PLACE;
+      partial_at[p] <= (ROW * operands.acc_row_stride + COLUMN * operands.acc_pixel_stride) & PLACE;
+      result_at[p] <= (ROW * operands.out_row_stride + COLUMN * operands.out_pixel_stride) & PLACE;
+    end
+  end
 
   always_comb begin
     address_s.valid = steps;
@@ -227,6 +261,7 @@ module dla_mac
     address_s.ends = is_last && ends_column && ends_row && ends_group;
     address_s.hands_over = ends_taps && hands_over;
     address_s.high = high;
+    address_s.lies = lies;
     address_s.meets = meets;
     address_s.output_channel = group;
     address_s.input_channel = depth;
@@ -396,19 +431,20 @@ module dla_mac
   assign filter_step = depthwise ? 1 : filter_bytes;
 
   // ---------------------------------------------------------------------------------------------------- multiply
-  logic signed [8:0] value[INPUTS];
-  logic signed [16:0] product[PES];
-  logic signed [31:0] term[PES];
-  for (genvar i = 0; i < INPUTS; i++) begin : inputs
+  logic signed [8:0] value[PIXELS*INPUTS];
+  logic signed [16:0] product[PIXELS*PES];
+  logic signed [31:0] term[PIXELS*PES];
+  for (genvar i = 0; i < PIXELS * INPUTS; i++) begin : inputs
     logic signed [31:0] raw;
-    assign raw = !multiply_s.meets ? (is_int16 ? '0 : operands.pad_value)
+    assign raw = !multiply_s.meets[i/INPUTS] ? (is_int16 ? '0 : operands.pad_value)
         : is_int16 && !multiply_s.high ? 32'(input_data[i]) : 32'($signed(input_data[i]));
-    assign value[i] = depthwise || multiply_s.input_channel + i < depths
+    assign value[i] = depthwise || multiply_s.input_channel + i % INPUTS < depths
         ? 9'(raw - (is_int16 ? '0 : operands.in_zp)) : '0;
   end
-  for (genvar p = 0; p < PES; p++) begin : pe
-    localparam int unsigned INPUT = p % INPUT_LANES;
-    localparam int unsigned LANE = OUTPUT_LANES == 1 ? p : p / INPUT_LANES;
+  for (genvar p = 0; p < PIXELS * PES; p++) begin : pe
+    localparam int unsigned FIRST_INPUT = p / PES * INPUTS, OWN = p % PES;  // of its pixel
+    localparam int unsigned INPUT = OWN % INPUT_LANES;
+    localparam int unsigned LANE = OUTPUT_LANES == 1 ? OWN : OWN / INPUT_LANES;
     logic is_low;  // byte of a weight of int16
     if (INT16 == 0) begin : bytes
       assign is_low = 1'b0;
@@ -422,19 +458,19 @@ module dla_mac
     dla_mac_pe multiplier (
         .clock,
         .enable(multiply_s.valid),
-        .value(depthwise ? value[LANE] : value[INPUT]),
-        .weight(9'((is_low ? 32'(weight_data[p]) : 32'($signed(weight_data[p]))) - (is_int16 ? '0 : operands.weight_zp))),
+        .value(depthwise ? value[FIRST_INPUT+LANE] : value[FIRST_INPUT+INPUT]),
+        .weight(9'((is_low ? 32'(weight_data[OWN]) : 32'($signed(weight_data[OWN]))) - (is_int16 ? '0 : operands.weight_zp))),
         .product(product[p])
     );
   end
 
   // ------------------------------------------------------------------------------------------------ accumulators
   // A step reads its place in the tree's stage, and writes it in the next; a sum that leaves is read when it does.
-  logic signed [ACCUMULATOR_BITS-1:0] growing[LANES], added[LANES], complete[LANES];
+  logic signed [ACCUMULATOR_BITS-1:0] growing[PIXELS*LANES], added[PIXELS*LANES], complete[PIXELS*LANES];
   logic accumulate_again, start_again;  // the place is the one that was written last
   if (PLACES == 1) begin : single
     assign {accumulate_again, start_again} = '1;
-    for (genvar l = 0; l < LANES; l++) begin : lane
+    for (genvar l = 0; l < PIXELS * LANES; l++) begin : lane
       assign {growing[l], complete[l]} = '0;
       logic unused;
       assign unused = &{1'b0, added[l]};
@@ -446,7 +482,7 @@ module dla_mac
     always_ff @(posedge clock) if (accumulate_s.valid) newest_place <= accumulate_s.place;
     dla_accumulators #(
         .BITS(ACCUMULATOR_BITS),
-        .LANES(LANES),
+        .LANES(PIXELS * LANES),
         .PLACES(PLACES),
         .PLACE_BITS(PLACE_BITS)
     ) memory (
@@ -466,16 +502,17 @@ module dla_mac
   assign lowest = is_int16 ? operands.act_min << 8
       : opcode == OPCODE_OP_CONV_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
   assign highest = is_int16 ? {operands.act_max[23:0], 8'hff} : operands.act_max;
-  for (genvar l = 0; l < LANES; l++) begin : lane
-    localparam int unsigned OWN = OUTPUT_LANES == 1 ? l : l * INPUT_LANES;
+  for (genvar l = 0; l < PIXELS * LANES; l++) begin : lane
+    localparam int unsigned PIXEL = l / LANES, LANE = l % LANES;
+    localparam int unsigned FIRST = PIXEL * PES + (OUTPUT_LANES == 1 ? LANE : LANE * INPUT_LANES);
     logic signed [31:0] sum;
-    if (l < OUTPUT_LANES) begin : with_tree
+    if (LANE < OUTPUT_LANES) begin : with_tree
       always_comb begin
-        sum = term[OWN];
-        if (!depthwise) for (int unsigned i = 1; i < INPUT_LANES; i++) sum = sum + term[l*INPUT_LANES+i];
+        sum = term[FIRST];
+        if (!depthwise) for (int unsigned i = 1; i < INPUT_LANES; i++) sum = sum + term[FIRST+i];
       end
     end else begin : without_tree
-      assign sum = term[OWN];
+      assign sum = term[FIRST];
     end
     logic signed [ACCUMULATOR_BITS-1:0] newest;
     logic [31:0] own_result;
@@ -506,9 +543,9 @@ module dla_mac
         .wide,
         .by_channel,
         .partial($signed(partial_data[l])),
-        .bias($signed(bias_data[l])),
-        .record_multiplier($signed(multiplier_data[l])),
-        .record_shift($signed(shift_data[l])),
+        .bias($signed(bias_data[LANE])),
+        .record_multiplier($signed(multiplier_data[LANE])),
+        .record_shift($signed(shift_data[LANE])),
         .multiplier($signed(operands.out_mult)),
         .shift(operands.out_shift),
         .zero_point(operands.out_zp),
@@ -539,7 +576,8 @@ module dla_mac
       );
       assign result[l] = is_sum ? sum_result : own_result;
     end
-    assign write[l] = final_s.valid && l < out_step && final_s.output_channel + l < operands.out_channels;
+    assign write[l] = final_s.valid && final_s.lies[PIXEL] && LANE < out_step
+        && final_s.output_channel + LANE < operands.out_channels;
   end
   if (SUMS == 0) begin : without_sums
     assign final_s = write_s;
@@ -570,6 +608,8 @@ module dla_mac
     logic [2:0] passed;  // whether the block was whole one, two and three cycles before
     dla_mac_results #(
         .LANES(LANES),
+        .PIXEL_ROWS(PIXEL_ROWS),
+        .PIXEL_COLUMNS(PIXEL_COLUMNS),
         .BLOCK(BLOCK),
         .RESULT_CYCLES(RESULT_CYCLES),
         .IN_BLOCKS(IN_BLOCKS),
@@ -594,6 +634,7 @@ module dla_mac
         .block_leaves,
         .block_index,
         .place(leave_s.place),
+        .lies(leave_s.lies),
         .output_channel(leaving_group),
         .lanes,
         .partial(leaving_partial),
@@ -676,11 +717,24 @@ module dla_mac
         end
       end
       pass_t pass;
-      logic writer_room, all_written;
-      results_t put;
+      logic writer_room, turn_room, all_written, is_put;
+      results_t turn, put;
+      logic [PIXELS-1:0] turn_lies;
+      logic [PIXEL_ROWS-1:0] put_row;
+      // The turn's last pixels in the output, and whose taps meet the input
+      logic [31:0] far_row, far_column, reach_row, reach_column;
+      always_comb begin
+        {far_row, far_column, reach_row, reach_column} = '0;
+        for (int unsigned p = 1; p < PIXELS; p++) begin
+          if (lies[p]) {far_row, far_column} = {p / PIXEL_COLUMNS, p % PIXEL_COLUMNS};
+          if (meets[p]) {reach_row, reach_column} = {p / PIXEL_COLUMNS, p % PIXEL_COLUMNS};
+        end
+      end
       if (IN_BLOCKS) begin : whole_blocks
         dla_mac_blocks #(
             .LANES(LANES),
+            .PIXEL_ROWS(PIXEL_ROWS),
+            .PIXEL_COLUMNS(PIXEL_COLUMNS),
             .BLOCK(BLOCK),
             .PLACE_BITS(PLACE_BITS),
             .PLACE(PLACE)
@@ -694,7 +748,7 @@ module dla_mac
             .group_step(out_step),
             .rows_before,
             .block_row,
-            .row,
+            .row(row + reach_row),
             .out_height,
             .group_ends,
             .hands_over,
@@ -703,23 +757,35 @@ module dla_mac
             .leaves,
             .index(block_index),
             .block_leaves,
-            .writer_room,
-            .all_written,
+            .writer_room(turn_room),
+            .all_written(all_written && is_put),
             .pass,
             .room,
             .is_written,
-            .put
+            .put(turn),
+            .lies(turn_lies)
         );
         logic unused;
         assign unused = &{1'b0, lanes};
       end else begin : at_once
         assign pass = '0;
-        assign {room, is_written} = {writer_room, all_written};
+        assign {room, is_written} = {turn_room, all_written && is_put};
         logic unused;
         assign unused = &{1'b0, block_leaves, block_index};
-        assign put = '{valid: leaves, ends: leave_ends, address: leave_s.result, bytes: lanes << write_size};
+        assign turn_lies = leave_s.lies;
+        assign turn = '{valid: leaves, ends: leave_ends, address: leave_s.result, bytes: lanes << write_size};
       end
+      dla_mac_turn #(
+          .PIXEL_ROWS(PIXEL_ROWS),
+          .PIXEL_COLUMNS(PIXEL_COLUMNS),
+          .PLACE(PLACE)
+      ) leaving (
+          .clock, .reset(reset || done), .turn, .lies(turn_lies), .result_at, .writer_room, .room(turn_room), .is_empty(is_put), .put,
+          .row(put_row)
+      );
       dla_mac_traffic #(
+          .PIXEL_ROWS(PIXEL_ROWS),
+          .PIXEL_COLUMNS(PIXEL_COLUMNS),
           .LANES(LANES),
           .OUTPUT_LANES(OUTPUT_LANES),
           .BANK_BYTES(BANK_BYTES),
@@ -744,23 +810,25 @@ module dla_mac
           .each_channels,
           .each_before,
           .block_row(rows_before + block_row),
-          .step_row(rows_before + row),
-          .step_out_row(row),
-          .step_column(column),
+          .step_row(rows_before + row + reach_row),
+          .step_out_row(row + far_row),
+          .partials_row(rows_before + row + far_row),
+          .step_column(column + far_column),
           .step_group(group),
           .pass,
-          .step_in_row(in_row),
+          .step_in_row(in_row + $signed(reach_row * 32'(window.stride.height))),
           .step_tap(tap),
           .step_inputs((inputs_end + 32'(is_wide)) >> is_wide),
           .step_filter(filter_end),
           .step_tap_row(tap_row),
-          .step_in_column(in_column),
+          .step_in_column(in_column + $signed(reach_column * 32'(window.stride.width))),
           .step_index(32'(index)),
-          .step_meets(meets),
+          .step_meets(meets != 0),
           .step_first(is_first),
           .block_ends(steps && is_last && ends_block),
           .group_ends,
           .put,
+          .put_row,
           .ready(ports_ready),
           .room(writer_room),
           .written(all_written),
@@ -774,11 +842,11 @@ module dla_mac
     assign {leaves, block_leaves} = '0;
     dla_walk #(.PLACE(PLACE)) partials (
         .clock, .reset(reset || done), .step(steps && is_last), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
-        .row_step(operands.acc_row_stride), .column_step(operands.acc_pixel_stride), .place(acc_place)
+        .row_step(PIXEL_ROWS * operands.acc_row_stride), .column_step(PIXEL_COLUMNS * operands.acc_pixel_stride), .place(acc_place)
     );
     dla_walk #(.PLACE(PLACE)) results (
         .clock, .reset(reset || done), .step(steps && is_last), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
-        .row_step(operands.out_row_stride), .column_step(operands.out_pixel_stride), .place(out_place)
+        .row_step(PIXEL_ROWS * operands.out_row_stride), .column_step(PIXEL_COLUMNS * operands.out_pixel_stride), .place(out_place)
     );
     assign waits = 1'b0;
     assign written = result_ends;
@@ -817,5 +885,5 @@ module dla_mac
   // Of a matrix of int16 those count that have a high byte.
   logic [INPUT_BITS-1:0] step_products;
   assign step_products = is_wide ? INPUT_BITS'((32'(step_inputs) + 32'(depth[0])) >> 1) : step_inputs;
-  assign macs = !steps || !ends_bytes ? 0 : 32'(step_outputs) * 32'(step_products);
+  assign macs = !steps || !ends_bytes ? 0 : 32'(step_outputs) * 32'(step_products) * count;
 endmodule

@@ -7,6 +7,8 @@ module dla_mac_blocks
   import dla_words::*;
 #(
     parameter int unsigned LANES = 64,
+    parameter int unsigned PIXEL_ROWS = 1,
+    parameter int unsigned PIXEL_COLUMNS = 1,
     parameter int unsigned BLOCK = 32,
     parameter int unsigned PLACE_BITS = 6,
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
@@ -34,7 +36,8 @@ module dla_mac_blocks
     output pass_t pass,  // over the input
     output logic room,  // for the results of another pixel: those of two blocks are held
     output logic is_written,  // all that left
-    output results_t put
+    output results_t put,
+    output logic [PIXEL_ROWS*PIXEL_COLUMNS-1:0] lies  // pixels of these in the output
 );
   // ---------------------------------------------------------------- groups of a block: a bit of their number in a cycle
   localparam int unsigned BITS = $clog2(BLOCK + 1);
@@ -86,6 +89,8 @@ module dla_mac_blocks
   /* verilator lint_on UNUSEDSIGNAL */
   dla_mac_results #(
       .LANES(BLOCK * LANES),
+      .PIXEL_ROWS(PIXEL_ROWS),
+      .PIXEL_COLUMNS(PIXEL_COLUMNS),
       .BLOCK(BLOCK),
       .GATHERS(1'b1),
       .PLACE_BITS(PLACE_BITS),
@@ -108,6 +113,7 @@ module dla_mac_blocks
       .block_leaves(block_put),
       .block_index(unused_index),
       .place(unused_place),
+      .lies,
       .output_channel(unused_channel),
       .lanes(put_lanes),
       .partial(unused_partial),

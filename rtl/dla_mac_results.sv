@@ -9,6 +9,8 @@ module dla_mac_results
   import dla_isa::*;
 #(
     parameter int unsigned LANES = 64,
+    parameter int unsigned PIXEL_ROWS = 1,  // of a turn, which is what leaves together
+    parameter int unsigned PIXEL_COLUMNS = 1,
     parameter int unsigned BLOCK = 32,
     parameter int unsigned RESULT_CYCLES = 0,
     parameter bit IN_BLOCKS = 0,
@@ -38,19 +40,21 @@ module dla_mac_results
     output logic block_leaves,  // it is the last of its block
     output logic [31:0] block_index,  // its place among those
     output logic [PLACE_BITS-1:0] place,  // of its accumulators
+    output logic [PIXEL_ROWS*PIXEL_COLUMNS-1:0] lies,  // its pixels in the output
     output logic [31:0] output_channel,
     output logic [31:0] lanes,
     output logic [31:0] partial,
     output logic [31:0] result
 );
   localparam logic [31:0] RATE_SCALE = 32'd65536, MOST = 32'd1 << 30;
-  localparam int unsigned LANE_BITS = $clog2(LANES + 1), NEEDED_BITS = $clog2(64'(LANES) * RESULT_CYCLES + 1) + 1;
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1), NEEDED_BITS = $clog2(64'(LANES) * PIXEL_ROWS * PIXEL_COLUMNS * RESULT_CYCLES + 1) + 1;
   localparam int unsigned PIXEL_BITS = PLACE_BITS + 1;  // as many as there are accumulators may wait
   logic [31:0] group, row, column, time_;
   logic [PLACE_BITS-1:0] index;
   logic [PIXEL_BITS-1:0] waiting;
   logic pending, in_time, ends_column, ends_row, ends_group, is_begun;
-  logic [NEEDED_BITS-1:0] needed;
+  logic [NEEDED_BITS-1:0] needed_each, needed;  // each: of a pixel
+  logic [31:0] count;  // of pixels in the output
 
   // ------------------------------------------------------------------------------------------- when a pixel leaves
   // The channels from this group on, its lanes and their time stand in registers, long before the first pixel is complete.
@@ -62,8 +66,15 @@ module dla_mac_results
     is_begun <= !reset && (is_begun || leaves);
     left <= next_left & 32'h01ffffff;
     lanes <= 32'(next_lanes);
-    needed <= NEEDED_BITS'(64'(next_lanes) * RESULT_CYCLES);
+    needed_each <= NEEDED_BITS'(64'(next_lanes) * RESULT_CYCLES);
   end
+  assign needed = NEEDED_BITS'(64'(needed_each) * count);
+  dla_mac_tile #(
+      .PIXEL_ROWS(PIXEL_ROWS),
+      .PIXEL_COLUMNS(PIXEL_COLUMNS)
+  ) tile (
+      .size(operands.out_size), .ends_column, .ends_row, .lies, .count
+  );
   logic [PIXEL_BITS-1:0] arriving;
   if (GATHERS) begin : whole
     logic [PIXEL_BITS-1:0] gathered, all;
@@ -100,8 +111,11 @@ module dla_mac_results
   end
 
   // -------------------------------------------------------------------------------------------------- which it is
-  assign ends_column = column + 1 == 32'(operands.out_size.width);
-  assign ends_row = row + 1 == 32'(operands.out_size.height);
+  assign ends_column = column + PIXEL_COLUMNS == in_turns(operands.out_size.width, PIXEL_COLUMNS);
+  assign ends_row = row + PIXEL_ROWS == in_turns(operands.out_size.height, PIXEL_ROWS);
+  function automatic logic [31:0] in_turns(input logic [15:0] extent, input int unsigned each);  // whole ones
+    return (32'(extent) + each - 1) / each * each;
+  endfunction
   assign ends_group = left <= group_step;
   assign ends = leaves && ends_column && ends_row && ends_group;
   if (IN_BLOCKS) begin : ring
@@ -129,20 +143,20 @@ module dla_mac_results
   assign result = (operands.out_addr + out_place + (group << size)) & PLACE;
   dla_walk #(.PLACE(PLACE)) partials (
       .clock, .reset, .step(leaves), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
-      .row_step(operands.acc_row_stride), .column_step(operands.acc_pixel_stride), .place(acc_place)
+      .row_step(PIXEL_ROWS * operands.acc_row_stride), .column_step(PIXEL_COLUMNS * operands.acc_pixel_stride), .place(acc_place)
   );
   dla_walk #(.PLACE(PLACE)) results (
       .clock, .reset, .step(leaves), .ends_column, .ends_row, .restarts(1'b0), .starts(1'b0),
-      .row_step(operands.out_row_stride), .column_step(operands.out_pixel_stride), .place(out_place)
+      .row_step(PIXEL_ROWS * operands.out_row_stride), .column_step(PIXEL_COLUMNS * operands.out_pixel_stride), .place(out_place)
   );
   always_ff @(posedge clock) begin
     if (reset) begin
       {group, row, column, index} <= '0;
     end else if (leaves) begin
       index <= block_leaves ? '0 : index + 1;
-      column <= ends_column ? '0 : (column + 1) & 32'h0000ffff;
+      column <= ends_column ? '0 : (column + PIXEL_COLUMNS) & 32'h0000ffff;
       if (ends_column) begin
-        row <= ends_row ? '0 : (row + 1) & 32'h0000ffff;
+        row <= ends_row ? '0 : (row + PIXEL_ROWS) & 32'h0000ffff;
         if (ends_row) group <= (group + group_step) & 32'h01ffffff;
       end
     end

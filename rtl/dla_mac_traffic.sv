@@ -5,6 +5,8 @@ module dla_mac_traffic
   import dla_isa::*;
   import dla_words::*;
 #(
+    parameter int unsigned PIXEL_ROWS = 1,  // of a turn
+    parameter int unsigned PIXEL_COLUMNS = 1,
     parameter int unsigned LANES = 64,
     parameter int unsigned OUTPUT_LANES = LANES,  // fewer where only a depthwise convolution has all of them
     parameter int unsigned BANK_BYTES = 16,
@@ -38,6 +40,7 @@ module dla_mac_traffic
     input logic [31:0] block_row,
     input logic [31:0] step_row,
     input logic [31:0] step_out_row,
+    input logic [31:0] partials_row,
     input logic [31:0] step_column,
     input logic [31:0] step_tap,
     input logic [31:0] step_inputs,  // input channels up to the step's last
@@ -55,6 +58,7 @@ module dla_mac_traffic
     input logic block_ends,
     input logic group_ends,
     input results_t put,
+    input logic [PIXEL_ROWS-1:0] put_row,  // of a turn, in which they lie
     output logic ready,
     output logic room,
     output logic written,
@@ -165,6 +169,8 @@ module dla_mac_traffic
   assign request[INPUT] = sliced ? slices_request : pixels_request;
   assign crossed_bytes[INPUT] = sliced ? slices_bytes : pixels_bytes;
   dla_slices #(
+      .PIXEL_ROWS(PIXEL_ROWS),
+      .PIXEL_COLUMNS(PIXEL_COLUMNS),
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
       .PLACE(PLACE),
@@ -203,7 +209,7 @@ module dla_mac_traffic
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
       .PLACE(PLACE),
-      .BUFFER_BYTES(4 * BLOCK * LANES)  // the accumulators
+      .BUFFER_BYTES(4 * BLOCK * PIXEL_ROWS * PIXEL_COLUMNS * LANES)  // the accumulators
   ) partials (
       .clock,
       .reset,
@@ -219,7 +225,7 @@ module dla_mac_traffic
       .group(partial_group),
       .group_ends(partials_end),
       .block_row,
-      .step_row,
+      .step_row(partials_row),
       .step_group,
       .step_tap_row(0),
       .step_in_row($signed(step_out_row)),
@@ -234,8 +240,8 @@ module dla_mac_traffic
       && (partials_ready || !uses.acc.present || !step_first);
 
   // ------------------------------------------------------------------------------------------------------ results
-  dla_writer #(.BANK_BYTES(BANK_BYTES), .PORTS(PORTS), .PLACE(PLACE)) results (
-      .clock, .reset, .put, .room, .written,
+  dla_mac_writers #(.ROWS(PIXEL_ROWS), .BANK_BYTES(BANK_BYTES), .PORTS(PORTS), .PLACE(PLACE)) results (
+      .clock, .reset, .put, .put_row, .room, .written,
       .request(request[RESULTS]), .crossed_bytes(crossed_bytes[RESULTS]), .takes(takes[RESULTS])
   );
 endmodule

@@ -10,6 +10,7 @@ module dla_sram #(
     parameter int unsigned INPUT_LANES = 1,  // PEs of an output lane
     parameter int unsigned PES = 64,
     parameter int unsigned MAC_LANES = 64,  // accumulators
+    parameter int unsigned PIXELS = 1,  // each of which has as many inputs and accumulators
     parameter int unsigned VECTOR_LANES = 16,
     parameter int unsigned BEAT_BYTES = 8,
     parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1),
@@ -20,27 +21,30 @@ module dla_sram #(
     parameter bit SHIFTED = 1'b1
 ) (
     input logic clock,
-    // MAC: a byte of input for each channel, of weight for each PE; addresses are the first lane's
+    // MAC: a byte of input for each channel, of weight for each PE; addresses are the first lane's, of the first pixel
     input logic mac_read,
     input logic [31:0] mac_input_address,
+    input logic [31:0] mac_input_at[PIXELS],  // of each pixel, from the first one's
     input logic [OFFSET_BITS-1:0] mac_input_offset[INPUTS],
-    output logic [7:0] mac_input[INPUTS],
+    output logic [7:0] mac_input[PIXELS*INPUTS],
     input logic [31:0] mac_weight_address,
     input logic [31:0] mac_filter_step,  // from an output lane's to the next one's
     output logic [7:0] mac_weight[PES],
     // MAC: for each accumulator a partial sum, the three words of its record, and the result
     input logic mac_finish_read,
     input logic [31:0] mac_partial_address,  // of the first accumulator; the others follow
+    input logic [31:0] mac_partial_at[PIXELS],
     input logic [1:0] mac_partial_size,  // bytes as a power of 2: a tensor to be added has one
-    output logic [31:0] mac_partial[MAC_LANES],
+    output logic [31:0] mac_partial[PIXELS*MAC_LANES],
     input logic [31:0] mac_record_address,
     output logic [31:0] mac_bias[MAC_LANES],
     output logic [31:0] mac_multiplier[MAC_LANES],
     output logic [31:0] mac_shift[MAC_LANES],
-    input logic [MAC_LANES-1:0] mac_write,
+    input logic [PIXELS*MAC_LANES-1:0] mac_write,
     input logic [1:0] mac_write_size,  // bytes of a result as a power of 2
     input logic [31:0] mac_result_address,  // as for partial sums
-    input logic [31:0] mac_result[MAC_LANES],
+    input logic [31:0] mac_result_at[PIXELS],
+    input logic [31:0] mac_result[PIXELS*MAC_LANES],
     // VECTOR: an element of both inputs for each lane
     input logic vector_read,
     input logic [1:0] vector_read_size,
@@ -94,8 +98,9 @@ module dla_sram #(
   endfunction
 
   // ------------------------------------------------------------------------------------------------- MAC
-  for (genvar i = 0; i < INPUTS; i++) begin : input_port
-    always_ff @(posedge clock) if (mac_read) mac_input[i] <= memory[PLACE_BITS'(mac_input_address+32'(mac_input_offset[i]))];
+  for (genvar i = 0; i < PIXELS * INPUTS; i++) begin : input_port
+    always_ff @(posedge clock)
+      if (mac_read) mac_input[i] <= memory[PLACE_BITS'(mac_input_address+mac_input_at[i/INPUTS]+32'(mac_input_offset[i%INPUTS]))];
   end
   for (genvar p = 0; p < PES; p++) begin : weight_port
     localparam int unsigned OUTPUT = p / INPUT_LANES, INPUT = p % INPUT_LANES;
@@ -104,16 +109,20 @@ module dla_sram #(
   for (genvar l = 0; l < MAC_LANES; l++) begin : mac_port
     always_ff @(posedge clock) begin
       if (mac_finish_read) begin
-        mac_partial[l] <= element_at(mac_partial_address, l, mac_partial_size);
         mac_bias[l] <= word_at(mac_record_address + RECORD_BYTES * l);
         mac_multiplier[l] <= word_at(mac_record_address + RECORD_BYTES * l + 4);
         mac_shift[l] <= word_at(mac_record_address + RECORD_BYTES * l + 8);
       end
     end
+  end
+  for (genvar i = 0; i < PIXELS * MAC_LANES; i++) begin : mac_element
+    localparam int unsigned PIXEL = i / MAC_LANES, LANE = i % MAC_LANES;
+    always_ff @(posedge clock)
+      if (mac_finish_read) mac_partial[i] <= element_at(mac_partial_address + mac_partial_at[PIXEL], LANE, mac_partial_size);
     for (genvar b = 0; b < 4; b++) begin : result
       always @(posedge clock)
-        if (mac_write[l] && (b < 1 << mac_write_size))
-          memory[PLACE_BITS'(mac_result_address+(l<<mac_write_size)+b)] <= mac_result[l][8*b+:8];
+        if (mac_write[i] && (b < 1 << mac_write_size))
+          memory[PLACE_BITS'(mac_result_address+mac_result_at[PIXEL]+(LANE<<mac_write_size)+b)] <= mac_result[i][8*b+:8];
     end
   end
 

@@ -76,7 +76,7 @@ package dla_words;
   typedef struct packed {
     walk_t walk;
     logic [31:0] filter_bytes;  // of a depthwise convolution: taps
-    logic [31:0] pixels;  // of the output
+    logic [31:0] pixels;  // of the output, or the turns in which MAC takes several of them
     logic [31:0] outputs_each;  // of an input channel, in a depthwise convolution
   } products_t;
 

@@ -13,6 +13,9 @@ module dla_crossing
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned OUTPUT_LANES = 1,
+    parameter int unsigned PIXEL_ROWS = 1,
+    parameter int unsigned PIXEL_COLUMNS = 1,
+    parameter int unsigned PIXELS = 1,
     parameter int unsigned LANES = 1,  // of MAC
     parameter int unsigned INPUTS = 1,
     parameter int unsigned OFFSET_BITS = 1,
@@ -33,20 +36,24 @@ module dla_crossing
     input logic mac_shares,  // a run that is read now begins in the word that the reader has held since the run before
     input logic [31:0] mac_held_word,
     input logic mac_read,
-    input logic mac_meets,
+    input logic [PIXELS-1:0] mac_meets,
     input logic [31:0] mac_output_channel,
     input logic [31:0] mac_input_channel,
     input logic [31:0] mac_input_address,
+    input logic [31:0] mac_input_at[PIXELS],
     input logic [OFFSET_BITS-1:0] mac_input_offset[INPUTS],
     input logic [31:0] mac_weight_address,
     input logic [31:0] mac_filter_step,
     input logic mac_leaves,
+    input logic [PIXELS-1:0] mac_leaving,
     input logic [31:0] mac_leaving_channel,
     input logic [31:0] mac_partial_address,
+    input logic [31:0] mac_partial_at[PIXELS],
     input logic [31:0] mac_record_address,
-    input logic [LANES-1:0] mac_write,
+    input logic [PIXELS*LANES-1:0] mac_write,
     input logic [1:0] mac_write_size,
     input logic [31:0] mac_result_address,
+    input logic [31:0] mac_result_at[PIXELS],
     // VECTOR
     input logic [7:0] vector_opcode,
     input logic [4:0] vector_fields,
@@ -74,6 +81,7 @@ module dla_crossing
   localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
   localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;  // streams; the last also partial sums, or a tensor
   localparam int unsigned WORDS = SRAM_BYTES / BANK_BYTES + 1;
+  localparam logic [31:0] PLACE = (32'd2 << $clog2(SRAM_BYTES)) - 1;  // the bits of an address, as in dla.sv
 
   // Of each word of each stream: the operation in which it crossed last, counted from 1, and the bytes before it
   int unsigned operation[2] = '{1, 1};
@@ -123,7 +131,8 @@ module dla_crossing
   assign line_bytes = 32'(mac_opcode == OPCODE_OP_MAT_MUL ? mac_registers.out_size.width : mac_registers.in_size.width)
       * (mac_registers.in_channels << mac_uses.in.size);
   assign block_bytes = LINE_BUFFER_BYTES == 0 ? 0
-      : ((ACCUMULATORS - 1) / 32'(mac_registers.out_size.width) + 1) * 32'(mac_registers.stride.height) * line_bytes;
+      : ((ACCUMULATORS - 1) / ((32'(mac_registers.out_size.width) + PIXEL_COLUMNS - 1) / PIXEL_COLUMNS) + 1) * PIXEL_ROWS
+        * 32'(mac_registers.stride.height) * line_bytes;
   assign vector_bytes = 1 << vector_read_size;
 
   function automatic int unsigned held(input logic fits, input logic [15:0] width);
@@ -134,11 +143,12 @@ module dla_crossing
 
   function automatic void look_at_mac();
     if (mac_read) begin
-      if (mac_meets)
+      for (int unsigned p = 0; p < PIXELS; p++)
         for (int unsigned i = 0; i < INPUTS; i++)
-          if (depthwise ? i < LANES && mac_output_channel + i < mac_registers.out_channels
+          if (!mac_meets[p]) break;
+          else if (depthwise ? i < LANES && mac_output_channel + i < mac_registers.out_channels
               : i < INPUT_LANES && mac_input_channel + i < mac_registers.in_channels)
-            must_have(MAC, INPUT, mac_input_address + 32'(mac_input_offset[i]), 1, mac_fits ? LINE_BUFFER_BYTES + block_bytes : 0);
+            must_have(MAC, INPUT, (mac_input_address + mac_input_at[p] + 32'(mac_input_offset[i])) & PLACE, 1, mac_fits ? LINE_BUFFER_BYTES + block_bytes : 0);
       for (int unsigned p = 0; p < INPUT_LANES * OUTPUT_LANES; p++) begin
         if (depthwise ? (OUTPUT_LANES == 1 || p % INPUT_LANES == 0)
             && mac_output_channel + (OUTPUT_LANES == 1 ? p : p / INPUT_LANES) < mac_registers.out_channels
@@ -150,11 +160,14 @@ module dla_crossing
     if (mac_leaves)
       for (int unsigned l = 0; l < LANES; l++)
         if ((depthwise || l < OUTPUT_LANES) && mac_leaving_channel + l < mac_registers.out_channels) begin
-          if (mac_uses.acc.present) must_have(MAC, INPUT2, mac_partial_address + (l << mac_uses.acc.size), 1 << mac_uses.acc.size, 0);
+          for (int unsigned p = 0; p < PIXELS; p++)
+            if (mac_uses.acc.present && mac_leaving[p])
+              must_have(MAC, INPUT2, mac_partial_address + mac_partial_at[p] + (l << mac_uses.acc.size), 1 << mac_uses.acc.size, 0);
           if (mac_uses.param.present) must_have(MAC, PARAMETERS, mac_record_address + RECORD_BYTES * l, RECORD_BYTES, 0);
         end
-    for (int unsigned l = 0; l < LANES; l++)
-      if (mac_write[l]) writes(MAC, mac_result_address + (l << mac_write_size), 1 << mac_write_size);
+    for (int unsigned i = 0; i < PIXELS * LANES; i++)
+      if (mac_write[i])
+        writes(MAC, mac_result_address + mac_result_at[i/LANES] + ((i % LANES) << mac_write_size), 1 << mac_write_size);
   endfunction
 
   function automatic void look_at_vector();
@@ -227,6 +240,9 @@ bind dla dla_crossing #(
     .BANK_BYTES(SRAM_BANDWIDTH),
     .INPUT_LANES(INPUT_LANES),
     .OUTPUT_LANES(OUTPUT_LANES),
+    .PIXEL_ROWS(PIXEL_ROWS),
+    .PIXEL_COLUMNS(PIXEL_COLUMNS),
+    .PIXELS(PIXELS),
     .LANES(MAC_LANES),
     .INPUTS(INPUTS),
     .OFFSET_BITS(OFFSET_BITS),
@@ -250,16 +266,20 @@ bind dla dla_crossing #(
     .mac_output_channel(mac.read_s.output_channel),
     .mac_input_channel(mac.read_s.input_channel),
     .mac_input_address,
+    .mac_input_at,
     .mac_input_offset,
     .mac_weight_address,
     .mac_filter_step,
     .mac_leaves(mac_finish_read),
+    .mac_leaving(mac.leave_s.lies),
     .mac_leaving_channel(mac.leave_s.output_channel),
     .mac_partial_address,
+    .mac_partial_at,
     .mac_record_address,
     .mac_write,
     .mac_write_size,
     .mac_result_address,
+    .mac_result_at,
     .vector_opcode(vector_head.opcode),
     .vector_fields(vector_head.fields),
     .vector_registers(vector_kept(vector_head.slot)),

@@ -153,7 +153,22 @@ MEMORIES_LIMITED = {
         },
     },
 }  # fmt: skip
-PRESETS_IN_BLOCKS = ("ethos-u55-32", "ethos-u55-64")
+# Several pixels at once: two rows of two, two rows of three where blocks leave whole, and behind ports.
+PIXELS = {
+    "four pixels": {"parallel": "3x2x4", **_SMALL, "int16": 1, "mac_sums": 1, "mac_fill": 7},
+    "six pixels in blocks": {
+        "parallel": "3x4x6", **_SMALL, "mac_handover": "blocks", "accumulators": 125, "mac_results": 1,
+        "mac_weights": 3, "mac_step_group": 4,
+    },
+}  # fmt: skip
+PIXELS_LIMITED = {
+    "four pixels with ports": {"parallel": "4x4x4", **_SMALL, "int16": 1, "mac_sums": 1},
+    "two pixels, one port": {
+        "parallel": "4x4x2", **_SMALL, "sram_ports": 1, "sram_bandwidth": 8, "line_buffer_bytes": 1024,
+        "weight_buffer_bytes": 512, "accumulators": 4, "mac_results": 4,
+    },
+}  # fmt: skip
+PRESETS_IN_BLOCKS = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256")
 LARGE_LIMITED = {
     "default": {},
     "default, one port of 8": {"sram_ports": 1, "sram_bandwidth": 8},
@@ -211,6 +226,7 @@ def machine(name: str) -> DlaConfig:
         | PACED_LIMITED
         | BLOCKS_LIMITED
         | MEMORIES_LIMITED
+        | PIXELS_LIMITED
         | LARGE_LIMITED
         | RESULTS_ALONE
         | ODD_LIMITED
@@ -218,6 +234,6 @@ def machine(name: str) -> DlaConfig:
         | {"mutant with limits": MUTANT_LIMITS}
     )
     mutants = {"mutant": MUTANT, "mutant of int16": MUTANT_INT16}
-    described = (MACHINES | SEVERAL_MEMORIES | INT16_DRAWN | LARGE | limited | mutants)[name]
+    described = (MACHINES | SEVERAL_MEMORIES | INT16_DRAWN | PIXELS | LARGE | limited | mutants)[name]
     limits = {} if name in limited else IDEAL
     return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits | described)

@@ -56,9 +56,9 @@ MUTATIONS = (
              "opcode == OPCODE_OP_CONV_RELU ? larger", "opcode == OPCODE_OP_CONV ? larger"),
     Mutation("padding", "dla_mac.sv", ": operands.pad_value)", ": operands.in_zp)"),
     Mutation("input beyond the channels", "dla_mac.sv",
-             "depthwise || multiply_s.input_channel + i < depths", "1'b1"),
-    Mutation("column of a tap", "dla_window.sv", "after(tap_column, window.dilation.width)",
-             "after(tap_column, 16'd1)"),
+             "depthwise || multiply_s.input_channel + i % INPUTS < depths", "1'b1"),
+    Mutation("column of a tap", "dla_window.sv", "after(tap_column, window.dilation.width, 1)",
+             "after(tap_column, 16'd1, 1)"),
     Mutation("channel multiplier", "dla_mac.sv", "LANES % outputs", "0"),
     Mutation("partial sum", "dla_mac.sv",
              "acc_place + (group << partial_size)", "acc_place + group"),
@@ -154,7 +154,7 @@ INT16_MUTATIONS = (
     Mutation("a sum begins once", "dla_mac.sv", "depth == 0 && !high", "depth == 0"),
     Mutation("a product counts once", "dla_mac.sv", "!steps || !ends_bytes ? 0", "!steps ? 0"),
     Mutation("low bytes of weights", "dla_mac.sv",
-             "is_low ? 32'(weight_data[p])", "1'b0 ? 32'(weight_data[p])"),
+             "is_low ? 32'(weight_data[OWN])", "1'b0 ? 32'(weight_data[OWN])"),
     Mutation("high bytes of weights", "dla_mac.sv",
              "is_high ? 32'(product[p]) <<< 8", "1'b0 ? 32'(product[p]) <<< 8"),
     Mutation("bytes of a weight in two steps", "dla_mac.sv",
@@ -235,7 +235,7 @@ LIMIT_MUTATIONS = (
     Mutation("a word of two pixels", "dla_raster.sv", "holds_word && is_sum(", "1'b0 && is_sum("),
     Mutation("slices of a block", "dla_slices.sv", "row <= first_row;", ""),
     Mutation("slices that have come", "dla_slices.sv", "ready = has_finished ||", "ready = 1'b1 ||"),
-    Mutation("bytes of a slice", "dla_slices.sv", "32'(run) * 32'(own", "32'(1) * 32'(own"),
+    Mutation("bytes of a slice", "dla_slices.sv", "32'(run_words) * 32'(own", "32'(1) * 32'(own"),
     Mutation("column of a picture", "dla_slices.sv", "is_column ? walk.row_step", "is_column ? 0"),
     Mutation("weights that are held", "dla_weights.sv", "!at_records && pixel != 0 &&", "1'b0 &&"),
     Mutation("address of a slice", "dla_slices.sv", "(slice_place + BANK_BYTES)", "(slice_place + 1)"),
@@ -365,4 +365,32 @@ BLOCK_PORT_MUTATIONS = (
     Mutation("passes over the input", "dla_mac_blocks.sv",
              "pass.channels = depthwise ? group_step : block_step", "pass.channels = group_step"),
     Mutation("results of a block", "dla_mac_blocks.sv", "leaves && index < pixels", "leaves"),
+)  # fmt: skip
+
+# Mistakes where several pixels are computed at once: without limits, in blocks, and behind ports
+PIXEL_MUTATIONS = (
+    Mutation("tap of a pixel", "dla_window.sv", "own_row = row + $signed((p / PIXEL_COLUMNS) *",
+             "own_row = row + $signed(0 *"),
+    Mutation("pixels beyond the output", "dla_mac_tile.sv", "p % PIXEL_COLUMNS < columns", "1'b1"),
+    Mutation("products of a turn", "dla_mac_tile.sv", "count = rows * columns", "count = PIXELS"),
+    Mutation("input of a pixel", "dla_mac.sv", "(ROW * products.walk.row_step + ", "("),
+    Mutation("partial sums of a pixel", "dla_mac.sv", " + COLUMN * operands.acc_pixel_stride)", ")"),
+    Mutation("results of a pixel", "dla_mac.sv", "(ROW * operands.out_row_stride + ", "("),
+)  # fmt: skip
+PIXEL_BLOCK_MUTATIONS = (
+    Mutation("rate of a turn's results", "dla_mac_results.sv", "64'(needed_each) * count",
+             "64'(needed_each) * (PIXEL_ROWS * PIXEL_COLUMNS)"),
+)  # fmt: skip
+PIXEL_ONE_PORT_MUTATIONS = (
+    Mutation("turns of the output", "dla_checks.sv",
+             "(32'(file.out_size.width) + PIXEL_COLUMNS - 1) / PIXEL_COLUMNS", "32'(file.out_size.width)"),
+)  # fmt: skip
+PIXEL_PORT_MUTATIONS = (
+    Mutation("input of the farthest pixel", "dla_mac.sv", "if (meets[p]) {reach_row", "if (1'b0) {reach_row"),
+    Mutation("partial sums of the farthest pixel", "dla_mac.sv", "if (lies[p]) {far_row",
+             "if (1'b0) {far_row"),
+    Mutation("words of a turn's results", "dla_mac_turn.sv", "left <= lies & ~PIXELS'(1)", "left <= '0"),
+    Mutation("last results of a row", "dla_writer.sv", "if (put.ends) flush",
+             "if (put.valid && put.ends) flush"),
+    Mutation("words of a turn's rows", "dla_slices.sv", "ends_words && turn_row == last_row", "ends_words"),
 )  # fmt: skip

@@ -6,6 +6,7 @@ as it is there; an interrupted run goes on. `python tools/generate.py` puts the 
 
 import argparse
 import csv
+import math
 import sys
 import tempfile
 from functools import partial
@@ -24,9 +25,10 @@ from tests.rtl.networks import Outcome, lowered, run_on_both
 
 KEPT = ROOT / "benchmarks" / "compared" / "rtl_random.csv"
 COLUMNS = ("seed", "machine", "network", "rtl_cycles", "simulator_cycles")
-COUNT = 100
+COUNT = 110
 IDEAL_STEP = 5  # one machine with ideal ports among so many
 FIRST_WITH_MEMORIES = 18  # machines of earlier seeds ran on an RTL with one memory
+FIRST_WITH_PIXELS = 100  # from here on arrays compute several pixels at once
 MOST_LANES = 48  # of an array of one row or column; a build takes longer with each
 
 Row = dict[str, str]
@@ -81,6 +83,8 @@ def drawn(seed: int) -> DlaConfig:
         values |= IDEAL
     if seed >= FIRST_WITH_MEMORIES:
         values |= _drawn_memories(seed)
+    if seed >= FIRST_WITH_PIXELS:
+        values |= _drawn_pixels(seed)
     config = DlaConfig(name=f"random-{seed}").replace(**values)
     assert not refusal(config)
     return config
@@ -94,6 +98,14 @@ def _drawn_memories(seed: int) -> dict[str, Any]:
     if regions == ["constants"] and _one_of(rng, False, True):
         memories["psram"] = _drawn_memory(rng, ["arena"])
     return {"memories": memories, "buses": {"axi": _one_of(rng, 1.5, 4, 6.25, "unlimited")}}
+
+
+def _drawn_pixels(seed: int) -> dict[str, Any]:
+    """An array for several pixels, in place of one for a single one."""
+    rng = np.random.default_rng([35, seed, 2])
+    grid = rng.integers(1, 9), rng.integers(1, 9), _one_of(rng, 2, 3, 4, 6, 8)
+    handover = _one_of(rng, "results", "results", "blocks")
+    return {"parallel": "x".join(map(str, grid)), "pes": int(np.prod(grid)), "mac_handover": handover}
 
 
 def _drawn_memory(rng: np.random.Generator, regions: list[str]) -> dict[str, Any]:
@@ -111,6 +123,8 @@ def _drawn_memory(rng: np.random.Generator, regions: list[str]) -> dict[str, Any
 def described(config: DlaConfig) -> str:
     """What of a machine counts most, for a table."""
     lanes = "x".join(map(str, config.lanes))
+    if (pixels := math.prod(config.pixel_tile)) > 1:
+        lanes += f"x{pixels}"
     if (count := len(memories_of(config))) > 1:
         lanes += f", {count} memories"
     if not config.sram_bandwidth:

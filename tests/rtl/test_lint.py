@@ -14,11 +14,14 @@ from tests.rtl.builder import lint_command
 from tests.rtl.machines import machine
 
 PRESETS = (  # that the RTL can be
-    "default", "ethos-u55-32", "ethos-u55-64", "gemmini", "nvdla-large", "nvdla-medium-512", "nvdla-small",
-    "nvdla-small-256", "vta",
+    "default", "ethos-u55-128", "ethos-u55-128-flash", "ethos-u55-256", "ethos-u55-32", "ethos-u55-64",
+    "gemmini", "nvdla-large", "nvdla-medium-512", "nvdla-small", "nvdla-small-256", "vta",
 )  # fmt: skip
 # Others are of the same kinds.
-LONG = {"ethos-u55-64", "gemmini", "nvdla-large", "nvdla-medium-512", "nvdla-small-256"}
+LONG = {
+    "ethos-u55-128-flash", "ethos-u55-256", "ethos-u55-64", "gemmini", "nvdla-large", "nvdla-medium-512",
+    "nvdla-small-256",
+}  # fmt: skip
 LINTED = [pytest.param(name, marks=pytest.mark.slow if name in LONG else []) for name in PRESETS]
 
 

@@ -10,10 +10,10 @@ from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_files import preset
 from dlasim.sim.timing.memory_timing import memory_numbers
-from dlasim.vp.system.rtl_library import refusal
 from tests.rtl.comparison import Comparison
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import MEMORIES_LIMITED, SEVERAL_MEMORIES, machine
+from tests.rtl.networks import lowered, run_on_both
 from tests.rtl.test_networks import assert_equal, built_in
 from tests.rtl.test_streams import STREAMS, compare_cycles, compare_random, compare_transfers_alone
 
@@ -67,7 +67,8 @@ def test_streams_behind_ports(rtl: RtlMachine, name: str) -> None:
     compare_cycles(rtl, machine(name), NEAR)
 
 
-def test_a_preset_with_a_flash_is_refused_for_its_array_alone() -> None:
-    flash = preset("ethos-u55-128-flash")
-    assert "parallel must be one output pixel at a time" in refusal(flash)
-    assert not refusal(flash.replace(parallel="8x8"))
+def test_a_preset_with_a_flash(tmp_path: Path) -> None:
+    config = preset("ethos-u55-128-flash")
+    outcome = run_on_both(lowered(built_in("mnist", tmp_path), config), config)
+    assert outcome.comparisons
+    assert not outcome.wrong_results

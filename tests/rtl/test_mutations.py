@@ -31,6 +31,10 @@ from tests.rtl.mutations import (
     MUTATIONS,
     ONE_PORT_MUTATIONS,
     PACE_MUTATIONS,
+    PIXEL_BLOCK_MUTATIONS,
+    PIXEL_MUTATIONS,
+    PIXEL_ONE_PORT_MUTATIONS,
+    PIXEL_PORT_MUTATIONS,
     Mutation,
 )
 from tests.rtl.streams import MEMORY_BYTES
@@ -52,6 +56,9 @@ CONFIG, LIMITED, ONE_PORT = machine("mutant"), machine("mutant with limits"), ma
 INT16 = machine("mutant of int16")
 PACED = machine("paced")
 BLOCKS, BLOCK_PORTS = machine("blocks"), machine("blocks with ports")
+PIXELS, PIXEL_BLOCKS = machine("four pixels"), machine("six pixels in blocks")
+PIXEL_PORTS = machine("four pixels with ports")
+PIXEL_ONE_PORT = machine("two pixels, one port")
 FLASH, BUSES, FLASH_PORTS = machine("flash"), machine("two buses"), machine("flash with ports")
 RANDOM, DAMAGED, SOFTMAX, ON_ONE_PORT = 120, 300, 20, 30
 Check = Callable[[Path], None]
@@ -107,27 +114,28 @@ def check_one_port(binary: Path) -> None:
             assert not random_stream_on_both(rtl, ONE_PORT, number).wrong_results, f"stream {number}"
 
 
-def check_pace(binary: Path) -> None:
+def streams_check(config: DlaConfig) -> Check:
     """Cycles of streams."""
-    with RtlMachine(binary, PACED.sram_bytes, MEMORY_BYTES) as rtl:
-        for number in range(RANDOM):
-            compare_random(rtl, PACED, number)
+
+    def check_streams(binary: Path) -> None:
+        with RtlMachine(binary, config.sram_bytes, MEMORY_BYTES) as rtl:
+            for number in range(RANDOM):
+                compare_random(rtl, config, number)
+
+    return check_streams
 
 
-def check_blocks(binary: Path) -> None:
-    """The same where blocks are handed over whole."""
-    with RtlMachine(binary, BLOCKS.sram_bytes, MEMORY_BYTES) as rtl:
-        for number in range(RANDOM):
-            compare_random(rtl, BLOCKS, number)
-
-
-def check_block_ports(binary: Path) -> None:
+def crossing_check(config: DlaConfig) -> Check:
     """Results, and bytes at the ports."""
-    with RtlMachine(binary, BLOCK_PORTS.sram_bytes, MEMORY_BYTES) as rtl:
-        for words in (ALONE["convolution"], deep_convolution(64)):
-            on_both(rtl, BLOCK_PORTS, words)
-        for number in range(RANDOM):
-            assert not random_stream_on_both(rtl, BLOCK_PORTS, number).wrong_results, f"stream {number}"
+
+    def check_crossing(binary: Path) -> None:
+        with RtlMachine(binary, config.sram_bytes, MEMORY_BYTES) as rtl:
+            for words in (ALONE["convolution"], deep_convolution(64)):
+                on_both(rtl, config, words)
+            for number in range(RANDOM):
+                assert not random_stream_on_both(rtl, config, number).wrong_results, f"stream {number}"
+
+    return check_crossing
 
 
 def memories_check(config: DlaConfig) -> Check:
@@ -162,9 +170,13 @@ KINDS = [
     (INT16, check_int16, INT16_MUTATIONS),
     (LIMITED, check_limits, LIMIT_MUTATIONS),
     (ONE_PORT, check_one_port, ONE_PORT_MUTATIONS),
-    (PACED, check_pace, PACE_MUTATIONS),
-    (BLOCKS, check_blocks, BLOCK_MUTATIONS),
-    (BLOCK_PORTS, check_block_ports, BLOCK_PORT_MUTATIONS),
+    (PACED, streams_check(PACED), PACE_MUTATIONS),
+    (BLOCKS, streams_check(BLOCKS), BLOCK_MUTATIONS),
+    (BLOCK_PORTS, crossing_check(BLOCK_PORTS), BLOCK_PORT_MUTATIONS),
+    (PIXELS, streams_check(PIXELS), PIXEL_MUTATIONS),
+    (PIXEL_BLOCKS, streams_check(PIXEL_BLOCKS), PIXEL_BLOCK_MUTATIONS),
+    (PIXEL_PORTS, crossing_check(PIXEL_PORTS), PIXEL_PORT_MUTATIONS),
+    (PIXEL_ONE_PORT, crossing_check(PIXEL_ONE_PORT), PIXEL_ONE_PORT_MUTATIONS),
     (FLASH, memories_check(FLASH), MEMORY_MUTATIONS),
     (BUSES, memories_check(BUSES), BUS_MUTATIONS),
     (FLASH_PORTS, check_memory_ports, MEMORY_PORT_MUTATIONS),
@@ -182,6 +194,10 @@ KINDS = [
         "paced",
         "blocks",
         "blocks with ports",
+        "pixels",
+        "pixels in blocks",
+        "pixels with ports",
+        "pixels with one port",
         "memories",
         "buses",
         "memories with ports",

@@ -54,8 +54,6 @@ def refusal(config: DlaConfig) -> str:
         value, limit = getattr(config, name), parameter.rtl_limit
         if limit is not None and not limit.allows(value):
             return f"{name} {limit.text} (got {value})"
-    if config.pixel_tile != (1, 1):
-        return f"parallel must be one output pixel at a time (got {config.parallel})"
     word = config.sram_bandwidth
     if word == 1 or word & (word - 1):
         return f"sram_bandwidth must be unlimited or a power of 2, and not 1 (got {word})"
@@ -77,7 +75,11 @@ def _works_in_blocks(config: DlaConfig) -> bool:
 def parameters(config: DlaConfig) -> RtlParameters:
     """The RTL's parameters for a machine."""
     inputs, outputs = config.lanes
-    own = {"INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "FINGERPRINT": config.fingerprint}
+    rows, columns = config.pixel_tile
+    own = {
+        "INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "PIXEL_ROWS": rows, "PIXEL_COLUMNS": columns,
+        "FINGERPRINT": config.fingerprint,
+    }  # fmt: skip
     rates = {
         f"{name.upper().removesuffix('S')}_CYCLES": scaled_cycles(getattr(config, name))
         for name in _given_as(Rtl.CYCLES_EACH)
