@@ -33,13 +33,13 @@ class Activity:
     requantizations: NDArray[np.int64]  # int32 multiplications; a division counts as one
     elements: NDArray[np.int64]  # steps of the vector lanes
     passes: NDArray[np.int64]  # of the MAC unit: multiplications of bytes for a product
-    pixels: NDArray[np.int64]  # of the output; 0 of transfers
+    turns: NDArray[np.int64]  # in which MAC takes the pixels of the output; 0 of transfers
     regions: NDArray[np.int64]  # of system memory that a transfer reads or writes, else NO_REGION
 
 
-def stream_activity(operations: int, batches: Batches) -> Activity:
-    """The activity of operations in order."""
-    requantizations, elements, pixels = np.zeros((3, operations), np.int64)
+def stream_activity(operations: int, batches: Batches, pixel_tile: tuple[int, int] = (1, 1)) -> Activity:
+    """The activity of operations in order. MAC takes so many rows and columns of pixels in a turn."""
+    requantizations, elements, pixels, turns = np.zeros((4, operations), np.int64)
     passes = np.ones(operations, np.int64)
     regions = np.full(operations, NO_REGION, np.int64)
     for chosen, batch in batches:
@@ -48,6 +48,9 @@ def stream_activity(operations: int, batches: Batches) -> Activity:
             regions[chosen] = batch.value(f"{dma_prefix(instruction)}_REGION")
         else:
             pixels[chosen] = product(*batch.pair("OUT_SIZE"))
+            turns[chosen] = product(
+                *(-(-size // each) for size, each in zip(batch.pair("OUT_SIZE"), pixel_tile, strict=True))
+            )
             passes[chosen] <<= batch.fields.get("elements", Elements.INT8) == Elements.INT16
             passes[chosen] <<= batch.fields.get("weights", Weights.INT8) == Weights.INT16
             results = product(pixels[chosen], batch.value("OUT_CHANNELS"))
@@ -58,7 +61,7 @@ def stream_activity(operations: int, batches: Batches) -> Activity:
                 elements[chosen] = results * SOFTMAX_PASSES
             elif instruction.unit is Unit.VECTOR:
                 elements[chosen] = product(results, *(batch.pair("KERNEL") if instruction.has_window else ()))
-    return Activity(requantizations, elements, passes, pixels, regions)
+    return Activity(requantizations, elements, passes, turns, regions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +89,10 @@ def count_operations(
     config: DlaConfig, stream: DecodedStream, costs: Costs, timeline: Timeline, count: int
 ) -> EnergyCounts:
     """The counts of each of the first `count` operations of a stream."""
-    activity = stream_activity(count, stream.batches(count))
+    activity = stream_activity(count, stream.batches(count), config.pixel_tile)
     unit, work = costs.unit[:count], costs.work[:count]
     accesses = stream_accesses(config, stream.batches(count), costs.sram_bytes[:count], port_bytes(config))
-    block = np.clip(activity.pixels, 1, config.accumulators or None)
+    block = np.clip(activity.turns, 1, config.accumulators or None)
     return EnergyCounts(
         unit, activity.regions, costs.macs[:count] * activity.passes, activity.requantizations,
         activity.elements, accesses, work, work / block, costs.dma_bytes[:count],
