@@ -61,6 +61,15 @@ _INT16: dict[str, list[Parameters]] = {  # of a machine with elements of int16
     "divider": [{"QUOTIENT_BITS": 16}],
     **{name: [{"INT16": 1}] for name in ("mac", "mac_words", "vector")},
 }
+_PIXELS: Parameters = {"PIXEL_ROWS": 2, "PIXEL_COLUMNS": 2}  # of a machine that computes four at once
+_WITH_PIXELS = ("mac", "mac_words", "mac_results", "checks")
+
+
+def _variants(block: str) -> list[Parameters]:
+    """What its further points have besides."""
+    return _INT16.get(block, []) + ([_PIXELS] if block in _WITH_PIXELS else [])
+
+
 _SMALL_TOP: Parameters = {"DMA_BANDWIDTH": 8, "SRAM_BYTES": 256, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 _ALL = {
     **{
@@ -84,7 +93,7 @@ _ALL = {
     "top": RtlBlock("dla", [_SMALL_TOP], synthesis.UNITS),
 }
 BLOCKS = {
-    name: replace(block, points=[*block.points, *(block.points[0] | more for more in _INT16.get(name, []))])
+    name: replace(block, points=[*block.points, *(block.points[0] | more for more in _variants(name))])
     for name, block in _ALL.items()
 }
 _INSTANCE = re.compile(r"^\s*(dla_\w+|requantizer)\s*(?:#\(|\w+ \()", re.MULTILINE)

@@ -84,6 +84,7 @@ def _port_sizes(*sizes: tuple[int, int, int]) -> list[Parameters]:
 
 _PORTS = {"BANK_BYTES": 16}  # with a limit, as on the default machine
 _WORDS = {"BANK_BYTES": 16, "PORTS": 4, "LINE_BUFFER_BYTES": 16384}
+_PIXELS: list[Parameters] = [{"PIXEL_COLUMNS": 2}, {"PIXEL_ROWS": 2, "PIXEL_COLUMNS": 2}]  # at once
 _MAC_WORDS = {**_WORDS, "WEIGHT_BUFFER_BYTES": 8192, "BLOCK": 32}
 
 
@@ -165,12 +166,13 @@ BLOCKS = {
         "dla_mac",
         [*_arrays((1, 1), (1, 4), (4, 1), (4, 4), (1, 64)),
          *(one | {more: 1} for one in _arrays((4, 4)) for more in ("INT16", "SUMS")),
-         *(one | {"INT16": 1} for one in _arrays((1, 4)))],
+         *(one | {"INT16": 1} for one in _arrays((1, 4))),
+         *(one | pixels for one in _arrays((4, 4)) for pixels in _PIXELS)],
         ("dla_mac_lane", "dla_mac_result", "dla_mac_sum", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic",
          "dla_accumulators"),
         fixed=_PORTS | {"RESULT_CYCLES": 16384},
     ),
-    "mac_results": RtlBlock("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
+    "mac_results": RtlBlock("dla_mac_results", [{"RESULT_CYCLES": 16384} | one for one in ({}, *_PIXELS)]),
     "ports": RtlBlock(
         "dla_ports",
         _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32), (4, 16, 16)),
@@ -185,6 +187,7 @@ BLOCKS = {
             _MAC_WORDS,
             _MAC_WORDS | {"LINE_BUFFER_BYTES": 0},
             _MAC_WORDS | {"WEIGHT_BUFFER_BYTES": 0},
+            *(_MAC_WORDS | pixels for pixels in _PIXELS),
         ],
         watched=("crossed_bytes",),
     ),

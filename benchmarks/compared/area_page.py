@@ -22,6 +22,7 @@ MACHINES = {
     "64 O": DlaConfig(),
     "64 O, `int16` 1": DlaConfig(int16=1),
     "64 I": DlaConfig(parallel="input"),
+    "8x8x4": _GRID.replace(parallel="8x8x4"),
     "16x16": _GRID.replace(parallel="16x16"),
     "256 O": DlaConfig(pes=256),
     "8x8, output stage unlimited": _GRID.replace(**dict.fromkeys(_RATES, 0)),

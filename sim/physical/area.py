@@ -173,27 +173,32 @@ def _accumulators_area(config: DlaConfig) -> Area:
 
 
 def _mac_area(config: DlaConfig) -> Area:
-    """Each lane of the RTL leads its sums to results; a machine with an output stage shares fewer ways. An
-    array for several pixels at a time, which the RTL has not, counts as one with as many times the output
-    lanes."""
+    """Each lane of the RTL leads its sums to results; a machine with an output stage shares fewer ways."""
     inputs, outputs = config.lanes
-    lanes, pixels = mac_lanes(config), math.prod(config.pixel_tile)
+    rows, columns = config.pixel_tile
+    lanes, pixels = mac_lanes(config), {"PIXEL_ROWS": rows, "PIXEL_COLUMNS": columns}
     results = _shared(config.mac_results, lanes)
     return (
         block_area(
-            "mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * pixels, INT16=config.int16, SUMS=config.mac_sums
+            "mac",
+            INPUT_LANES=inputs,
+            OUTPUT_LANES=outputs,
+            INT16=config.int16,
+            SUMS=config.mac_sums,
+            **pixels,
         )
         + config.pes * block_area("pe")
         + lanes * block_area("mac_lane", BITS=sum_bits(config))
         + results * _result_area(config)
-        + (block_area("mac_results") if _results_may_wait(config) else Area())
+        + (block_area("mac_results", **pixels) if _results_may_wait(config) else Area())
         + _words_area(
             config,
             "mac_words",
             LINE_BUFFER_BYTES=config.line_buffer_bytes,
             WEIGHT_BUFFER_BYTES=config.weight_buffer_bytes,
+            **pixels,
         )
-        + _stages(config, "mac_fill", BYTE_BITS * (inputs * pixels + inputs * outputs))
+        + _stages(config, "mac_fill", BYTE_BITS * inputs * (rows * columns + outputs))
         + _stages(config, "mac_drain", SUM_BITS * results)
     )
 

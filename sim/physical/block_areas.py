@@ -77,12 +77,17 @@ def _memories(sizes: Parameters) -> Terms:
 
 
 def _mac(sizes: Parameters) -> Terms:
-    """Multipliers, accumulators, and operands of adder trees beyond the first; what int16 adds, at all and to
-    each multiplier, and sums."""
+    """Multipliers of a pixel, and of all pixels accumulators, and operands of adder trees beyond the first;
+    what int16 adds, at all and to each multiplier, sums, and further pixels."""
     inputs, outputs, int16 = sizes["INPUT_LANES"], sizes["OUTPUT_LANES"], sizes.get("INT16", 0)
-    lanes = inputs if outputs == 1 else outputs
-    own = [1.0, inputs * outputs, lanes, outputs * (inputs - 1)]
-    return [*own, int16, int16 * inputs * outputs, sizes.get("SUMS", 0)]
+    lanes, pixels = inputs if outputs == 1 else outputs, _pixels(sizes)
+    own = [1.0, inputs * outputs, lanes * pixels, outputs * (inputs - 1) * pixels]
+    return [*own, int16, int16 * inputs * outputs, sizes.get("SUMS", 0), pixels - 1]
+
+
+def _pixels(sizes: Parameters) -> int:
+    """That the array computes at once."""
+    return sizes.get("PIXEL_ROWS", 1) * sizes.get("PIXEL_COLUMNS", 1)
 
 
 def _softmax(sizes: Parameters) -> Terms:
@@ -115,6 +120,11 @@ def _crossbar(sizes: Parameters) -> Terms:
 def _words(sizes: Parameters) -> Terms:
     """A comparison with each buffer that has a limit; the width of words changes little."""
     return [1.0, *(float(sizes[name] > 0) for name in _BUFFERS if name in sizes)]
+
+
+def _mac_words(sizes: Parameters) -> Terms:
+    """Likewise; that there are several pixels, and further rows of them, each with a writer."""
+    return [*_words(sizes), float(_pixels(sizes) > 1), sizes.get("PIXEL_ROWS", 1) - 1]
 
 
 def _transfer_words(sizes: Parameters) -> Terms:
@@ -162,11 +172,11 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "checks": _constant,
     "vector": lambda sizes: [1.0, sizes["LANES"], sizes.get("INT16", 0)],
     "softmax": _softmax,
-    "mac_results": _constant,
+    "mac_results": lambda sizes: [1.0, _pixels(sizes) - 1],
     "ports": _ports,
     "crossbar": _crossbar,
     "mac": _mac,
-    "mac_words": _words,
+    "mac_words": _mac_words,
     "vector_words": _words,
     "arrivals": _transfer_words,
     "departures": _departures,

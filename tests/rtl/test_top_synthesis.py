@@ -13,12 +13,15 @@ from tests.tool_module import tool_module
 _SMALL = {"sram_bytes": 64 * KIB, "vector_lanes": 2, "line_buffer_bytes": 2 * KIB}
 SMALL = {
     "no ports": _SMALL | {"parallel": "3x2", "sram_bandwidth": "unlimited", "dma_bandwidth": 4},
+    "two pixels": _SMALL | {"parallel": "4x3x2", "sram_bandwidth": "unlimited", "dma_bandwidth": 2},
     "two ports": _SMALL | {"parallel": "5x4", "sram_ports": 2, "sram_banks": 4, "queue_depth": 3},
 }
 
 
 @pytest.mark.usefixtures("synthesis")
-@pytest.mark.parametrize("name", ["no ports", pytest.param("two ports", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if "two" in name else []) for name in SMALL]
+)
 def test_a_small_machine_is_within_a_tenth(name: str) -> None:
     top_synthesis = tool_module("top_synthesis")
     config = top_synthesis.config_of(SMALL[name])

@@ -19,10 +19,17 @@ def test_the_slowest_block_of_the_machine_counts() -> None:
 
 def test_elements_of_int16_have_longer_blocks() -> None:
     """A machine that has them is no faster, and each of their points is slower than the block without."""
-    delays, longer = block_delays(), block_delays(has_int16=True)
+    delays, longer = block_delays(), block_delays("int16")
     assert set(longer) <= set(delays)
     slowest = max((delays | longer).values())
     assert max_clock_hz(DlaConfig(int16=1)) == round(1e9 / slowest)
+
+
+def test_several_pixels_have_longer_blocks() -> None:
+    delays, longer = block_delays(), block_delays("pixels")
+    assert set(longer) <= set(delays)
+    slowest = max((delays | longer).values())
+    assert max_clock_hz(DlaConfig().replace(parallel="8x8x4")) == round(1e9 / slowest)
 
 
 def test_another_technology_is_as_much_faster_as_its_logic() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import static_timing
 import synthesis
 
-from dlasim.sim.physical.clock import is_of_int16
+from dlasim.sim.physical.clock import kind_of
 
 SOURCE = "sim/physical/timing_points.csv"
 TITLES = {
@@ -38,6 +38,8 @@ TITLES = {
     "top": "what connects them",
 }
 
+_KINDS = {"": "", "int16": ", `int16`", "pixels": ", four pixels"}
+
 
 def table() -> str:
     """A row for each point, the slowest first; a point that was not measured is one, too."""
@@ -50,7 +52,7 @@ def table() -> str:
     ]
     for key in sorted(keys, key=lambda key: -float(points[key]["ns"]) if key in points else 0.0):
         name, parameters = key
-        title = TITLES[name] + (", `int16`" if is_of_int16(parameters) else "")
+        title = TITLES[name] + _KINDS[kind_of(parameters)]
         if key not in points:
             lines.append(f"| {title} | not measured | | |")
             continue
