@@ -13,7 +13,9 @@ from dlasim.compiler_shim.lowering.states import CHOOSE
 from dlasim.compiler_shim.lowering.tiles.known_tilings import TILINGS
 from dlasim.native.unit import CodeUnit
 from dlasim.sim.fast_engine.loader import best_kind, host_unit, level_units
+from dlasim.sim.physical.activity import ACTIVITY
 from dlasim.sim.programs.legality import LEGALITY
+from dlasim.sim.timing.accounting import ACCOUNT
 from dlasim.sim.timing.issue import WALK
 from dlasim.sim.timing.lower_bound import DIVIDE
 from dlasim.sim.timing.read_columns import READ
@@ -23,7 +25,7 @@ from dlasim.vp.riscv.native_hooks import HOOKS, hook_unit
 
 ROUTINES = (
     *(TILINGS, CHOOSE, PLACE, PACK, TIMES, LOADS, ROWS, EMIT, ENCODE),
-    *(LEGALITY, READ, WALK, DIVIDE, CLASSES, SUMS, EXECUTIONS),
+    *(LEGALITY, READ, WALK, DIVIDE, ACTIVITY, ACCOUNT, CLASSES, SUMS, EXECUTIONS),
 )
 
 

@@ -234,7 +234,9 @@ class Program:
     def layer_of_words(self) -> NDArray[np.int64]:
         """For each command word the layer it belongs to, -1 for none."""
         layers = np.full(len(self.commands), -1, np.int64)
-        columns = (self.spans[name].tolist() for name in ("first_word", "words", "layer"))
-        for first, words, layer in zip(*columns, strict=True):
-            layers[first : first + words] = layer
+        first, words = (self.spans[name].astype(np.int64) for name in ("first_word", "words"))
+        before = np.cumsum(words) - words  # of all spans before
+        layers[np.arange(words.sum()) + np.repeat(first - before, words)] = np.repeat(
+            self.spans["layer"], words
+        )
         return layers

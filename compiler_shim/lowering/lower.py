@@ -29,7 +29,7 @@ from dlasim.named_tuple import NamedTuple
 from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.timing.cost import packs_weights
-from dlasim.sim.timing.duration import computation_ends, doorbell_cycles, inference_cycles
+from dlasim.sim.timing.duration import computation_ends, doorbell_cycles, schedule_steps
 from dlasim.sim.timing.stream_timer import StreamTimer
 from dlasim.system.fileio import MAX_FILE_BYTES
 
@@ -174,7 +174,7 @@ class _Lowering:
         emitter, frame, preloads = self.emitter, self._frame, int(self._sram.keeps_constants)
         streams = timer.cycles(emitter.words, emitter.streams[preloads:])
         doorbell = doorbell_cycles(timer.config, bool(frame.calls))
-        return inference_cycles(self._placed.steps, doorbell, streams, frame.call_cycles)
+        return schedule_steps(self._placed.steps, doorbell, streams, frame.call_cycles).cycles
 
     def _steps(self, waits: Sequence[int]) -> list[p.Step]:
         """The streams and host calls in their order; the preload of constants that stay is a stream, too."""

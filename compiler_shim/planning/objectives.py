@@ -6,10 +6,9 @@ from dlasim.compiler_shim.lowering.addresses.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiles.tile_costs import PRICE_UNIT
 from dlasim.compiler_shim.placement import CostWeights
 from dlasim.dataclass import dataclass
-from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.energy import EnergyModel
-from dlasim.sim.physical.program_counts import ProgramCounts, count_program
+from dlasim.sim.physical.program_counts import ProgramCounts
 from dlasim.sim.physical.technology import technology
 
 _MOST_PRICE = 1 << 20  # of a byte, 1,024 cycles of the MAC unit: beyond that, bytes decide alone
@@ -27,7 +26,7 @@ class Objective:
     """What plans cost on a machine. Energies depend on the size of its SRAM, so each machine has its own."""
 
     def __init__(self, name: str, machine: DlaConfig) -> None:
-        self.name, self._machine = name, machine
+        self.name = name
         self.model = EnergyModel(technology(machine.technology), machine) if self.counts_energy else None
 
     @property
@@ -46,11 +45,6 @@ class Objective:
         assert self.model is not None
         each = self.model.computing_pj()
         return CostWeights(self.model.cpu_cycle_pj() / each, each / 1000)
-
-    def count(self, program: Program) -> PlanFigures:
-        """What the energy of a program is worked out from."""
-        counts = count_program(program, self._machine)
-        return PlanFigures(counts.cycles, counts)
 
     def cost(self, figures: PlanFigures, plan: SramPlan) -> float:
         """Cycles, nanojoules, their product, or bytes."""

@@ -29,6 +29,7 @@ from dlasim.compiler_shim.planning.worse_machines import prefetching_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.physical.program_counts import count_program
 from dlasim.sim.timing.cost import fully_timed
 from dlasim.sim.timing.stream_timer import StreamTimer
 
@@ -176,7 +177,8 @@ class PlanMaker:
     def _figures(self, candidate: PlanCandidate) -> PlanFigures:
         """What a candidate's cost is worked out from; only where energy matters a program is made for it."""
         if self.objective.counts_energy:
-            return self.objective.count(self.emit(candidate, False).program)
+            counts = count_program(self.emit(candidate, False).program, self.timer)
+            return PlanFigures(counts.cycles, counts)
         network, memory = candidate.kind.network, self.memory.emission
         return PlanFigures(plan_cycles(network, self.config, candidate.plan, self.timer, memory))
 

@@ -32,6 +32,13 @@ def _types_of(kind: Any) -> tuple[np.dtype[Any], Any]:
     return np.dtype(c_type(kind)) if isinstance(kind, Integer) else _NUMBERS, c_type(kind)
 
 
+def lead_to(record: Record, **arrays: NDArray[Any]) -> None:
+    """Let pointers of a record, by their names, lead to arrays."""
+    fields = layout(type(record)).fields
+    for name, array in arrays.items():
+        setattr(record, name, pointer_to(array, fields[name].kind.element))
+
+
 class Store(Generic[_Kind]):
     """Numbers, or records of one class, behind each other: as many as are asked for.
 
@@ -130,7 +137,7 @@ class PointedMemory:
 def filled_memory(kind: type[_Kind], records: Iterable[Record]) -> Store[_Kind]:
     """A memory that begins with these records."""
     made = Store(kind)
-    made.write(0, [number for each in records for number in each.flatten()])
+    made.fill(b"".join(map(bytes, records)))
     return made
 
 

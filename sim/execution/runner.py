@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, counted, printable
-from dlasim.isa.file_records import Role
+from dlasim.isa.file_records import Role, StepKind
 from dlasim.isa.host_op_rows import PLACE_CURSOR
 from dlasim.isa.instructions import BY_MNEMONIC, OPTIONAL
 from dlasim.isa.program import Program, Step, TensorDescriptor
@@ -24,9 +24,13 @@ from dlasim.sim.execution.executor import Executor, Observer
 from dlasim.sim.execution.machine import Dla, Run
 from dlasim.sim.execution.repetition import Repetition
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, call_cycles
+from dlasim.sim.programs.checks import first_fault
 from dlasim.sim.programs.fault_text import mnemonic_of
 from dlasim.sim.programs.stream import FaultAt
 from dlasim.sim.programs.system_memory import SystemMemory, zeroed_bytes
+from dlasim.sim.timing.duration import schedule_program
+from dlasim.sim.timing.plan import plan_program
+from dlasim.sim.timing.stream_timer import StreamTimer
 
 # Instructions that not every machine has, the form that weights have for them, and what they do with it
 _STORED_FORMS = {"OP_DMA_UNPACK": ("packed", "unpack"), "OP_DMA_DECODE": ("compressed", "decode")}
@@ -356,3 +360,25 @@ def first_and_steady(program: Program, config: DlaConfig) -> tuple[Inference, In
     simulation = Simulation(program, config, None)
     first = simulation.run()
     return first, simulation.run() if program.preloads else first
+
+
+def time_compiled(program: Program, config: DlaConfig, timer: StreamTimer) -> Inference:
+    """A later inference alone, as `first_and_steady` finds it, of a program that the compiler has just made
+    for a machine. The timer is for that machine, with any size of SRAM."""
+    plans = plan_program(program, timer)
+    regions = {number.value: size for number, size in program.region_bytes.items()}
+    for plan in plans:
+        fault = first_fault(plan.stream, config.sram_bytes, regions, config.int16 == 1, config.mac_sums == 1)
+        assert fault is None, fault
+    schedule = schedule_program(program, config, [plan.timeline.total for plan in plans])
+    streams = [step.index for step in program.steps if step.kind is StepKind.STREAM]
+    calls = [step.index for step in program.steps if not step.is_stream]
+    return Inference(
+        runs=[
+            Run(start, program.streams[number].first_word, plan, True)
+            for start, number, plan in zip(schedule.streams, streams, plans, strict=True)
+        ],
+        host=[HostSpan(number, *span) for number, span in zip(calls, schedule.calls, strict=True)],
+        doorbells=schedule.doorbells,
+        total_cycles=schedule.cycles,
+    )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,33 +18,29 @@ from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical import area, block_areas, memory_macros
-from dlasim.sim.physical.activity import EnergyCounts, count_operations
+from dlasim.sim.physical.activity import EnergyCounts
 from dlasim.sim.physical.supply import Supply, supply_for
 from dlasim.sim.physical.technology import MemoryEnergy, Technology
 from dlasim.sim.reports.figure_parts import ENERGY_COMPONENTS
 from dlasim.sim.timing.memory_timing import memories_of, memory_numbers
-from dlasim.sim.timing.plan import Plan
 
 _NANO = 1e-3  # nanojoules in a picojoule
 
 Energies = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+# cached_property keeps its values in the instance's dictionary, so no slots here.
+@dataclass(frozen=True)
 class EnergyModel:
     """A technology and a machine, as the energies of their events."""
 
     technology: Technology
     config: DlaConfig
 
-    @property
+    @cached_property
     def supply(self) -> Supply:
         """The supply at which the machine reaches its clock."""
         return supply_for(self.technology, self.config.clock_mhz)
-
-    def counts(self, plan: Plan) -> EnergyCounts:
-        """What each operation of a stream does that takes energy."""
-        return count_operations(self.config, plan.stream, plan.costs, plan.timeline, plan.operations)
 
     def operations(self, counts: EnergyCounts) -> Energies:
         """Picojoules of each operation or group of operations, by component."""

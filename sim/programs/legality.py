@@ -33,7 +33,7 @@ from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN, Region
 from dlasim.isa.weight_code import CODE_BYTES, STEP_WEIGHTS
 from dlasim.native.record import Record, Records, array, member, pointer
 from dlasim.native.routine import Numbers, Routine, routine
-from dlasim.native.storage import filled_memory, pointer_to
+from dlasim.native.storage import filled_memory, lead_to
 from dlasim.sim.programs.footprint import (
     Box,
     are_runs_disjoint,
@@ -42,16 +42,16 @@ from dlasim.sim.programs.footprint import (
     element_bytes,
     is_present,
 )
-from dlasim.sim.programs.operand_writes import CFG, IS_SIGNED, OPCODE_MASK, write_register
+from dlasim.sim.programs.operand_writes import IS_SIGNED, follow_writes
 from dlasim.sim.programs.overlaps import are_slices, is_in_place
 
 if TYPE_CHECKING:
     from dlasim.sim.programs.stream import DecodedStream
 
 MAX_STEPS = 1 << 48
-_CFG = CFG.opcode
+EXTENTS = {extent: number for number, extent in enumerate(Extent)}
 _ONE_PASS = "out=int8 and init=zero or bias"
-_MAX_OPERANDS = 7
+MAX_OPERANDS = 7
 _IN_SIZE, _OUT_SIZE, _KERNEL = OPERAND_COLUMN["IN_SIZE"], OPERAND_COLUMN["OUT_SIZE"], OPERAND_COLUMN["KERNEL"]
 _IN_CHANNELS, _OUT_CHANNELS = OPERAND_COLUMN["IN_CHANNELS"], OPERAND_COLUMN["OUT_CHANNELS"]
 _STRIDE, _DILATION, _PAD = OPERAND_COLUMN["STRIDE"], OPERAND_COLUMN["DILATION"], OPERAND_COLUMN["PAD"]
@@ -85,7 +85,7 @@ class OperandRules(Record):
     """Where an operand lies, and what is asked of it.
 
     A view has a register for both sizes and one for its channels. A line has so many bytes for each output
-    channel, tap and input channel, where it has several of them.
+    channel, tap and input channel, where it has several of them. `extent` is its number in EXTENTS.
     """
 
     place: BoxRegisters = member(BoxRegisters)
@@ -100,6 +100,8 @@ class OperandRules(Record):
     has_inputs: int = 0
     is_disjoint: int = 0
     is_like_output: int = 0
+    extent: int = 0
+    writes: int = 0
 
 
 class WordRules(Record):
@@ -126,7 +128,7 @@ class WordRules(Record):
     region: int = 0
     system: BoxRegisters = member(BoxRegisters)
     operand_count: int = 0
-    operands: list[OperandRules] = array(OperandRules, _MAX_OPERANDS)
+    operands: list[OperandRules] = array(OperandRules, MAX_OPERANDS)
 
 
 class StreamRules(Record):
@@ -153,11 +155,8 @@ def look_for_doubts(stream: StreamRules) -> int:
     """Mark the operations that are not surely legal, and count them."""
     doubts = position = 0
     for number in range(stream.operations):
-        while position < stream.positions[number]:
-            word = stream.words[position]
-            if word & OPCODE_MASK == _CFG:
-                write_register(stream.file, stream.is_signed, word)
-            position += 1
+        follow_writes(stream.file, stream.is_signed, stream.words, position, stream.positions[number])
+        position = stream.positions[number]
         if not _is_legal(stream, stream.rules[stream.rules_of[number]]):
             stream.is_doubtful[number] = 1
             doubts += 1
@@ -175,11 +174,11 @@ def _is_legal(stream: StreamRules, word: WordRules) -> bool:
         return False
     if not word.is_transfer and not _has_legal_sizes(file, word):
         return False
-    output = _operand_box(file, word.operands[word.operand_count - 1])
+    output = operand_box(file, word.operands[word.operand_count - 1])
     width = word.operands[word.operand_count - 1].element_bytes
     for number in range(word.operand_count):
         operand = word.operands[number]
-        box = _operand_box(file, operand)
+        box = operand_box(file, operand)
         if box_end(box) > stream.sram_bytes:
             return False
         if (
@@ -248,7 +247,7 @@ def _meets_input(file: Numbers, low: int) -> bool:
 
 
 @routine
-def _operand_box(file: Numbers, operand: OperandRules) -> Box:
+def operand_box(file: Numbers, operand: OperandRules) -> Box:
     """The bytes of an operand."""
     place = operand.place
     if operand.is_view:
@@ -290,18 +289,9 @@ def find_doubtful(
     sizes = [1 << 62 if region_bytes is None else region_bytes.get(number, 0) for number in Region]
     is_doubtful = np.zeros(len(stream), np.int64)
     rules = StreamRules(len(stream), sram_bytes)
-    given = {
-        "words": stream.words.view(np.int64),
-        "positions": stream.positions,
-        "file": stream.files.start.copy(),
-        "is_signed": IS_SIGNED,
-        "rules_of": rules_of,
-        "region_bytes": np.array(sizes),
-        "is_read_only": read_only,
-        "is_doubtful": is_doubtful,
-    }
-    for name, column in given.items():
-        setattr(rules, name, pointer_to(column))
+    lead_to(rules, words=stream.words.view(np.int64), positions=stream.positions, file=stream.start.copy())
+    lead_to(rules, is_signed=IS_SIGNED, rules_of=rules_of, region_bytes=np.array(sizes))
+    lead_to(rules, is_read_only=read_only, is_doubtful=is_doubtful)
     asked = [word_rules(word, has_int16, has_sums) for word in words.tolist()]
     rules.rules = filled_memory(WordRules, asked).pointer
     LEGALITY(rules)
@@ -371,6 +361,7 @@ def _operand_rules(instruction: Instruction, fields: Mapping[str, int], operand:
     rules.element_bytes = element_bytes(fields, operand)
     rules.is_disjoint = operand.writes or extent is Extent.INPUT
     rules.is_like_output = extent is Extent.OUTPUT
+    rules.extent, rules.writes = EXTENTS[extent], operand.writes
     if extent is Extent.TRANSFER:
         rules.place = _transfer_registers(dma_prefix(instruction), operand.register, "SRAM_STRIDE")
         return rules

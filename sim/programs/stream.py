@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from dlasim.isa.faults import Fault
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE
 from dlasim.sim.programs import fault_text
-from dlasim.sim.programs.operand_writes import IS_SIGNED
+from dlasim.sim.programs.operand_writes import values_of
 from dlasim.sim.programs.operation import Batch, Operation
 
 _CFG = BY_MNEMONIC["CFG"]
@@ -51,25 +52,17 @@ class RegisterFiles:
         before: NDArray[np.int64],
         columns: NDArray[np.int64],
         patterns: NDArray[np.int64],
-        file: Sequence[int],
+        start: NDArray[np.int64],
         operations: int,
     ) -> None:
-        """Writes of patterns to registers; `before` counts the operations before each write."""
-        start = np.array(file, np.int64) & 0xFFFF_FFFF
-        start -= np.where(IS_SIGNED & (start >> 31 != 0), 1 << 32, 0)
-        patterns = patterns - np.where(IS_SIGNED[columns] & (patterns >> 31 != 0), 1 << 32, 0)
-        self._before, self._columns, self._patterns = before, columns.astype(np.uint8), patterns
-        self._operations = operations
+        """Writes of patterns to registers that hold `start`; `before` counts the operations before each."""
+        self._before, self._columns = before, columns.astype(np.uint8)
+        self._patterns, self._operations = values_of(patterns, columns), operations
         self._starts = [start]
         self._made_piece: tuple[int, NDArray[np.int64]] | None = None
         for first in range(PIECE_OPERATIONS, operations, PIECE_OPERATIONS):
             self._starts.append(self._after(self._starts[-1], first - PIECE_OPERATIONS, first))
         self.final = self._after(self._starts[-1], (len(self._starts) - 1) * PIECE_OPERATIONS, operations)
-
-    @property
-    def start(self) -> NDArray[np.int64]:
-        """The registers before the first write."""
-        return self._starts[0]
 
     def piece(self, number: int) -> NDArray[np.int64]:
         """A row for each register, a column for each operation of a piece; the last one made is kept."""
@@ -102,18 +95,31 @@ class RegisterFiles:
         return file
 
 
-@dataclass(frozen=True, slots=True)
+# cached_property keeps its values in the instance's dictionary, so no slots here.
+@dataclass(frozen=True)
 class DecodedStream:
-    """The operations of a stream. Positions count words from its start.
+    """The operations of a stream. Positions count words from its start, where the operand registers hold
+    `start`.
 
     `fault` is the first that decoding shows; nothing from its position on is in the arrays.
     """
 
     words: NDArray[np.uint64]
-    opcodes: NDArray[np.uint8]
     positions: NDArray[np.int64]
-    files: RegisterFiles
-    fault: FaultAt | None
+    start: NDArray[np.int64]
+    fault: FaultAt | None = None
+
+    @cached_property
+    def opcodes(self) -> NDArray[np.uint8]:
+        """The opcode of each word."""
+        return codec.read_opcodes(self.words)
+
+    @cached_property
+    def files(self) -> RegisterFiles:
+        """The operand registers at each operation."""
+        writes = np.flatnonzero(self.opcodes == _CFG.opcode)
+        before = np.searchsorted(self.positions, writes)
+        return RegisterFiles(before, *_written(self.words[writes]), self.start, len(self))
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -182,34 +188,30 @@ def decode_stream(
     words: NDArray[np.uint64],
     file: Sequence[int],
     config_fingerprint: int,
-    is_legal: bool = False,
     absent: Collection[int] = (),
 ) -> DecodedStream:
-    """The stream that starts at the first of `words` with these register patterns; `is_legal` for words that
-    need no check, since a compiler has just written them; `absent` opcodes are not the machine's."""
+    """The stream that starts at the first of `words` with these register patterns; `absent` opcodes are not
+    the machine's."""
     halts = np.flatnonzero(words == _HALT_WORD)
     words = words[: halts[0] + 1] if len(halts) else words
-    opcodes = codec.read_opcodes(words) if is_legal else codec.decode_opcodes(words)
+    opcodes = codec.decode_opcodes(words)
     for opcode in absent:
         opcodes = np.where(opcodes == opcode, np.uint8(codec.ILLEGAL), opcodes)
     fault = None if len(halts) else FaultAt(Fault.QUEUE, len(words), detail="the stream ends without HALT")
     configured = np.flatnonzero(opcodes == _CFG.opcode)
-    columns = codec.extract(words[configured], _CFG.field("register")) - _FIRST
-    patterns = codec.extract(words[configured], _CFG.field("value"))
-    faults = [] if is_legal else [
-        _first_illegal(words, opcodes),
-        _first_bad_write(configured, columns, patterns, config_fingerprint),
-    ]  # fmt: skip
-    for found in faults:
+    bad_write = _first_bad_write(configured, *_written(words[configured]), config_fingerprint)
+    for found in (_first_illegal(words, opcodes), bad_write):
         if found is not None and (fault is None or found.position < fault.position):
             fault = found
     end = fault.position if fault else len(words)
-    is_operation = _IS_OPERATION[opcodes[:end]]
-    positions = np.flatnonzero(is_operation)
-    kept = len(configured) if fault is None else int(np.searchsorted(configured, end))
-    before = np.cumsum(is_operation)[configured[:kept]]
-    files = RegisterFiles(before, columns[:kept], patterns[:kept], file, len(positions))
-    return DecodedStream(words[:end], opcodes[:end], positions, files, fault)
+    start = values_of(np.array(file, np.int64) & 0xFFFF_FFFF)
+    return DecodedStream(words[:end], np.flatnonzero(_IS_OPERATION[opcodes[:end]]), start, fault)
+
+
+def _written(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The columns of the operand registers that words CFG write, and the patterns."""
+    columns = codec.extract(words, _CFG.field("register")) - _FIRST
+    return columns, codec.extract(words, _CFG.field("value"))
 
 
 def _first_illegal(words: NDArray[np.uint64], opcodes: NDArray[np.uint8]) -> FaultAt | None:

@@ -13,7 +13,6 @@ from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Inference
-from dlasim.sim.timing.accounting import union
 from dlasim.sim.timing.lower_bound import Bound, layer_bounds
 from dlasim.sim.timing.plan import Plan
 
@@ -100,6 +99,17 @@ def _gaps(
     before = np.concatenate((np.zeros(1, np.int64), np.maximum.accumulate(end[order])))[: len(order)]
     some = start > before
     return (before[some], start[some]), layers[some]
+
+
+def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Spans:
+    """The same cycles as disjoint, ascending spans."""
+    some = end > start
+    start, end = start[some], end[some]
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order]) if len(order) else end
+    first = np.append(True, start[1:] > end[:-1]) if len(start) else np.zeros(0, bool)
+    last = np.append(first[1:], True) if len(start) else first
+    return start[first], end[last]
 
 
 def _covered(spans: Spans, ranges: Spans) -> NDArray[np.int64]:

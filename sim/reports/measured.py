@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Inference
-from dlasim.sim.physical.activity import EnergyCounts
+from dlasim.sim.physical.activity import EnergyCounts, count_operations
 from dlasim.sim.physical.energy import Energies, EnergyModel, operation_nj
 from dlasim.sim.physical.memory_macros import area_uncertainty_mm2, areas_mm2
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.programs.footprint import all_footprints
 from dlasim.sim.reports.figure_parts import KINDS
-from dlasim.sim.timing.accounting import Account, busy_cycles, compute_owner
+from dlasim.sim.timing.accounting import Account, Cycles, account_cycles
 from dlasim.sim.timing.lower_bound import Bound, program_bound
 from dlasim.sim.timing.memory_timing import memories_of
 from dlasim.sim.timing.plan import Plan
@@ -67,22 +67,30 @@ class Measured:
     @cached_property
     def layers(self) -> list[LayerCosts]:
         """The costs of each layer, in the model's order."""
-        layers = layer_costs(self.program, self.config, self.inference)
-        self._add_energy(layers)
-        return layers
-
-    def _add_energy(self, layers: list[LayerCosts]) -> None:
-        """What the operations of each layer take; the estimated CPU executes an instruction a cycle."""
-        layer_of = self.program.layer_of_words()
-        for run, energies in zip(self.inference.runs, self._energies, strict=True):
-            plan = run.plan
-            numbers = layer_of[run.first_word :][plan.stream.positions[: plan.operations]]
-            sums = np.bincount(numbers + 1, operation_nj(energies), len(layers) + 1)
-            for layer, energy in zip(layers, sums[1:].tolist(), strict=True):
-                layer.energy_nj += energy
-        for layer in layers:
-            if layer.unit == "cpu":
+        found = layer_costs(self.program, self.config, self.inference, self._layer_numbers, self._cycles)
+        sums = np.zeros(len(found) + 1)  # the first is of no layer
+        for numbers, energies in zip(self._layer_numbers, self._energies, strict=True):
+            sums += np.bincount(numbers + 1, operation_nj(energies), len(sums))
+        for layer, energy in zip(found, sums[1:].tolist(), strict=True):
+            layer.energy_nj = energy
+            if layer.unit == "cpu":  # the estimated CPU executes an instruction a cycle
                 layer.energy_nj += self._model.instructions_nj(layer.cycles)
+        return found
+
+    @cached_property
+    def _layer_numbers(self) -> list[NDArray[np.int64]]:
+        """By run the layer of each operation, -1 for none."""
+        layer_of = self.program.layer_of_words()
+        return [
+            layer_of[run.first_word :][run.plan.stream.positions[: run.plan.operations]]
+            for run in self.inference.runs
+        ]
+
+    @cached_property
+    def _cycles(self) -> list[Cycles]:
+        """Where those of each run went."""
+        runs, count = zip(self.inference.runs, self._layer_numbers, strict=True), len(self.program.layers)
+        return [account_cycles(run.plan.timeline, run.plan.costs, numbers, count) for run, numbers in runs]
 
     @cached_property
     def _model(self) -> EnergyModel:
@@ -91,7 +99,7 @@ class Measured:
     @cached_property
     def _counts(self) -> list[EnergyCounts]:
         """What the operations of each run do that takes energy."""
-        return [self._model.counts(run.plan) for run in self.inference.runs]
+        return [count_operations(run.plan) for run in self.inference.runs]
 
     @cached_property
     def _energies(self) -> list[Energies]:
@@ -102,7 +110,8 @@ class Measured:
         """The same program on a machine with another size of SRAM, clock or technology, which changes what
         its accesses and operations take, and no more."""
         other = replace(self, config=config)
-        vars(other)["_counts"] = self._counts  # where cached_property keeps it
+        kept = {name: getattr(self, name) for name in ("_counts", "_cycles", "_layer_numbers")}
+        vars(other).update(kept)  # where cached_property keeps them
         return other
 
     @cached_property
@@ -129,7 +138,7 @@ class Measured:
     @cached_property
     def account(self) -> Account | None:
         """Where the cycles of all streams went; None without a stream."""
-        return total_account(self.inference)
+        return total_account(cycles.account for cycles in self._cycles)
 
     @property
     def dla_cycles(self) -> int:
@@ -206,50 +215,45 @@ class Measured:
         return self.program.requirement.sram_peak_bytes or sram_high_water(self.inference)
 
 
-def layer_costs(program: Program, config: DlaConfig, inference: Inference) -> list[LayerCosts]:
-    """The costs of each layer, in the model's order."""
-    on_cpu = {call.layer for call in program.host_calls}
-    layers = [
-        LayerCosts(layer.name, layer.operator, layer.kind.name, "cpu" if i in on_cpu else "dla", config.pes)
-        for i, layer in enumerate(program.layers)
-    ]
-    layer_of = program.layer_of_words()
-    for run in inference.runs:
-        _add_run(layers, layer_of[run.first_word :], run.plan)
+def layer_costs(
+    program: Program,
+    config: DlaConfig,
+    inference: Inference,
+    layers: Sequence[NDArray[np.int64]],
+    cycles: Sequence[Cycles],
+) -> list[LayerCosts]:
+    """The costs of each layer but its energy, in the model's order; by run the layers of its operations, and
+    where its cycles went."""
+    columns = np.zeros((len(program.layers) + 1, 6), np.int64)  # the first row is of no layer
+    for run, numbers, found in zip(inference.runs, layers, cycles, strict=True):
+        columns += _run_columns(run.plan, numbers, found)
     for span in inference.host:
-        number = program.host_calls[span.call].layer
-        layers[number].cycles += span.end - span.start
-        layers[number].busy_cycles += span.end - span.start
-        layers[number].macs = program.layers[number].macs
-    return layers
+        number, spent = program.host_calls[span.call].layer, span.end - span.start
+        columns[number + 1, :2] += spent
+        columns[number + 1, 2] = program.layers[number].macs
+    on_cpu = {call.layer for call in program.host_calls}
+    return [
+        LayerCosts(
+            layer.name, layer.operator, layer.kind.name, "cpu" if i in on_cpu else "dla", config.pes, *row
+        )
+        for i, (layer, row) in enumerate(zip(program.layers, columns[1:].tolist(), strict=True))
+    ]
 
 
-def _add_run(costs_of: list[LayerCosts], layer_of: np.ndarray[Any, Any], plan: Plan) -> None:
-    costs, timeline = plan.costs, plan.timeline
-    count = plan.operations
-    layers = layer_of[plan.stream.positions[:count]]
-    numbers, owned = compute_owner(timeline, costs)
-
-    def add(field: str, where: np.ndarray[Any, Any], amounts: np.ndarray[Any, Any]) -> None:
-        sums = np.bincount(where + 1, amounts, len(costs_of) + 1).tolist()  # the first is of no layer
-        for layer, amount in zip(costs_of, sums[1:], strict=True):
-            if amount:
-                setattr(layer, field, getattr(layer, field) + int(amount))
-
-    add("cycles", layers[numbers], owned)
-    add("busy_cycles", *busy_cycles(timeline.start[numbers], timeline.end[numbers], layers[numbers]))
-    add("macs", layers, costs.macs[:count])
-    add("tiles", layers[numbers], np.ones(len(numbers)))
-    for field, unit in (("read", Unit.DMA_IN), ("written", Unit.DMA_OUT)):
-        chosen = np.flatnonzero(costs.unit[:count] == unit)
-        add(field, layers[chosen], costs.dma_bytes[chosen])
+def _run_columns(plan: Plan, layers: NDArray[np.int64], cycles: Cycles) -> NDArray[np.int64]:
+    """What a run adds to the numbers of layers, from their cycles on."""
+    costs, unit = plan.costs, plan.costs.unit
+    read, written = (costs.dma_bytes * (unit == each) for each in (Unit.DMA_IN, Unit.DMA_OUT))
+    counts = cycles.owned, costs.macs, unit >= Unit.MAC, read, written
+    columns = [np.bincount(layers + 1, each, len(cycles.busy)) for each in counts]
+    return np.stack((columns[0], cycles.busy, *columns[1:]), axis=1).astype(np.int64)
 
 
-def total_account(inference: Inference) -> Account | None:
+def total_account(accounts: Iterable[Account]) -> Account | None:
     """The account of all streams together."""
     total: Account | None = None
-    for run in inference.runs:
-        total = run.plan.account if total is None else total + run.plan.account
+    for each in accounts:
+        total = each if total is None else total + each
     return total
 
 

@@ -1,4 +1,4 @@
-"""Where the cycles of a stream went: per unit, per layer kind, and in what overlapped with what."""
+"""Where the cycles of a stream went: per unit, per layer, and in what overlapped with what."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.instruction_rows import UNITS, Unit
+from dlasim.isa.instruction_rows import Unit
+from dlasim.named_tuple import NamedTuple
+from dlasim.native.record import Record, Records, array, pointer
+from dlasim.native.routine import Numbers, Routine, routine
+from dlasim.native.storage import lead_to
+from dlasim.sim.timing.contention import UNIT_COUNT, Block
 from dlasim.sim.timing.stream_columns import Costs
-from dlasim.sim.timing.timeline import BLOCK_COLUMNS, BLOCK_END, BLOCK_START, IS_QUEUE_FULL, Timeline
+from dlasim.sim.timing.timeline import BLOCK_END, BLOCK_START, IS_QUEUE_FULL, Timeline
 
-Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
+_MAC, _VECTOR = int(Unit.MAC), int(Unit.VECTOR)
+_NEVER = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,109 +77,163 @@ class Account:
         return Account(units=units, **plain)
 
 
-def account(timeline: Timeline, costs: Costs) -> Account:
-    """The account of a stream."""
-    is_compute = costs.unit[: len(timeline.start)] >= Unit.MAC
-    compute = union(timeline.start[is_compute], timeline.end[is_compute])
-    dma = union(timeline.start[~is_compute], timeline.end[~is_compute])
-    either = union(np.concatenate((compute[0], dma[0])), np.concatenate((compute[1], dma[1])))
-    computing, moving, active = length(compute), length(dma), length(either)
-    both = computing + moving - active
+class Cycles(NamedTuple):
+    """The account of a stream. By operation, the cycles that it owns: those in which it is the oldest one
+    that computes. By layer, the cycles in which some operation of it computes; the first are of no layer."""
+
+    account: Account
+    owned: NDArray[np.int64]
+    busy: NDArray[np.int64]
+
+
+class UnitTimes(Record):
+    """A unit: its operation at hand, or its next one; the cycles in which it holds one, and those of them in
+    which a wait or a full queue blocks the issue stage."""
+
+    operation: int = 0
+    busy: int = 0
+    waiting: int = 0
+    queueing: int = 0
+
+
+class CycleCounter(Record):
+    """The operations of a stream in its order, with their layers from 1 on, 0 for none; when the issue stage
+    is blocked; and what is counted."""
+
+    operations: int = 0
+    blocks: int = 0
+    computing: int = 0
+    moving: int = 0
+    active: int = 0
+    units: list[UnitTimes] = array(UnitTimes, UNIT_COUNT)
+    unit: Numbers = pointer(int)
+    start: Numbers = pointer(int)
+    end: Numbers = pointer(int)
+    layers: Numbers = pointer(int)
+    blocked: Records[Block] = pointer(Block)
+    owned: Numbers = pointer(int)
+    busy: Numbers = pointer(int)
+
+
+@routine
+def count_cycles(counter: CycleCounter) -> int:
+    """Count from each cycle in which something changes to the next, up to the last, which is returned."""
+    for unit in range(UNIT_COUNT):
+        counter.units[unit].operation = _next_operation(counter, unit, 0)
+    now = block = 0
+    until = _change_after(counter, 0)
+    while until < _NEVER:
+        while block < counter.blocks and counter.blocked[block].end <= now:
+            block += 1
+        waits, queues = 0, 0
+        if block < counter.blocks:
+            blocked = counter.blocked[block]
+            if blocked.start <= now:
+                waits, queues = 1 - blocked.is_queue_full, blocked.is_queue_full
+            until = min(until, blocked.end if blocked.start <= now else blocked.start)
+        _count_span(counter, now, until - now, waits, queues)
+        now = until
+        until = _change_after(counter, now)
+    return now
+
+
+ACCOUNT = Routine(count_cycles, "account")
+
+
+@routine
+def _next_operation(counter: CycleCounter, unit: int, number: int) -> int:
+    """The first operation of a unit from a number on."""
+    while number < counter.operations and counter.unit[number] != unit:
+        number += 1
+    return number
+
+
+@routine
+def _change_after(counter: CycleCounter, now: int) -> int:
+    """The next cycle in which an operation begins or ends. Those at hand are then those that have not ended
+    by now."""
+    change = _NEVER
+    for unit in range(UNIT_COUNT):
+        state = counter.units[unit]
+        while state.operation < counter.operations and counter.end[state.operation] <= now:
+            state.operation = _next_operation(counter, unit, state.operation + 1)
+        if state.operation < counter.operations:
+            start, end = counter.start[state.operation], counter.end[state.operation]
+            change = min(change, start if start > now else end)
+    return change
+
+
+@routine
+def _count_span(counter: CycleCounter, now: int, cycles: int, waits: int, queues: int) -> None:
+    """Count cycles from now on in which the same operations run; whether the issue stage waits for a unit, or
+    for room in a queue."""
+    first, units = counter.operations, 0
+    for unit in range(UNIT_COUNT):
+        state = counter.units[unit]
+        if state.operation < counter.operations and counter.start[state.operation] <= now:
+            units |= 1 << unit
+            state.busy += cycles
+            state.waiting += waits * cycles
+            state.queueing += queues * cycles
+            if unit >= _MAC:
+                layer = counter.layers[state.operation]
+                if first == counter.operations or counter.layers[first] != layer:
+                    counter.busy[layer] += cycles
+                first = min(first, state.operation)
+    if first < counter.operations:
+        counter.owned[first] += cycles
+        counter.computing += cycles
+    if units & ((1 << _MAC) - 1):
+        counter.moving += cycles
+    if units:
+        counter.active += cycles
+
+
+def account_cycles(
+    timeline: Timeline, costs: Costs, layers: NDArray[np.int64] | None = None, layer_count: int = 0
+) -> Cycles:
+    """Where the cycles of a stream went, whose operations are of these layers, -1 for none."""
+    count = len(timeline.start)
+    owned, busy = np.zeros(count, np.int64), np.zeros(layer_count + 1, np.int64)
+    counter = CycleCounter(count, len(timeline.blocked))
+    lead_to(counter, unit=costs.unit, start=timeline.start, end=timeline.end, blocked=timeline.blocked)
+    lead_to(
+        counter, layers=np.zeros(count, np.int64) if layers is None else layers + 1, owned=owned, busy=busy
+    )
+    ACCOUNT(counter)
+    return Cycles(_account(timeline, costs, counter), owned, busy)
+
+
+def _account(timeline: Timeline, costs: Costs, counter: CycleCounter) -> Account:
     lengths = timeline.blocked[:, BLOCK_END] - timeline.blocked[:, BLOCK_START]
     by_queue = int(lengths @ timeline.blocked[:, IS_QUEUE_FULL])
     by_wait = int(lengths.sum()) - by_queue
+    both = counter.computing + counter.moving - counter.active
     return Account(
         total=timeline.total,
-        units=_unit_accounts(timeline, costs, by_wait, by_queue),
+        units=_unit_accounts(timeline, costs, counter, by_wait, by_queue),
         issue_busy=timeline.issue_busy,
         stall_wait=by_wait,
         stall_queue=by_queue,
-        only_compute=computing - both,
-        only_dma=moving - both,
+        only_compute=counter.computing - both,
+        only_dma=counter.moving - both,
         both=both,
-        neither=timeline.total - active,
+        neither=timeline.total - counter.active,
     )
 
 
-def compute_owner(timeline: Timeline, costs: Costs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cycles owned by each compute operation: those in which it is the oldest one running.
-
-    Returns the numbers of the compute operations and their cycles.
-    """
-    numbers = np.flatnonzero((costs.unit == Unit.MAC) | (costs.unit == Unit.VECTOR))
-    numbers = numbers[numbers < len(timeline.start)]
-    start, end = timeline.start[numbers], timeline.end[numbers]
-    edges = np.sort(np.concatenate((start, end)))
-    edges = edges[np.diff(edges, prepend=-1) > 0]  # as np.unique, which is slow to import and to run
-    owner = np.full(max(len(edges) - 1, 0), len(timeline.start), np.int64)
-    for unit in (Unit.MAC, Unit.VECTOR):
-        mine = numbers[costs.unit[numbers] == unit]
-        if not len(mine) or not len(owner):
-            continue
-        latest = np.searchsorted(timeline.start[mine], edges[:-1], side="right") - 1
-        running = (latest >= 0) & (edges[:-1] < timeline.end[mine][np.maximum(latest, 0)])
-        owner = np.where(running, np.minimum(owner, mine[np.maximum(latest, 0)]), owner)
-    cycles = (
-        np.bincount(owner, weights=np.diff(edges), minlength=len(timeline.start) + 1)
-        if len(owner)
-        else (np.zeros(len(timeline.start) + 1))
-    )
-    return numbers, cycles[numbers].astype(np.int64)
-
-
-def busy_cycles(
-    start: NDArray[np.int64], end: NDArray[np.int64], owner: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Owners (-1 and up) of operations, and for each piece of time without a gap in which one owner's
-    operations run its length: what two operations of one owner share counts once."""
-    stretch = int(np.max(end, initial=0)) + 1  # each owner gets a stretch of time of its own
-    begin = (owner + 1) * stretch
-    first, last = union(start + begin, end + begin)
-    return first // stretch - 1, last - first
-
-
-def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Spans:
-    """The same cycles as disjoint, ascending spans."""
-    some = end > start
-    start, end = start[some], end[some]
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order]) if len(order) else end
-    first = np.append(True, start[1:] > end[:-1]) if len(start) else np.zeros(0, bool)
-    last = np.append(first[1:], True) if len(start) else first
-    return start[first], end[last]
-
-
-def length(spans: Spans) -> int:
-    """Cycles in disjoint spans."""
-    return int((spans[1] - spans[0]).sum())
-
-
-def _unit_accounts(timeline: Timeline, costs: Costs, by_wait: int, by_queue: int) -> tuple[UnitAccount, ...]:
+def _unit_accounts(
+    timeline: Timeline, costs: Costs, counter: CycleCounter, by_wait: int, by_queue: int
+) -> tuple[UnitAccount, ...]:
     """The account of each unit; what issue was blocked while it held an operation is not idle time of its."""
-    start, end = timeline.start, timeline.end
     terms = np.stack(
         (costs.work, costs.fill, costs.drain, timeline.latency, costs.output_stall, costs.sram_stall)
-    )[:, : len(start)]
-    during = _blocked_before(timeline, end) - _blocked_before(timeline, start)
-    columns = np.concatenate((terms, (end - start)[None], during))
+    )
     accounts = []
-    for unit in UNITS:
-        sums: list[int] = columns[:, costs.unit[: len(start)] == unit].sum(axis=1).tolist()
-        *parts, busy, waiting, queueing = sums
-        contention = busy - sum(parts)
-        idle_wait, idle_queue = by_wait - waiting, by_queue - queueing
-        idle_issue = timeline.total - busy - idle_wait - idle_queue
+    for unit, times in enumerate(counter.units):
+        parts: list[int] = terms[:, costs.unit == unit].sum(axis=1).tolist()
+        contention = times.busy - sum(parts)
+        idle_wait, idle_queue = by_wait - times.waiting, by_queue - times.queueing
+        idle_issue = timeline.total - times.busy - idle_wait - idle_queue
         accounts.append(UnitAccount(*(*parts, contention, idle_issue, idle_wait, idle_queue)))
     return tuple(accounts)
-
-
-def _blocked_before(timeline: Timeline, cycles: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many cycles issue was blocked before each of these: by a wait, and by a full queue."""
-    begin, end, by_queue, _ = np.concatenate(
-        (np.zeros((1, len(BLOCK_COLUMNS)), np.int64), timeline.blocked)
-    ).T
-    lengths = (end - begin) * np.stack((by_queue == 0, by_queue == 1))
-    row = np.searchsorted(begin[1:], cycles, side="right")
-    passed = np.cumsum(lengths, axis=1) - lengths
-    before: NDArray[np.int64] = passed[:, row] + np.minimum(cycles - begin[row], lengths[:, row])
-    return before

@@ -233,6 +233,5 @@ def word_costs(config: DlaConfig, word: int) -> WordCosts:
         return WordCosts(number, region, packed, decodes, coded, steps, copied)
     cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
     adds = bool(adds_tensor(decoded.values))
-    costs = WordCosts(number, unit=unit_costs(config, instruction.mnemonic, adds=adds))
-    costs.kind.assign(describe_kind(instruction, decoded.values, cycles))
-    return costs
+    unit = unit_costs(config, instruction.mnemonic, adds=adds)
+    return WordCosts(number, unit=unit, kind=describe_kind(instruction, decoded.values, cycles))

@@ -1,4 +1,4 @@
-"""How long an inference of a program takes, and nothing else: what the compiler compares plans by."""
+"""When the parts of an inference take place, from what each takes: what the compiler compares plans by."""
 
 from __future__ import annotations
 
@@ -10,38 +10,58 @@ from numpy.typing import NDArray
 from dlasim.isa.file_records import StepKind
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.program import Program, Step
+from dlasim.named_tuple import NamedTuple
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.host_time.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.timing.issue import WAIT
 from dlasim.sim.timing.stream_columns import StreamColumns
 from dlasim.sim.timing.stream_timer import StreamTimer
 
+Span = tuple[int, int]  # first cycle and end
 
-def program_cycles(program: Program, config: DlaConfig) -> int:
-    """The total of `dlasim run --timing-only` for a program that the compiler has made: its streams are legal
-    and write every register they use. A preload has been done before."""
-    places = [(each.first_word, each.words) for each in program.streams[program.preloads :]]
-    cycles = StreamTimer(config).cycles(program.commands, places)
+
+class Schedule(NamedTuple):
+    """The cycles of an inference; when streams begin, in their order; and what the CPU did when: its calls,
+    and doorbells where they take time."""
+
+    cycles: int
+    streams: list[int]
+    calls: list[Span]
+    doorbells: list[Span]
+
+    @property
+    def cpu_cycles(self) -> int:
+        """Those in which the CPU works."""
+        return sum(end - start for start, end in self.calls + self.doorbells)
+
+
+def schedule_program(program: Program, config: DlaConfig, streams: Sequence[int]) -> Schedule:
+    """The schedule of a program whose streams take so many cycles. A preload has been done before."""
     calls = [call_cycles(program, call) for call in program.host_calls]
-    return inference_cycles(program.steps, doorbell_cycles(config, bool(calls)), cycles, calls)
+    return schedule_steps(program.steps, doorbell_cycles(config, bool(calls)), streams, calls)
 
 
-def inference_cycles(
+def schedule_steps(
     steps: Sequence[Step], doorbell: int, streams: Sequence[int], calls: Sequence[int]
-) -> int:
-    """The total of an inference after a preload; its streams, and calls of the CPU, take so many cycles."""
-    now = preloads = 0
+) -> Schedule:
+    """The schedule of an inference after a preload; its streams, and calls of the CPU, take so many cycles."""
+    found, now, preloads = Schedule(0, [], [], []), 0, 0
     ends = [0]  # of the streams so far; they run one at a time
     for step in steps:
         if step.kind is StepKind.PRELOAD:
             ends.append(0)
             preloads += 1
         elif step.kind is StepKind.STREAM:
+            if doorbell:
+                found.doorbells.append((now, now + doorbell))
             now += doorbell
-            ends.append(max(now, ends[-1]) + streams[step.index - preloads])
+            found.streams.append(max(now, ends[-1]))
+            ends.append(found.streams[-1] + streams[step.index - preloads])
         else:
-            now = max(now, ends[step.after_streams]) + calls[step.index]
-    return max(now, ends[-1])
+            begin = max(now, ends[step.after_streams])
+            now = begin + calls[step.index]
+            found.calls.append((begin, now))
+    return found._replace(cycles=max(now, ends[-1]))
 
 
 def doorbell_cycles(config: DlaConfig, has_calls: bool) -> int:

@@ -1,19 +1,17 @@
 """What a compute operation costs on its unit, and what it moves through the SRAM's ports.
 
-Routines over the numbers of one operation (`word_costs.py`), or over arrays of them (`sram_words.py`). Only
-numbers of the machine or of the instruction may decide a branch, as in `formulas.py`.
+Routines over the numbers of one operation, for time (`word_costs.py`) and for energy (`sram_words.py`).
 `docs/timing-model.md` says what the local buffers keep, and why. Time and energy count the same bytes.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from dlasim.isa.instruction_rows import RECORD_BYTES, Extent, Instruction, Unit
 from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT, OPERAND_COLUMN
 from dlasim.native.record import Record
 from dlasim.native.routine import Numbers, routine
-from dlasim.native.storage import plain
 from dlasim.sim.programs.footprint import element_bytes, is_present
 from dlasim.sim.timing.formulas import (
     UnitCosts,
@@ -79,16 +77,13 @@ class OperationSizes(Record):
     common_columns: int = 0
 
 
-def describe_kind(instruction: Instruction, fields: Any, result_cycles: Any) -> OperationKind:
-    """The kind of an instruction with these values of its fields: numbers, or arrays of them."""
-    kind = plain(OperationKind)
-    kind.weight_bytes = 1
-    kind.is_mac, kind.has_window = int(instruction.unit is Unit.MAC), int(instruction.has_window)
-    kind.is_depthwise = int(instruction.is_depthwise)
-    kind.reduces_channels = int(instruction.reduces_channels)
-    kind.result_cycles = result_cycles
+def describe_kind(instruction: Instruction, fields: Mapping[str, int], result_cycles: int) -> OperationKind:
+    """The kind of an instruction with these values of its fields."""
+    kind = OperationKind(result_cycles=result_cycles)
+    kind.is_mac, kind.has_window = instruction.unit is Unit.MAC, instruction.has_window
+    kind.is_depthwise, kind.reduces_channels = instruction.is_depthwise, instruction.reduces_channels
     for operand in instruction.operands:
-        present = is_present(fields, operand) * 1
+        present = is_present(fields, operand)
         size = present * element_bytes(fields, operand)
         match operand.extent:
             case Extent.OUTPUT if operand.writes:
@@ -108,13 +103,23 @@ def describe_kind(instruction: Instruction, fields: Any, result_cycles: Any) -> 
 
 @routine
 def read_sizes(sizes: OperationSizes, file: Numbers) -> None:
-    """Take the sizes from the values of the operand registers; the common divisors come from elsewhere."""
+    """Take the sizes from the values of the operand registers."""
     sizes.rows, sizes.columns = file[_OUT_SIZE] & MAX_EXTENT, file[_OUT_SIZE] >> EXTENT_BITS
     sizes.in_rows, sizes.in_columns = file[_IN_SIZE] & MAX_EXTENT, file[_IN_SIZE] >> EXTENT_BITS
     sizes.kernel_rows, sizes.kernel_columns = file[_KERNEL] & MAX_EXTENT, file[_KERNEL] >> EXTENT_BITS
     sizes.stride_rows, sizes.stride_columns = file[_STRIDE] & MAX_EXTENT, file[_STRIDE] >> EXTENT_BITS
     sizes.dilation_rows, sizes.dilation_columns = file[_DILATION] & MAX_EXTENT, file[_DILATION] >> EXTENT_BITS
     sizes.channels, sizes.in_channels = file[_OUT_CHANNELS], file[_IN_CHANNELS]
+    sizes.common_rows = common_divisor(sizes.stride_rows, sizes.dilation_rows)
+    sizes.common_columns = common_divisor(sizes.stride_columns, sizes.dilation_columns)
+
+
+@routine
+def common_divisor(one: int, other: int) -> int:
+    """The greatest common divisor."""
+    while other:
+        one, other = other, one % other
+    return one
 
 
 @routine

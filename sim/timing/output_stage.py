@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dlasim.isa.instruction_rows import Instruction, Out, PoolMode, Unit, adds_tensor
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.programs.footprint import Count
-from dlasim.sim.programs.operation import Batch
 from dlasim.sim.timing.formulas import RESULTS_SCALE
 
 SUM_MULTIPLICATIONS = 3  # for a tensor that MAC adds to a result: of both parts, and of their sum
@@ -19,14 +19,13 @@ def vector_requantizations(instruction: Instruction) -> int:
     return ("OUT_MULT" in instruction.parameters) + 2 * ("IN2_MULT" in instruction.parameters)
 
 
-def multiplications(batch: Batch) -> Count:
+def multiplications(instruction: Instruction, fields: Mapping[str, int]) -> int:
     """Of each result, for energy: int32 multiplications; a division counts as one."""
-    instruction = batch.instruction
     if instruction.unit is Unit.MAC:
-        own = batch.fields.get("out", Out.INT8) == Out.INT8
-        return own + SUM_MULTIPLICATIONS * adds_tensor(batch.fields)
+        own = fields.get("out", Out.INT8) == Out.INT8
+        return int(own + SUM_MULTIPLICATIONS * adds_tensor(fields))
     if instruction.pools:
-        return batch.fields["mode"] != PoolMode.MAX  # a mean is rescaled, an average divided
+        return fields["mode"] != PoolMode.MAX  # a mean is rescaled, an average divided
     return vector_requantizations(instruction)
 
 

@@ -15,7 +15,7 @@ from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import Store, filled_memory, pointer_to
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.programs.footprint import STEP_LIMIT
-from dlasim.sim.programs.operand_writes import IS_SIGNED, OPCODE_MASK, write_register
+from dlasim.sim.programs.operand_writes import IS_SIGNED, OPCODE_MASK, values_of, write_register
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing.contention import DEMAND_STEPS, TRANSFERRING, UNIT_COUNT
 from dlasim.sim.timing.cost import dma_shares_ports, memory_costs, port_capacity, word_costs
@@ -48,8 +48,7 @@ _NONE = -1
 _MAX_WORDS = 1 << 10  # different words of operations that are kept, for one machine
 _COST_REGISTERS = pointer_to(np.array(cost_registers()))
 _MAX_TOTAL = 1 << 61  # cycles of all operations that 64 bits are sure to suffice for
-_PATTERNS = np.array(reset_file())
-START = _PATTERNS - (IS_SIGNED & (_PATTERNS >> 31)) * (1 << 32)
+START = values_of(np.array(reset_file()))
 
 
 class ReadUnit(Record):

@@ -7,216 +7,169 @@ Bytes that follow each other cross in the same words, even if they belong to sev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dlasim.isa.instruction_rows import Extent
+from dlasim.native.record import Record, Records, member, pointer
+from dlasim.native.routine import Number, Numbers, routine
+from dlasim.sim.programs.footprint import Box
+from dlasim.sim.programs.legality import EXTENTS, OperandRules, WordRules, operand_box
+from dlasim.sim.timing.formulas import block_lanes, ceil_div, pixel_turns, row_crossings
+from dlasim.sim.timing.operation_costs import OperationSizes, common_divisor, window_bytes
+from dlasim.sim.timing.word_costs import WordCosts
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dlasim.isa.instruction_rows import Extent, Unit
-from dlasim.isa.registers import OPERANDS
-from dlasim.named_tuple import NamedTuple
-from dlasim.native.storage import plain
-from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.programs.footprint import Box, Count, Footprint, all_footprints, product
-from dlasim.sim.programs.operation import Batch
-from dlasim.sim.programs.stream import Batches
-from dlasim.sim.timing.cost import unit_costs
-from dlasim.sim.timing.formulas import UnitCosts, block_lanes, pixel_turns, row_crossings
-from dlasim.sim.timing.operation_costs import OperationSizes, describe_kind, read_sizes, window_bytes
-
-
-def stream_accesses(
-    config: DlaConfig, batches: Batches, sram_bytes: NDArray[np.int64], width: int
-) -> NDArray[np.float64]:
-    """Accesses of operations in order, in words of `width` bytes, from their bytes at the ports."""
-    crossings, of_weights = list[_Crossing](), np.zeros(len(sram_bytes))
-    for chosen, batch in batches:
-        if batch.instruction.is_transfer:
-            (footprint,) = all_footprints(batch)
-            box = footprint.box
-            crossings.append(_Crossing(chosen, box.total_bytes, box, box.run_bytes))
-            continue
-        unit = unit_costs(config, batch.instruction.mnemonic)
-        others, weights = _all_but_weights(unit, batch, chosen, width)
-        crossings += others
-        if weights is not None:
-            size = _filter_bytes(batch, weights)
-            left = sram_bytes[chosen] - sum(each.moved for each in others)
-            words = _filter_words(unit, batch, weights, size, width)
-            of_weights[chosen] = left / (batch.value("OUT_CHANNELS") * size) * words
-    return _accesses(crossings, len(sram_bytes), width) + of_weights
-
-
-_WEIGHTS = (Extent.CONV_WEIGHTS, Extent.DEPTH_WEIGHTS, Extent.MATRIX)
-_INPUTS = (Extent.INPUT, Extent.ROWS_OF_INPUT)
+_INPUT = EXTENTS[Extent.INPUT]
+_INPUTS = (_INPUT, EXTENTS[Extent.ROWS_OF_INPUT])
+_WEIGHTS = tuple(EXTENTS[each] for each in (Extent.CONV_WEIGHTS, Extent.DEPTH_WEIGHTS, Extent.MATRIX))
 _LONG_WORDS = 8  # as LONG in rtl/dla_slices.sv
 
 
-class _Crossing(NamedTuple):
-    """Bytes of an operand that cross in some operations: first `part` bytes of each run of its box, then as
-    many more of each; those that are sliced share no words."""
+class Crossing(Record):
+    """Bytes of an operand that cross in an operation. If all `size` bytes of the operand cross once, that
+    takes the words of `runs` times `word_bytes`; those of a run may be a mean."""
 
-    operations: NDArray[np.int64]
-    moved: Count
-    box: Box
-    part: Count
-    is_sliced: Count = False
-
-
-def _accesses(crossings: Sequence[_Crossing], operations: int, width: int) -> NDArray[np.float64]:
-    """The accesses of each operation for all that crosses, counted together."""
-    columns, begin = np.empty((10, sum(len(each.operations) for each in crossings)), np.int64), 0
-    for each in crossings:
-        end = begin + len(each.operations)
-        for row, values in enumerate((*each[:2], *each.box, *each[3:])):
-            columns[row, begin:end] = values
-        begin = end
-    numbers, moved, *sizes, part, is_sliced = columns
-    box = Box(*sizes)
-    alone = box.planes * box.runs * ((box.run_bytes + width - 2) // width + 1)
-    words = np.where(is_sliced, alone, _words(box, part, width))
-    return np.bincount(numbers, moved / box.total_bytes * words, operations).astype(np.float64, copy=False)
+    operation: int = 0
+    moved: int = 0
+    size: int = 0
+    runs: int = 0
+    word_bytes: int = 0
 
 
-def _all_but_weights(
-    unit: UnitCosts, batch: Batch, operations: NDArray[np.int64], width: int
-) -> tuple[list[_Crossing], Footprint | None]:
-    """What crosses of all other operands; and the weights, if any."""
-    found, weights = list[_Crossing](), None
-    for footprint in all_footprints(batch):
-        if footprint.operand.extent in _WEIGHTS:
-            weights = footprint
+class CrossingList(Record):
+    """What crosses in operations, in words of `width` bytes; `sizes` are those of the operation at hand."""
+
+    width: int = 0
+    count: int = 0
+    crossings: Records[Crossing] = pointer(Crossing)
+    sizes: OperationSizes = member(OperationSizes)
+
+
+@routine
+def list_crossings(
+    found: CrossingList, operation: int, costs: WordCosts, rules: WordRules, file: Numbers, moved_bytes: int
+) -> None:
+    """Add a crossing for each operand of an operation, which moves so many bytes in all: weights take what
+    others leave, and come last."""
+    left, weights = moved_bytes, rules.operand_count
+    for number in range(rules.operand_count):
+        operand = rules.operands[number]
+        if operand.extent in _WEIGHTS:
+            weights = number
         else:
-            found.append(_moved(unit, batch, footprint, operations, width))
-    return found, weights
+            crossing = found.crossings[found.count]
+            found.count += 1
+            crossing.operation = operation
+            _cross(crossing, found, costs, operand, operand_box(file, operand))
+            left -= crossing.moved
+    if weights < rules.operand_count:
+        crossing = found.crossings[found.count]
+        found.count += 1
+        crossing.operation, crossing.moved = operation, left
+        operand = rules.operands[weights]
+        _cross_weights(crossing, found, costs, operand, operand_box(file, operand).address)
 
 
-def _moved(
-    unit: UnitCosts, batch: Batch, footprint: Footprint, operations: NDArray[np.int64], width: int
-) -> _Crossing:
-    """What crosses of an operand."""
-    operand, box = footprint.operand, footprint.box
-    moved = _crossing_bytes(unit, batch, footprint)
-    part, is_sliced = box.run_bytes, np.False_
-    if batch.instruction.unit is Unit.MAC:
-        channels, lanes = batch.value("OUT_CHANNELS"), _block_lanes(unit, batch)
-        if operand.extent in _INPUTS and not batch.instruction.is_depthwise:
-            moved = moved * np.where(moved > unit.line_buffer, -(-channels // lanes), 1)
-            is_sliced = _is_sliced(unit, batch, box, width)
-        else:  # a group of output channels after the other, which at a single pixel follow each other
-            follows = (box.planes * box.runs == 1) & operand.extent.is_view
-            together = lanes if operand.extent.is_view else unit.output_lanes  # records cross as weights do
-            part = np.minimum(-(-together * box.run_bytes // channels), box.run_bytes)
-            part = np.where(follows, box.run_bytes, part)
-    return _Crossing(operations, moved, box, part, is_sliced)
+@routine
+def _cross(
+    crossing: Crossing, found: CrossingList, costs: WordCosts, operand: OperandRules, box: Box
+) -> None:
+    """What crosses of an operand but weights: first a `part` of each run, then as much more of each."""
+    unit, kind, sizes, width = costs.unit, costs.kind, found.sizes, found.width
+    moved = crossing.size = box.planes * box.runs * box.run_bytes
+    part = box.run_bytes
+    if operand.extent == _INPUT:
+        moved = window_bytes(unit, kind, sizes)
+    elif unit.passes > 1 and operand.is_view and not operand.writes:
+        moved *= row_crossings(unit, box.run_bytes)
+    if kind.is_mac:
+        lanes = block_lanes(unit, sizes.channels, pixel_turns(unit, sizes.rows, sizes.columns))
+        if operand.extent in _INPUTS and not kind.is_depthwise:
+            if moved > unit.line_buffer:
+                moved *= ceil_div(sizes.channels, lanes)
+            if _is_sliced(costs, sizes, box, width):
+                crossing.moved, crossing.runs = moved, box.planes * box.runs
+                crossing.word_bytes = ((box.run_bytes + width - 2) // width + 1) * width
+                return
+        elif not (operand.is_view and box.planes * box.runs == 1):
+            # A group of output channels after the other, which at a single pixel follow each other; records
+            # cross as weights do
+            together = lanes if operand.is_view else unit.output_lanes
+            part = min(ceil_div(together * box.run_bytes, sizes.channels), box.run_bytes)
+    crossing.moved = moved
+    crossing.runs, crossing.word_bytes = touch_words(box, part, width)
 
 
-def _is_sliced(unit: UnitCosts, batch: Batch, box: Box, width: int) -> Count:
+@routine
+def _is_sliced(costs: WordCosts, sizes: OperationSizes, box: Box, width: int) -> Number:
     """Whether pixels under a single tap that are not whole words cross a word of each after the other, and so
     share none: several long ones, where the line buffer has no room for two blocks."""
-    taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
-    beyond = [each % width for each in (box.address, box.plane_stride, box.run_stride, box.run_bytes)]
-    crowded = 2 * unit.accumulators * box.run_bytes > unit.line_buffer
-    is_long = box.run_bytes >= _LONG_WORDS * width
-    sliced: Count = (taps == 1) & (sum(beyond) > 0) & crowded & is_long & (box.planes * box.runs > 1)
-    return sliced
+    if costs.kind.has_window and sizes.kernel_rows * sizes.kernel_columns > 1:
+        return False
+    beyond = box.address % width + box.plane_stride % width + box.run_stride % width + box.run_bytes % width
+    crowded = 2 * costs.unit.accumulators * box.run_bytes > costs.unit.line_buffer
+    return beyond > 0 and crowded and box.run_bytes >= _LONG_WORDS * width and box.planes * box.runs > 1
 
 
-def _block_lanes(unit: UnitCosts, batch: Batch) -> Count:
-    """Output channels that read the input together, and whose results are written together."""
-    turns: Any = pixel_turns(unit, *batch.pair("OUT_SIZE"))  # type: ignore[arg-type]  # arrays
-    lanes: Count = block_lanes(unit, batch.value("OUT_CHANNELS"), turns)  # type: ignore[arg-type]
-    return lanes
+@routine
+def _cross_weights(
+    crossing: Crossing, found: CrossingList, costs: WordCosts, operand: OperandRules, address: int
+) -> None:
+    """What brings all weights once. In a convolution, the filters of the lanes cross in turn, a word at a
+    time. Filters that are shorter than a word, and those of one tap of a depthwise convolution, cross as one
+    run for each group."""
+    kind, sizes, width = costs.kind, found.sizes, found.width
+    channels, size = sizes.channels, 1  # of a filter
+    if kind.has_window:
+        size = sizes.kernel_rows * sizes.kernel_columns
+    lanes = min(channels, costs.unit.output_lanes)
+    if kind.is_depthwise:
+        crossing.runs = size
+        crossing.word_bytes = _part_words(address, channels, lanes, width, 0, channels, channels)
+    else:
+        size *= sizes.in_channels * operand.element_bytes
+        crossing.runs = 1
+        crossing.word_bytes = _part_words(address, channels * size, lanes * size, width, 0, 0, 0)
+        if size >= width:
+            begins = width - 1 if size % width else address % width
+            crossing.runs, crossing.word_bytes = channels, ((begins + size - 1) // width + 1) * width
+    crossing.size = channels * size
 
 
-def _crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
-    """Bytes of an operand other than weights, for a group of output channels or a VECTOR operation."""
-    operand = footprint.operand
-    if operand.extent is Extent.INPUT:
-        return window_bytes(unit, describe_kind(batch.instruction, batch.fields, 0), _sizes(batch))
-    if operand.extent.table_bytes:
-        return operand.extent.table_bytes
-    once = np.where(footprint.present, footprint.box.total_bytes, 0)
-    if operand.writes or unit.passes == 1:
-        return once
-    return once * row_crossings(unit, footprint.box.run_bytes)
-
-
-def _sizes(batch: Batch) -> OperationSizes:
-    """The sizes of all operations, as arrays."""
-    sizes, file = plain(OperationSizes), [batch.value(register.name) for register in OPERANDS]
-    read_sizes(sizes, file)  # type: ignore[arg-type]  # arrays
-    sizes.common_rows = np.gcd(sizes.stride_rows, sizes.dilation_rows)
-    sizes.common_columns = np.gcd(sizes.stride_columns, sizes.dilation_columns)
-    return sizes
-
-
-def _filter_bytes(batch: Batch, weights: Footprint) -> Count:
-    """Bytes of the weights of an output channel."""
-    taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
-    if batch.instruction.is_depthwise:
-        return taps
-    return product(taps, batch.value("IN_CHANNELS"), weights.element_bytes)
-
-
-def _filter_words(unit: UnitCosts, batch: Batch, weights: Footprint, size: Count, width: int) -> Count:
-    """Accesses that bring all weights once, filters of so many bytes.
-
-    In a convolution, the filters of the lanes cross in turn, a word at a time. Filters that are shorter than
-    a word, and those of one tap of a depthwise convolution, cross as one run for each group.
-    """
-    address, channels = weights.box.address, batch.value("OUT_CHANNELS")
-    lanes = np.minimum(channels, unit.output_lanes)
-    if batch.instruction.is_depthwise:
-        return size * _part_words(address, channels, lanes, width, 0, channels)
-    begins = np.where(size % width == 0, address % width, width - 1)
-    alone = channels * ((begins + size - 1) // width + 1)
-    return np.where(size < width, _part_words(address, channels * size, lanes * size, width, 0), alone)
-
-
-def _in_rows(box: Box) -> Box:
-    """The same bytes: planes of one run as the runs of one plane."""
-    column = box.runs == 1
-    return box._replace(
-        planes=np.where(column, 1, box.planes),
-        runs=np.where(column, box.planes, box.runs),
-        run_stride=np.where(column, box.plane_stride, box.run_stride),
-    )
-
-
-def _words(box: Box, part: Count, width: int) -> Count:
+@routine
+def touch_words(box: Box, part: int, width: int) -> tuple[int, int]:
     """Words that the runs of a box touch, if first `part` bytes of each run cross, then as many more of each
-    until all have.
+    until all have: so many times the words of so many bytes.
 
     A run or a plane that continues in the same word or in the next shares it. Planes of one run are runs.
     """
-    box = _in_rows(box)
-    near = (part <= box.run_stride) & (box.run_stride <= width)
-    follows = (box.run_stride == part) | near | (box.runs == 1)
-    dense = follows & ((box.plane_stride == box.runs * box.run_stride) | (box.planes == 1))
-    reach = np.where(follows, (box.runs - 1) * box.run_stride, 0)
-    reach = reach + np.where(dense, (box.planes - 1) * box.plane_stride, 0)
-    count = np.where(dense, 1, box.planes) * np.where(follows, 1, box.runs)
-    strides = np.where(dense, 0, box.plane_stride), np.where(follows, 0, box.run_stride)
-    return count * _part_words(box.address, box.run_bytes, part, width, reach, *strides)
+    planes, runs, run_stride = box.planes, box.runs, box.run_stride
+    if runs == 1:
+        planes, runs, run_stride = 1, planes, box.plane_stride
+    follows = run_stride == part or part <= run_stride <= width or runs == 1
+    is_dense = follows and (box.plane_stride == runs * run_stride or planes == 1)
+    count, reach, plane_step, run_step = planes * runs, 0, box.plane_stride, run_stride
+    if follows:
+        count, reach, run_step = planes, (runs - 1) * run_stride, 0
+    if is_dense:
+        count, reach, plane_step = 1, reach + (planes - 1) * box.plane_stride, 0
+    return count, _part_words(box.address, box.run_bytes, part, width, reach, plane_step, run_step)
 
 
+@routine
 def _part_words(
-    address: Count, run_bytes: Count, part: Count, width: int, reach: Count, *strides: Count
-) -> Count:
-    """Words that the parts of a run touch, each with `reach` further bytes: the mean over runs that lie these
-    strides apart."""
-    whole, rest = run_bytes // part, run_bytes % part
-    common = np.gcd(width, np.where(whole + (rest > 0) > 1, part, 0))
-    for stride in strides:
-        common = np.gcd(common, stride)
+    address: int, run_bytes: int, part: int, width: int, reach: int, plane_step: int, run_step: int
+) -> int:
+    """Bytes of the words that the parts of a run touch, each with `reach` further bytes: the mean over runs
+    that lie these strides apart."""
+    whole, rest, common = run_bytes // part, run_bytes % part, width
+    if whole + (rest > 0) > 1:
+        common = common_divisor(common, part)
+    common = common_divisor(common_divisor(common, plane_step), run_step)
     begins = address % common
-    words: Count = whole * _touched(begins, part + reach, common, width)
-    return words + (rest > 0) * _touched(begins, rest + reach, common, width)
+    touched = whole * _touched(begins, part + reach, common, width)
+    return touched + (_touched(begins, rest + reach, common, width) if rest else 0)
 
 
-def _touched(begins: Count, run_bytes: Count, common: Count, width: int) -> Count:
-    """Words of a run that begins `begins` bytes after a multiple of `common`, a divisor of the width: the
-    mean over those multiples."""
-    return 1 + (begins + run_bytes - 1) // common * common / width
+@routine
+def _touched(begins: int, run_bytes: int, common: int, width: int) -> int:
+    """Bytes of the words of a run that begins `begins` bytes after a multiple of `common`, a divisor of the
+    width: the mean over those multiples."""
+    return width + (begins + run_bytes - 1) // common * common

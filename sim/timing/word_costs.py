@@ -156,8 +156,6 @@ def _find_terms(costing: OperationCosting, costs: WordCosts) -> bool:
 def _cost_computation(costing: OperationCosting, costs: WordCosts) -> bool:
     sizes, terms = costing.sizes, costing.terms
     read_sizes(sizes, costing.file)
-    sizes.common_rows = _common_divisor(sizes.stride_rows, sizes.dilation_rows)
-    sizes.common_columns = _common_divisor(sizes.stride_columns, sizes.dilation_columns)
     if not (costing.is_any_size or is_moderate(costs.unit, costs.kind, sizes)):
         return False
     macs = 0
@@ -205,14 +203,6 @@ def is_moderate(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> 
     if kind.reduces_channels or kind.has_window:
         most //= sizes.in_channels + unit.input_lanes
     return most > 0
-
-
-@routine
-def _common_divisor(one: int, other: int) -> int:
-    """The greatest common divisor."""
-    while other:
-        one, other = other, one % other
-    return one
 
 
 def most_cycles(unit: UnitCosts, result_cycles: int) -> int:

@@ -18,11 +18,12 @@ from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.execution.runner import first_and_steady
+from dlasim.sim.execution.runner import time_compiled
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns, energy_digits
 from dlasim.sim.reports.measured import Measured
 from dlasim.sim.reports.report import SCHEMA, report_of
+from dlasim.sim.timing.stream_timer import StreamTimer
 from dlasim.sweeps.definition.axes import resolve
 from dlasim.sweeps.definition.models import Blueprint, blueprint_name, code_hash
 from dlasim.system.fileio import FileStamp, file_stamp
@@ -92,10 +93,11 @@ Known = tuple[Entry, Measured]
 
 @dataclass(slots=True)
 class GroupMemory:
-    """What is known of points that share plans: the plans, and what was measured with the last few, by plan
-    and by the size of SRAM."""
+    """What is known of points that share plans: the plans, what times them, and what was measured with the
+    last few, by plan and by the size of SRAM."""
 
     plans: PlanMemory = field(default_factory=PlanMemory)
+    timer: StreamTimer | None = None
     entries: OrderedDict[SramPlan, Known] = field(default_factory=OrderedDict)
     sizes: OrderedDict[int, Known] = field(default_factory=OrderedDict)
 
@@ -177,7 +179,8 @@ def timing_entry(
     if known is not None:
         return choice.sufficient_sram_bytes, on_machine(*known, config), known[1]
     program = choice.program()
-    measured = Measured(program, config, first_and_steady(program, config)[1], {})
+    memory.timer = memory.timer or StreamTimer(config)
+    measured = Measured(program, config, time_compiled(program, config, memory.timer), {})
     run_report = report_of(measured)
     entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
     _remember(memory.entries, choice.plan, (entry, measured))

@@ -21,8 +21,11 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
+from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.execution.runner import time_compiled
 from dlasim.sim.races import check_program
+from dlasim.sim.timing.stream_timer import StreamTimer
 from tests.compiler.listed_parts import IN_LITERT_ALONE
 from tests.compiler.networks import MAX_ELEMENTS, random_network
 from tests.compiler.steps import missing_wait
@@ -210,3 +213,8 @@ def shrink(case: Case, folder: Path) -> Case:
                 case, found = simpler, True
                 break
     return case
+
+
+def program_cycles(program: Program, config: DlaConfig) -> int:
+    """Those of an inference after a preload, as a sweep times it."""
+    return time_compiled(program, config, StreamTimer(config)).total_cycles

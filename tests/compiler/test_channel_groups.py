@@ -26,9 +26,8 @@ from dlasim.machine_code import ROUTINES
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.runner import Simulation
 from dlasim.sim.races import check_program
-from dlasim.sim.timing.duration import program_cycles
 from tests.compiled import in_python
-from tests.compiler.cases import run_case, striped_case
+from tests.compiler.cases import program_cycles, run_case, striped_case
 from tests.compiler.placed import place
 
 KIB = 1 << 10

@@ -17,9 +17,8 @@ from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.timing.duration import program_cycles
 from tests.compiled import counted, in_python
-from tests.compiler.cases import Case, random_case, striped_case, write_model
+from tests.compiler.cases import Case, program_cycles, random_case, striped_case, write_model
 
 SEEDS = 24
 STEP = 32  # one candidate in so many is emitted both ways, and the plan that is chosen

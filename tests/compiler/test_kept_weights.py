@@ -24,9 +24,8 @@ from dlasim.isa.registers import Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import make_executor
 from dlasim.sim.execution.runner import Simulation
-from dlasim.sim.physical.activity import stream_activity
-from dlasim.sim.timing.duration import program_cycles
-from tests.compiler.cases import lower_case, mixed_case, random_case, run_case
+from dlasim.sim.physical.activity import count_operations
+from tests.compiler.cases import lower_case, mixed_case, program_cycles, random_case, run_case
 
 ENOUGH = 1 << 20
 OPTIONS = [
@@ -58,9 +57,8 @@ def with_weights(case, weights):
 
 def loads_of_constants(program, run):
     """How many transfers of a run read constants."""
-    count = run.plan.operations
-    regions = stream_activity(count, run.plan.stream.batches(count)).regions
-    return int(((run.plan.costs.unit[:count] == Unit.DMA_IN) & (regions == Region.CONSTANTS)).sum())
+    counts = count_operations(run.plan)
+    return int(((counts.unit == Unit.DMA_IN) & (counts.region == Region.CONSTANTS)).sum())
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

@@ -23,6 +23,7 @@ from dlasim.sim.physical.energy import EnergyModel
 from dlasim.sim.physical.program_counts import count_program
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.reports.measured import Measured
+from dlasim.sim.timing.stream_timer import StreamTimer
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "planner.md"
@@ -97,7 +98,7 @@ def test_counts_of_a_plan_give_the_energy_of_the_report(name, options, networks)
     machine = DlaConfig().replace(parallel="4x16", sram_bytes=48 * 1024)
     found = measured(networks[name], machine, **options)
     model = EnergyModel(technology(machine.technology), machine)
-    counts = count_program(found.program, machine)
+    counts = count_program(found.program, StreamTimer(machine))
     assert counts.cycles == found.inference.total_cycles
     assert counts.energy_nj(model) == pytest.approx(found.energy["total"], rel=1e-12)
 

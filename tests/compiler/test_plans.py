@@ -22,9 +22,8 @@ from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.sizes import KIB
 from dlasim.sim.execution.runner import Simulation
 from dlasim.sim.races import check_program
-from dlasim.sim.timing.duration import program_cycles
 from dlasim.sim.timing.lower_bound import find_bound
-from tests.compiler.cases import lower_with_enough, random_case, write_model
+from tests.compiler.cases import lower_with_enough, program_cycles, random_case, write_model
 from tests.compiler.placed import place
 from tests.keras_networks import keras_network
 

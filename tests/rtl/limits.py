@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from dlasim.isa import codec
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.physical.activity import count_operations
 from dlasim.sim.programs.operation import reset_file
 from tests.rtl import sram_counters
 from tests.rtl.comparison import Comparison, compare_stream
@@ -206,7 +207,7 @@ def compare_words(rtl: RtlMachine, config: DlaConfig) -> None:
     """Operations whose words are full cross in as many as energy counts."""
     for words in (*ALONE.values(), *map(deep_convolution, (190, 192))):
         found = on_both(rtl, config, words)
-        counted = sram_counters.accesses(found.plan, config).tolist()
+        counted = count_operations(found.plan).accesses.tolist()
         assert sram_counters.words(found.events, found.plan) == counted
 
 

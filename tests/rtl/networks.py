@@ -14,11 +14,12 @@ from dlasim.isa.registers import REGION_COUNT
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import Executor, FastExecutor, Observer
 from dlasim.sim.execution.runner import Simulation
+from dlasim.sim.physical.activity import count_operations
 from dlasim.sim.timing.plan import Plan, plans_of
 from tests.rtl.builder import build
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine
-from tests.rtl.sram_counters import accesses, crossed, words
+from tests.rtl.sram_counters import crossed, words
 
 Array = NDArray[np.uint8]
 
@@ -61,7 +62,7 @@ class Outcome:
     @property
     def sram_accesses(self) -> float:
         """What energy counts for them."""
-        return sum(float(accesses(found.plan, found.config).sum()) for found in self.comparisons)
+        return sum(float(count_operations(found.plan).accesses.sum()) for found in self.comparisons)
 
     @property
     def rtl_seconds(self) -> float:

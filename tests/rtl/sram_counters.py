@@ -8,15 +8,12 @@ from collections.abc import Sequence
 from math import gcd
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dlasim.isa.instruction_rows import UNITS, Extent, Unit
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.physical.memory_macros import port_bytes
 from dlasim.sim.programs.operation import Operation
 from dlasim.sim.timing.cost import unit_costs
 from dlasim.sim.timing.plan import Plan
-from dlasim.sim.timing.sram_words import stream_accesses
 from tests.rtl.machine import Events
 
 
@@ -28,12 +25,6 @@ def crossed(events: Events, plan: Plan) -> list[int]:
 def words(events: Events, plan: Plan) -> list[int]:
     """The RTL's words of each operation."""
     return _in_order(events.sram_words, plan)
-
-
-def accesses(plan: Plan, config: DlaConfig) -> NDArray[np.float64]:
-    """The simulator's words of each operation, as energy counts them."""
-    count, width = plan.operations, port_bytes(config)
-    return stream_accesses(config, plan.stream.batches(count), plan.costs.sram_bytes[:count], width)
 
 
 def _in_order(by_unit: Sequence[Sequence[int]], plan: Plan) -> list[int]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from dlasim.sim.physical.activity import count_operations
 from tests.rtl.limits import (
     ALONE,
     DEEP,
@@ -29,7 +30,7 @@ from tests.rtl.machines import (
     machine,
 )
 from tests.rtl.networks import lowered, run_on_both
-from tests.rtl.sram_counters import accesses, words
+from tests.rtl.sram_counters import words
 from tests.rtl.test_networks import REAL, built_in
 from tests.rtl.test_streams import STREAMS, random_stream_on_both
 
@@ -155,7 +156,7 @@ def test_results_of_random_streams(rtl: RtlMachine, name: str) -> None:
         assert not found.wrong_results, f"stream {number}"
         operations, compared = operations + found.plan.operations, compared + found.sram_operations
         crossed += sum(words(found.events, found.plan))
-        expected_words += float(accesses(found.plan, machine(name)).sum())
+        expected_words += float(count_operations(found.plan).accesses.sum())
         cycles, expected = found.cycles
         ours, simulated = ours + cycles, simulated + expected
     assert compared >= SAME_BYTES * operations, "most operations have the same bytes by rule"

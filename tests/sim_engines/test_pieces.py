@@ -63,11 +63,10 @@ def test_a_fault_in_a_later_piece(monkeypatch, piece):
     whole = plan_stream(CONFIG, words, reset_file())
     assert whole.fault is not None
     assert whole.operations == 25
+    expected = whole.fault, whole.operations, whole.final_file, whole.counters
     cut(monkeypatch, piece)
     plan = plan_stream(CONFIG, words, reset_file())
-    assert (plan.fault, plan.operations, plan.final_file, plan.counters) == (
-        whole.fault, whole.operations, whole.final_file, whole.counters,
-    )  # fmt: skip
+    assert (plan.fault, plan.operations, plan.final_file, plan.counters) == expected
 
 
 @pytest.mark.parametrize("by_step", [False, True])

@@ -11,7 +11,7 @@ from dlasim.isa.instruction_rows import PoolMode
 from dlasim.isa.registers import COUNTERS, Region
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical import area, block_areas, memory_macros
-from dlasim.sim.physical.activity import Activity, stream_activity
+from dlasim.sim.physical.activity import count_operations
 from dlasim.sim.physical.energy import Energies, EnergyModel
 from dlasim.sim.physical.technology import technology
 from dlasim.sim.programs.operation import reset_file
@@ -37,22 +37,17 @@ def plan_of(*operations: tuple[str, dict[str, int]], config: DlaConfig = CONFIG,
     return plan
 
 
-def activity(plan: Plan) -> Activity:
-    """What its operations do."""
-    return stream_activity(plan.operations, plan.stream.batches(plan.operations))
-
-
 def energies(plan: Plan, model: EnergyModel | None = None) -> Energies:
     """What its operations take."""
     model = model or EnergyModel(technology("45nm"), CONFIG)
-    return model.operations(model.counts(plan))
+    return model.operations(count_operations(plan))
 
 
 def test_a_convolution_counts_products_and_a_rescaling_for_each_result() -> None:
     plan = plan_of(("OP_CONV", {"init": 1}), ("OP_CONV", {"out": 1}))
     assert plan.costs.macs.tolist() == [RESULTS * 3 * 2 * 9] * 2
-    assert activity(plan).requantizations.tolist() == [RESULTS, 0], "an int32 result is not rescaled"
-    assert activity(plan).elements.tolist() == [0, 0]
+    assert count_operations(plan).requantizations.tolist() == [RESULTS, 0], "an int32 result is not rescaled"
+    assert count_operations(plan).elements.tolist() == [0, 0]
 
 
 def test_a_tensor_added_to_results_counts_a_byte_and_three_multiplications_for_each() -> None:
@@ -61,7 +56,7 @@ def test_a_tensor_added_to_results_counts_a_byte_and_three_multiplications_for_e
     plain, added = plan_of(("OP_CONV", fields)), plan_of(
         ("OP_CONV", fields | {"sum": 1}), config=CONFIG.replace(mac_sums=1)
     )  # fmt: skip
-    assert activity(added).requantizations.tolist() == [4 * RESULTS]
+    assert count_operations(added).requantizations.tolist() == [4 * RESULTS]
     assert (added.costs.sram_bytes - plain.costs.sram_bytes).tolist() == [RESULTS]
 
 
@@ -115,8 +110,8 @@ def test_vector_operations(
         (mnemonic, fields), config=CONFIG.replace(int16=1), IN_CHANNELS=7, IN_PIXEL_STRIDE=28,
         IN_ROW_STRIDE=196, IN2_PIXEL_STRIDE=28, IN2_ROW_STRIDE=196, IN2_ADDR=16384, LUT_ADDR=32768,
     )  # fmt: skip
-    assert activity(plan).requantizations.tolist() == [requantizations]
-    assert activity(plan).elements.tolist() == [elements]
+    assert count_operations(plan).requantizations.tolist() == [requantizations]
+    assert count_operations(plan).elements.tolist() == [elements]
 
 
 def test_the_counts_are_those_of_the_counters() -> None:
@@ -217,7 +212,7 @@ def test_buffers_give_an_input_each_cycle_and_weights_once_for_a_block() -> None
     assert plan.costs.work.tolist() == [steps * 30]
     technology_ = technology("45nm")
     model = EnergyModel(technology_, CONFIG.replace(accumulator_storage="flip-flops"))
-    accesses = model.counts(plan).accesses
+    accesses = count_operations(plan).accesses
     lines = technology_.buffers.access(16 * 1024, 16) * (steps * 30 + accesses)
     weights = technology_.buffers.access(8 * 1024, 16) * steps
     assert energies(plan, model)["buffers"] == pytest.approx(lines + weights)

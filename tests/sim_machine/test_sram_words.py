@@ -3,21 +3,30 @@
 import numpy as np
 import pytest
 
-from dlasim.isa import registers
+from dlasim.isa import codec, registers
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.registers import Region
+from dlasim.native.storage import Store
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.configuration.machine_files import preset, preset_names
+from dlasim.sim.physical.activity import ACTIVITY, count_operations
 from dlasim.sim.programs.footprint import Box
-from dlasim.sim.programs.operation import Batch
-from dlasim.sim.timing.cost import unit_costs
-from dlasim.sim.timing.operation_costs import describe_kind, mac_costs
+from dlasim.sim.programs.legality import word_rules
+from dlasim.sim.timing.cost import unit_costs, word_costs
+from dlasim.sim.timing.operation_costs import mac_costs, read_sizes
 from dlasim.sim.timing.plan import Plan
-from dlasim.sim.timing.sram_words import _all_but_weights, _filter_bytes, _sizes, _words, stream_accesses
+from dlasim.sim.timing.sram_words import Crossing, CrossingList, list_crossings, touch_words
+from tests.compiled import counted, in_python
 from tests.sim_machine.test_energy import CONFIG, plan_of
 
 WIDTH = 16
+
+
+def words(box: Box, part: int) -> float:
+    """What the simulator counts."""
+    count, size = touch_words(box, part, WIDTH)
+    return count * size / WIDTH
 
 
 def touched(box: Box, part: int) -> int:
@@ -42,7 +51,7 @@ def test_words_of_aligned_boxes_are_counted(seed: int) -> None:
     run_stride = WIDTH * int(rng.integers(-(-run_bytes // WIDTH) + 1, 8))
     plane_stride = runs * run_stride + WIDTH * int(rng.integers(1, 4))
     box = Box(int(rng.integers(0, 100)), planes, plane_stride, runs, run_stride, run_bytes)
-    assert _words(box, run_bytes, WIDTH) == touched(box, run_bytes)
+    assert words(box, run_bytes) == touched(box, run_bytes)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -51,7 +60,7 @@ def test_words_of_dense_pictures_are_counted(seed: int) -> None:
     rng = np.random.default_rng(seed)
     planes, runs, run_bytes = (int(rng.integers(1, most)) for most in (5, 5, 50))
     box = Box(int(rng.integers(0, 100)), planes, runs * run_bytes, runs, run_bytes, run_bytes)
-    assert _words(box, run_bytes, WIDTH) == touched(box, run_bytes)
+    assert words(box, run_bytes) == touched(box, run_bytes)
 
 
 @pytest.mark.parametrize("channels", [20, 24, 33, 47, 64, 100])
@@ -61,7 +70,7 @@ def test_groups_of_channels_cross_one_after_the_other(channels: int, part: int) 
     stride = 7 * WIDTH
     boxes = [Box(address, 3, 5 * stride, 4, stride, channels) for address in range(WIDTH)]
     counted = [touched(box, part) for box in boxes]
-    assert np.mean([_words(box, part, WIDTH) for box in boxes]) == pytest.approx(np.mean(counted))
+    assert np.mean([words(box, part) for box in boxes]) == pytest.approx(np.mean(counted))
 
 
 @pytest.mark.parametrize("part", [8, 16, 64])
@@ -69,13 +78,18 @@ def test_a_picture_of_one_column_is_a_row(part: int) -> None:
     """Parts of pixels that follow each other lie as far apart, whichever way the picture lies."""
     for address in range(0, WIDTH, 8):
         column, row = Box(address, 13, 64, 1, 64, 64), Box(address, 1, 13 * 64, 13, 64, 64)
-        assert _words(column, part, WIDTH) == _words(row, part, WIDTH) == touched(column, part)
+        assert words(column, part) == words(row, part) == touched(column, part)
 
 
 def accesses(plan: Plan, config: DlaConfig) -> list[float]:
     """Of each operation."""
-    batches = plan.stream.batches(plan.operations)
-    return stream_accesses(config, batches, plan.costs.sram_bytes, WIDTH).tolist()
+    assert config.sram_bandwidth == WIDTH
+    with in_python(ACTIVITY):
+        plain = count_operations(plan).accesses.tolist()
+    with counted(ACTIVITY) as calls:
+        assert count_operations(plan).accesses.tolist() == plain
+    assert calls == ["activity"]
+    return plain
 
 
 def test_a_convolution_by_hand() -> None:
@@ -104,40 +118,40 @@ def test_a_convolution_in_blocks_by_hand(accumulators: int, crossings: int, resu
 MAC_MNEMONICS = [name for name, instruction in BY_MNEMONIC.items() if instruction.unit is Unit.MAC]
 
 
-def random_batch(mnemonic: str, seed: int, count: int = 500) -> Batch:
-    """Operations of an instruction; from lone pixels to layers that no buffer holds."""
-    rng, instruction = np.random.default_rng(seed), BY_MNEMONIC[mnemonic]
+def random_operation(rng: np.random.Generator, mnemonic: str) -> tuple[int, list[int]]:
+    """The word of an operation, and the registers; from lone pixels to layers that no buffer holds."""
+    instruction = BY_MNEMONIC[mnemonic]
 
-    def numbers(most: int) -> np.ndarray:
-        return np.exp(rng.uniform(0, np.log(most + 1), count)).astype(np.int64)
+    def number(most: int) -> int:
+        return int(np.exp(rng.uniform(0, np.log(most + 1))))
 
-    depth, channels = numbers(300), numbers(300)
+    depth, channels = number(300), number(300)
     values = {
-        "IN_CHANNELS": depth, "OUT_CHANNELS": depth * numbers(3) if instruction.is_depthwise else channels,
-        **{name: numbers(40) | numbers(40) << 16 for name in ("IN_SIZE", "OUT_SIZE")},
-        **{name: numbers(5) | numbers(5) << 16 for name in ("KERNEL", "STRIDE", "DILATION")},
-        "IN_PIXEL_STRIDE": depth, "OUT_PIXEL_STRIDE": 4 * channels, "IN_ROW_STRIDE": depth * numbers(40),
-        "OUT_ROW_STRIDE": 4 * channels * numbers(40), "WEIGHT_ADDR": numbers(9999),
+        "IN_CHANNELS": depth, "OUT_CHANNELS": depth * number(3) if instruction.is_depthwise else channels,
+        **{name: number(40) | number(40) << 16 for name in ("IN_SIZE", "OUT_SIZE")},
+        **{name: number(5) | number(5) << 16 for name in ("KERNEL", "STRIDE", "DILATION")},
+        "IN_PIXEL_STRIDE": depth, "OUT_PIXEL_STRIDE": 4 * channels, "IN_ROW_STRIDE": depth * number(40),
+        "OUT_ROW_STRIDE": 4 * channels * number(40), "WEIGHT_ADDR": number(9999),
     }  # fmt: skip
-    columns = np.zeros((len(registers.OPERANDS), count), np.int64)
-    for number, register in enumerate(registers.OPERANDS):
-        columns[number] = values.get(register.name, 0)
-    fields = {field.name: rng.integers(0, 2, count) for field in instruction.fields}
-    return Batch(instruction, np.arange(count), fields, columns)
+    fields = {field.name: int(rng.integers(0, 2)) for field in instruction.fields}
+    return codec.encode(mnemonic, **fields), [values.get(each.name, 0) for each in registers.OPERANDS]
 
 
 @pytest.mark.parametrize("mnemonic", MAC_MNEMONICS)
 @pytest.mark.parametrize("name", preset_names())
 def test_what_is_left_for_weights_is_all_of_them(name: str, mnemonic: str) -> None:
     """Each weight crosses at least once, and the costs round down by less than a byte of a channel."""
-    batch = random_batch(mnemonic, seed=len(name))
-    unit = unit_costs(preset(name), mnemonic)
-    moved = mac_costs(unit, describe_kind(batch.instruction, batch.fields, 0), _sizes(batch))[3]
-    crossings, weights = _all_but_weights(unit, batch, np.arange(len(moved)), WIDTH)
-    assert weights is not None
-    others = sum(each.moved for each in crossings)
-    channels, filter_bytes = batch.value("OUT_CHANNELS"), _filter_bytes(batch, weights)
-    assert (moved - others > channels * (filter_bytes - 1)).all()
+    rng, crossings = np.random.default_rng(len(name)), Store(Crossing, 8)
+    for _ in range(100):
+        word, file = random_operation(rng, mnemonic)
+        costs, found = word_costs(preset(name), word), CrossingList(WIDTH)
+        found.crossings = crossings.pointer
+        read_sizes(found.sizes, file)
+        moved = mac_costs(costs.unit, costs.kind, found.sizes)[3]
+        list_crossings(found, 0, costs, word_rules(word, True, True), file, moved)
+        *others, weights = (crossings[number] for number in range(found.count))
+        assert weights.moved == moved - sum(each.moved for each in others)
+        assert weights.moved > weights.size - found.sizes.channels
 
 
 def test_a_table_and_a_transfer_by_hand() -> None:

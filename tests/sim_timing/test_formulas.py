@@ -12,7 +12,7 @@ from dlasim.sim.configuration.machine_files import preset
 from dlasim.sim.configuration.sizes import MIB
 from dlasim.sim.programs.operation import reset_file
 from dlasim.sim.timing import cost
-from dlasim.sim.timing.accounting import compute_owner
+from dlasim.sim.timing.accounting import account_cycles
 from dlasim.sim.timing.formulas import lane_cycles
 from dlasim.sim.timing.plan import plan_stream
 from tests.sim_timing.streams import KINDS, Sizes, random_config, random_limits, random_stream
@@ -155,7 +155,7 @@ def test_accounts_add_up():
             assert min(getattr(unit, name) for name in type(unit).__slots__) >= 0
         assert account.only_compute + account.only_dma + account.both + account.neither == account.total
         assert account.issue_busy + account.stall_wait + account.stall_queue == account.total
-        _, owned = compute_owner(plan.timeline, plan.costs)
+        owned = account_cycles(plan.timeline, plan.costs).owned
         assert int(owned.sum()) == account.only_compute + account.both
         assert (owned >= 0).all()
         doubled = account + account

@@ -13,8 +13,11 @@ from dlasim.compiler_shim.topologies import topology_names
 from dlasim.isa.instruction_rows import Unit
 from dlasim.result import RunResult
 from dlasim.sim.configuration.machine_files import preset, preset_names
-from dlasim.sim.timing.accounting import busy_cycles
+from dlasim.sim.timing.accounting import ACCOUNT, account_cycles
+from dlasim.sim.timing.stream_columns import Costs
+from dlasim.sim.timing.timeline import Timeline
 from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_point
+from tests.compiled import counted, in_python
 
 # Of the networks that take seconds, variants with the same layers but fewer channels and pixels.
 VARIANTS = {
@@ -89,19 +92,29 @@ def test_busy_cycles_are_those_in_which_an_operation_of_the_layer_runs() -> None
 
 
 @pytest.mark.parametrize(
-    ("spans", "expected"),
+    ("spans", "busy", "owned"),
     [
-        ([], {}),
-        ([(0, 5, -1), (3, 8, -1), (3, 9, 0), (20, 21, 0), (21, 25, 0)], {-1: 8, 0: 11}),
-        ([(7, 7, 2), (0, 4, 1)], {1: 4}),
+        ([], [0, 0, 0, 0], []),
+        (
+            [("MAC", 0, 5, -1), ("VECTOR", 3, 8, -1), ("MAC", 7, 9, 0), ("VECTOR", 8, 25, 0)],
+            [8, 18, 0, 0],
+            [5, 3, 1, 16],
+        ),
+        ([("VECTOR", 7, 7, 2), ("MAC", 0, 4, 1), ("DMA_IN", 2, 9, 2)], [0, 0, 4, 0], [0, 4, 0]),
     ],
 )
-def test_what_overlaps_counts_once(spans: list[tuple[int, int, int]], expected: dict[int, int]) -> None:
-    start, end, owner = np.array(spans, np.int64).reshape(-1, 3).T
-    found: dict[int, int] = {}
-    for number, cycles in zip(*(part.tolist() for part in busy_cycles(start, end, owner)), strict=True):
-        found[number] = found.get(number, 0) + cycles
-    assert found == expected
+def test_what_overlaps_counts_once(
+    spans: list[tuple[str, int, int, int]], busy: list[int], owned: list[int]
+) -> None:
+    """Of no layer, and of three; and by operation."""
+    unit, start, end, layers = np.array([(Unit[name], *rest) for name, *rest in spans]).reshape(-1, 4).T
+    nothing = np.zeros(len(spans), np.int64)
+    costs = Costs(unit, *[nothing] * 10)
+    timeline = Timeline(start, start, end, nothing, (), np.zeros((0, 4), np.int64), 0, 25)
+    for run in (counted(ACCOUNT), in_python(ACCOUNT)):
+        with run:
+            found = account_cycles(timeline, costs, layers, 3)
+        assert (found.busy.tolist(), found.owned.tolist()) == (busy, owned)
 
 
 def rows_of(text: str, head: str) -> list[dict[str, str]]:

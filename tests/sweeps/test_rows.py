@@ -15,9 +15,10 @@ from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.sim.configuration.config import DlaConfig
-from dlasim.sim.execution.runner import Inference, first_and_steady
+from dlasim.sim.execution.runner import Inference, time_compiled
 from dlasim.sim.reports.figure_parts import KINDS
 from dlasim.sim.reports.report_types import SweepRow
+from dlasim.sim.timing.stream_timer import StreamTimer
 from dlasim.sweeps.evaluation import evaluate
 from dlasim.sweeps.results.sweep_result import SweepResult, open_results
 
@@ -85,11 +86,11 @@ def test_a_plan_that_serves_several_sizes_is_simulated_once(
     """None of them has as much as the compiler can use, but the fastest plan takes less."""
     simulated = []
 
-    def counted(program: Program, config: DlaConfig) -> tuple[Inference, Inference]:
+    def counted(program: Program, config: DlaConfig, timer: StreamTimer) -> Inference:
         simulated.append(config.sram_bytes)
-        return first_and_steady(program, config)
+        return time_compiled(program, config, timer)
 
-    monkeypatch.setattr(evaluate, "first_and_steady", counted)
+    monkeypatch.setattr(evaluate, "time_compiled", counted)
     path = tmp_path / "mnist.tflite"
     path.write_bytes(write_tflite(build_topology("mnist")))
     sizes = [size << 10 for size in (32, 40, 48)]

@@ -10,7 +10,6 @@ from dlasim.errors import RunError
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.execution.executor import Executor
 from dlasim.sim.execution.machine import Run
-from dlasim.sim.execution.runner import Inference
 from dlasim.sim.programs.stream import FaultAt
 from dlasim.sim.reports.measured import total_account
 from dlasim.sim.timing.memory_timing import fetch_wait_cycles
@@ -51,7 +50,7 @@ class BareMetal:
     def report(self) -> dict[str, Any]:
         """All figures, from reset to exit, for scripts."""
         result = self.board
-        account = total_account(Inference(runs=list(self.runs)))
+        account = total_account(run.plan.account for run in self.runs)
         dla = account.total if account else 0
         return {
             "schema": SCHEMA,
