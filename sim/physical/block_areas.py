@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from dlasim.dataclass import dataclass
@@ -187,6 +187,7 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
 }
 
 
+@lru_cache(maxsize=1 << 12)
 def block_area(block: str, **sizes: int) -> Area:
     """The area of a block of the RTL with these parameters, without the blocks in it."""
     terms = _TERMS[block](sizes)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from dlasim.dataclass import dataclass
 
 Rows = Sequence[Sequence[float]]  # by size, then by width
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # a key of what is remembered of it: no table equals another
 class MacroTable:
     """Macros with the same ports. Between sizes and widths, and beyond them, figures follow power laws; a
     memory that is wider than the widest macro is several, side by side."""
@@ -26,20 +27,23 @@ class MacroTable:
 
     def access(self, size: float, width: float) -> float:
         """Picojoules of an access."""
-        return self._at(self.access_pj, size, width)
+        return _at(self, "access_pj", size, width)
 
     def leakage(self, size: float, width: float) -> float:
         """Milliwatts of a macro."""
-        return self._at(self.leakage_mw, size, width)
+        return _at(self, "leakage_mw", size, width)
 
     def area(self, size: float, width: float) -> float:
         """Square millimetres of a macro."""
-        return self._at(self.area_mm2, size, width)
+        return _at(self, "area_mm2", size, width)
 
-    def _at(self, rows: Rows, size: float, width: float) -> float:
-        beside = max(width / self.widths[-1], 1.0)
-        by_size = [_interpolate(self.widths, row, width / beside) for row in rows]
-        return beside * _interpolate(self.sizes, by_size, size / beside)
+
+@lru_cache(maxsize=1 << 10)
+def _at(table: MacroTable, figure: str, size: float, width: float) -> float:
+    """A figure of a macro. Machines of a sweep have many macros in common."""
+    beside, rows = max(width / table.widths[-1], 1.0), getattr(table, figure)
+    by_size = [_interpolate(table.widths, row, width / beside) for row in rows]
+    return beside * _interpolate(table.sizes, by_size, size / beside)
 
 
 def _interpolate(places: Sequence[float], values: Sequence[float], at: float) -> float:

@@ -94,7 +94,8 @@ _COMPONENTS = {
 }  # others have one of their own name
 
 
-def memory_kib(config: DlaConfig) -> dict[str, float]:
+@lru_cache(maxsize=1024)
+def memory_kib(config: DlaConfig) -> Mapping[str, float]:
     """The memories of a machine in KiB, whatever they are made of."""
     sizes = dict.fromkeys(MEMORIES, 0.0)
     for name, each in macros(config).items():

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -74,8 +75,7 @@ class Bound:
 def find_bound(config: DlaConfig, work: NDArray[np.void], cpu_cycles: int = 0) -> Bound:
     """The bound of records of section WORK, with a CPU that is busy for so many cycles."""
     cycles: defaultdict[str, int] = defaultdict(int)
-    units: dict[str, UnitCosts] = {}
-    known: dict[tuple[int, ...], int] = {}  # layers repeat
+    units: dict[str, tuple[int, ...]] = {}
     moved: dict[str, list[int]] = {unit.name: [0] * len(Region) for unit in (Unit.DMA_IN, Unit.DMA_OUT)}
     for _, opcode, count, *sizes in work.tolist():
         instruction = BY_OPCODE[opcode]
@@ -84,12 +84,9 @@ def find_bound(config: DlaConfig, work: NDArray[np.void], cpu_cycles: int = 0) -
         if instruction.is_transfer:
             moved[unit.name][sizes[0]] += count
         elif config.timing == "full":
-            name, kind = instruction.mnemonic, (opcode, count, *sizes)
-            if kind not in known:
-                costs = units[name] = units.get(name) or unit_costs(config, name)
-                weights = prod(sizes) if unit is Unit.MAC else 0
-                known[kind] = _compute_cycles(costs, weights, count, *sizes)
-            cycles[unit.name] += known[kind]
+            name, weights = instruction.mnemonic, prod(sizes) if unit is Unit.MAC else 0
+            costs = units[name] = units.get(name) or tuple(unit_costs(config, name).flatten())
+            cycles[unit.name] += _compute_cycles(costs, weights, count, *sizes)
         elif config.timing == "macs" and unit is Unit.MAC:
             cycles[unit.name] += -(-count * prod(sizes) // config.pes)
     if config.timing == "full":
@@ -191,10 +188,12 @@ def layer_bounds(config: DlaConfig, work: Any, layers: int) -> list[Bound]:
     return [find_bound(config, work[work["layer"] == layer]) for layer in range(layers)]
 
 
-def _compute_cycles(unit: UnitCosts, weight_bytes: int, *sizes: int) -> int:
+@lru_cache(maxsize=1 << 12)
+def _compute_cycles(unit_numbers: tuple[int, ...], weight_bytes: int, *sizes: int) -> int:
     """All results leave through the output stage; a pool may have none to scale. However a layer is cut, its
-    weights and its results cross the SRAM's ports once or more often. What else does depends on the tiles."""
-    pixels, taps, in_channels, channels = sizes
+    weights and its results cross the SRAM's ports once or more often. What else does depends on the tiles.
+    Layers repeat, in a network and from machine to machine."""
+    unit, (pixels, taps, in_channels, channels) = UnitCosts(*unit_numbers), sizes
     turns = formulas.ceil_div(pixels, unit.pixel_rows * unit.pixel_columns)
     least = least_mac_cycles(unit, pixels, taps, in_channels, channels)
     work = formulas.lane_cycles(_without_blocks(unit), turns, taps, in_channels, channels)
