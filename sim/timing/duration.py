@@ -44,7 +44,7 @@ def schedule_program(program: Program, config: DlaConfig, streams: Sequence[int]
 def schedule_steps(
     steps: Sequence[Step], doorbell: int, streams: Sequence[int], calls: Sequence[int]
 ) -> Schedule:
-    """The schedule of an inference after a preload; its streams, and calls of the CPU, take so many cycles."""
+    """The schedule of an inference after a preload; streams, and calls of the CPU, take so many cycles."""
     found, now, preloads = Schedule(0, [], [], []), 0, 0
     ends = [0]  # of the streams so far; they run one at a time
     for step in steps:
