@@ -65,6 +65,17 @@ def test_the_page_says_what_is_compared() -> None:
     assert [sentence for sentence in sentences if sentence not in text] == []
 
 
+def test_the_page_lists_each_file() -> None:
+    listed = [name for line in _rows("| file | holds |") for name in re.findall(r"`(\w+\.sv)`", line)]
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "rtl").glob("*.sv"))
+
+
+def _rows(head: str) -> list[str]:
+    """The first cells of a table of the page."""
+    rows = PAGE.read_text(encoding="utf-8").partition(head)[2].partition("\n\n")[0]
+    return [row.split("|")[1] for row in rows.splitlines()[2:]]
+
+
 def test_each_seeded_mistake_has_its_place() -> None:
     """Here, because the tests that seed them take an hour."""
     everything = (
