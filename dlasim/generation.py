@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from dlasim.arguments import checked
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
-from dlasim.isa.file_records import Role
+from dlasim.isa.file_records import DataType, Role
 from dlasim.loading import Machine, load
 from dlasim.pace import Pace, pace
 from dlasim.sim.execution.runner import first_and_steady
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dlasim.choices import Choices
     from dlasim.compiler_shim.files.input_file import InputFile
     from dlasim.isa.program import Program
+
+MAX_PROMPT = 1_000_000  # tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +97,14 @@ def token_rates(
     >>> found.is_step_by_step, found.prefill.cycles == 4 * found.decode.cycles
     (True, True)
     """
-    if prompt < 1:
-        raise InputError(f"prompt must be at least 1 (got {prompt})")
+    if not 1 <= prompt <= MAX_PROMPT:
+        raise InputError(f"prompt must be from 1 to {MAX_PROMPT} (got {prompt})")
     loaded = load(model, config, choices, with_constants=False)
     program, machine = loaded.program, loaded.config
+    if _caches(program) and (count := _tokens_of_a_step(program)) > 1:
+        raise InputError(
+            f"{program.label} takes {count} tokens in a step; it can be `prefill` of one that takes one"
+        )
     first, later = first_and_steady(program, machine)
     decode = pace(program, machine, (later, later), 1, later.total_cycles)
     reader, at_once = program, 1
@@ -106,11 +112,24 @@ def token_rates(
         reader = load(prefill, config, choices, with_constants=False).program
         first, later = first_and_steady(reader, machine)
         at_once = _tokens(reader, program)
+        if _caches(reader) != _caches(program):
+            raise InputError(f"{reader.label} does not keep the caches that {program.label} keeps")
     steps = -(-prompt // at_once)
     cycles = first.total_cycles + (steps - 1) * later.total_cycles
     read = pace(reader, machine, (first, later), steps, cycles)
     caches = sum(tensor.size_bytes for tensor in program.tensors if tensor.role is Role.VARIABLE)
     return TokenRates(prompt, at_once, read, decode, caches)
+
+
+def _caches(program: Program) -> list[tuple[int, ...]]:
+    """The shapes of what stays from one step to the next."""
+    return sorted(tensor.shape for tensor in program.tensors if tensor.role is Role.VARIABLE)
+
+
+def _tokens_of_a_step(program: Program) -> int:
+    """How many numbers of tokens the first input has; 1 where it has none of whole numbers."""
+    first = program.inputs[0]
+    return prod(first.shape) if first.type in (DataType.int32, DataType.int64) else 1
 
 
 def _tokens(prefill: Program, decode: Program) -> int:

@@ -15,9 +15,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # At most ten options of a command.
 _MOST_USED = (
-    "--input", "--output", "--timing-only", "--report", "--html", "--runs", "--preset", "--pes", "--parallel",
-    "--sram", "--host", "--where", "--limit", "--minimize",
-    "--evaluations", "--layers", "--jobs",
+    "--input", "--inputs", "--output", "--out", "--timing-only", "--report", "--html", "--runs", "--preset",
+    "--pes", "--parallel", "--sram", "--host", "--where", "--limit", "--minimize", "--evaluations",
+    "--layers", "--jobs",
 )  # fmt: skip
 
 
@@ -31,8 +31,8 @@ def _of_part(part: str) -> tuple[str, ...]:
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Most used": _MOST_USED,
     "Inputs and results": (
-        "--normalize", "--seed", "--steps", "--carry", "--dequantize", "--top", "--labels", "--trace",
-        "--overlay", "--json", "--list",
+        "--prompt", "--prefill", "--float", "--label-offset", "--normalize", "--seed", "--steps", "--carry",
+        "--dequantize", "--top", "--labels", "--trace", "--overlay", "--json", "--list",
     ),
     "Machine": ("--config", *_of_part("Machine"), "--set"),
     **{part: _of_part(part) for part in ("MAC and VECTOR", "SRAM", "DMA", "Issue of instructions")},
@@ -56,6 +56,12 @@ class SharedOption(click.Option):
         """The default as one would type it; empty if there is none."""
         row = PARAMETERS.get(self.name or "") or COMPILER_OPTIONS.get(self.name or "")
         return row.default_text if row else ""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """As in click; but no empty text, which a variable of a shell that is not set becomes."""
+        if value == "" or (isinstance(value, tuple | list) and "" in value):
+            raise click.UsageError(f"{self.opts[-1]} must not be empty")
+        return super().process_value(ctx, value)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """As in click, with the default appended."""
@@ -120,9 +126,14 @@ class SectionedCommand(click.Command):
 
 
 def in_sections(parameters: Iterable[click.Parameter]) -> Iterator[tuple[str, list[click.Option]]]:
-    """The options of a command by section, in the order of the table."""
-    options = {name: each for each in parameters if isinstance(each, click.Option) for name in each.opts}
+    """The options of a command by section, in the order of the table; the last one has those of none, too."""
+    known = [each for each in parameters if isinstance(each, click.Option)]
+    options, listed = {name: each for each in known for name in each.opts}, list[click.Option]()
+    *_, last = SECTIONS
     for title, names in SECTIONS.items():
-        found = [options[name] for name in names if name in options]
+        found = list(dict.fromkeys([options[name] for name in names if name in options]))
+        listed += found
+        if title == last:
+            found = [each for each in known if each not in listed] + found
         if found:
             yield title, found

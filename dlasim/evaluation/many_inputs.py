@@ -53,10 +53,16 @@ def evaluate(
     began = time.perf_counter()
     given = (model, float_model, inputs, labels)
     keep_apart([each for each in given if isinstance(each, str | Path)], [out])
+    shape = program.outputs[0].shape
+    if metric is None and sum(size > 1 for size in shape) > 1:
+        raise InputError(
+            f"{model} has no scores of classes: its first output has shape {list(shape)}; `metric` of "
+            "dlasim.evaluate in Python judges any output"
+        )
     samples = collect(inputs, labels, label_offset)
     other = None if float_model is None else os.path.abspath(float_model)
     task = EvaluationTask(container.write(program), normalize, other, engine, metric is not None)
-    classes = math.prod(program.outputs[0].shape)
+    classes = math.prod(shape)
     result = Evaluation(model, classes=classes, float_model=None if float_model is None else str(float_model))
     settings = _digest(task)
     known = {} if metric is not None or out is None else _read(Path(out))

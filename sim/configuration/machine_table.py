@@ -135,7 +135,7 @@ class MachineTable(_KnownHash):
         flag="--timing", form=Form.WORD, choices=("full", "macs", "zero"),
         rtl_limit=RtlLimit("must be full", word="full"), no_area="it says what takes time in a simulation")
     technology: str = row("45nm",
-        "Constants of energy and area: 45nm, 45nm-flash, 22nm, or a FILE.toml that replaces some of them.",
+        "Constants of energy and area: 45nm, 45nm-flash, 28nm, 22nm, or a FILE.toml that replaces some.",
         flag="--technology", no_area="it is not a quantity")
 
 

@@ -68,7 +68,7 @@ def test_weights_that_stay_are_loaded_once() -> None:
 def test_a_model_for_the_prompt_must_take_the_same_tokens() -> None:
     with pytest.raises(InputError, match=r"does not take the tokens that .* takes: their first inputs"):
         dlasim.token_rates(DECODER, prefill="mnist")
-    with pytest.raises(InputError, match=r"prompt must be at least 1 \(got 0\)"):
+    with pytest.raises(InputError, match=r"prompt must be from 1 to 1000000 \(got 0\)"):
         dlasim.token_rates(DECODER, prompt=0)
 
 
@@ -84,6 +84,17 @@ def test_the_command_has_a_row_for_each_model() -> None:
     rows = json.loads(call(DECODER, "--prefill", READER, "--prompt", str(PROMPT), "--json").stdout)
     found = dlasim.token_rates(DECODER, prefill=READER, prompt=PROMPT)
     assert rows == [{"model": DECODER, **found.as_dict()}]
+
+
+def test_models_that_do_not_belong_together_are_refused() -> None:
+    with pytest.raises(
+        InputError, match="takes 4 tokens in a step; it can be `prefill` of one that takes one"
+    ):
+        dlasim.token_rates(READER)
+    with pytest.raises(InputError, match="does not keep the caches"):
+        dlasim.token_rates(DECODER.replace("layers=1", "layers=2"), prefill=READER)
+    with pytest.raises(InputError, match="prompt must be from 1 to 1000000"):
+        dlasim.token_rates(DECODER, prompt=10**30)
 
 
 def test_a_model_without_caches_is_told() -> None:

@@ -48,6 +48,9 @@ def test_a_wrong_grid_is_refused_with_the_choices(text: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ("run mnist --report=", "--report must not be empty"),
+        ("compile mnist --output=", "--output must not be empty"),
+        ("run mnist --input= --input x.npy", "--input must not be empty"),
         ("sweep mnist --jobs 0", "--jobs must be from 1 to 4096 (got 0)"),
         ("sweep mnist --jobs many", "--jobs must be a whole number (got 'many')"),
         ("run x --repeat 0", "--repeat must be from 1 to 1000000 (got 0)"),
