@@ -250,7 +250,7 @@ def run(
         return _run_on_board(loaded, executor, arrays, warnings, host, options, repeat)
     simulation = Simulation(loaded.program, loaded.config, executor)
     loaded.seconds["load"] += time.perf_counter() - began
-    inferences = [simulation.run(arrays) for _ in range(max(repeat, 1))]
+    inferences = [simulation.run(arrays) for _ in range(repeat)]
     seconds = {**loaded.seconds, "simulate": inferences[0].wall_seconds}
     if repeat > 1:
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
@@ -281,7 +281,7 @@ def _run_on_board(
     from dlasim import on_board
 
     on_board.check_host(host)
-    chosen = on_board.host_options(inferences=max(repeat, 1), **host_options)
+    chosen = on_board.host_options(inferences=repeat, **host_options)
     run = on_board.run_steady if loaded.program.preloads else on_board.run_loaded
     done, figures = run(loaded, executor, arrays, chosen)
     result = RunResult(done.inference.outputs, cast("Report", figures), done.inference, loaded, done)

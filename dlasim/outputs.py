@@ -36,4 +36,6 @@ def read_labels(path: str | Path) -> list[str]:
         lines = read_file(path).decode().splitlines()
     except UnicodeDecodeError:
         raise InputError(f"{path} is not valid UTF-8; expected one label per line") from None
+    if not lines:
+        raise InputError(f"{path} is empty; expected one label per line")
     return [printable(line.strip())[:_MAX_LABEL_LENGTH] for line in lines]

@@ -21,6 +21,7 @@ from dlasim.errors import counted
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
 
+_MODELS = (".tflite", ".onnx", ".tosa")
 _EPILOG = """\b
 Examples:
   dlasim compile model.tflite -o program.bin
@@ -46,9 +47,10 @@ def command(model: str, output: str, as_json: bool, **given: Any) -> None:
 
     With -o FILE.dlag, the file is the network itself, for any machine; every command accepts it as a model.
     """
-    from dlasim.system.fileio import atomic_write, keep_apart
+    from dlasim.system.fileio import atomic_write, keep_apart, refuse_ending
 
     keep_apart((model, *input_files(given)), (output,))
+    refuse_ending(output, _MODELS, "a program")
     base, machine = take_machine(given)
     options = take_compile(given)
     if output.endswith(".dlag"):

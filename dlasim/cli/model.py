@@ -10,7 +10,6 @@ import click
 from dlasim.cli.help_sections import option, with_options
 from dlasim.cli.option_types import Number
 from dlasim.cli.terminal import say
-from dlasim.errors import InputError
 from dlasim.system.status_line import StatusLine
 
 if TYPE_CHECKING:
@@ -53,10 +52,10 @@ def command(name: str | None, output: str | None, list_only: bool, as_json: bool
         return
     if name is None:
         raise click.UsageError("NAME is missing; `dlasim model --list` shows the built-in networks")
-    if output == "":
-        raise InputError("-o must be the name of a file (got '')")
     from dlasim import api
+    from dlasim.system.fileio import refuse_ending
 
+    refuse_ending(output or "", (".onnx", ".tosa", ".dlag", ".bin", ".elf"), "a .tflite file")
     line = StatusLine()
     click.get_current_context().call_on_close(line.clear)
     path = api.model(

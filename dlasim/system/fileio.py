@@ -41,6 +41,13 @@ def atomic_write(path: str | Path, data: bytes | str) -> None:
         raise RunError(f"cannot write {path}: {error.strerror}") from None
 
 
+def refuse_ending(path: str | Path, endings: Iterable[str], what: str) -> None:
+    """Reject to write a file whose name says that it is something else."""
+    ending = Path(path).suffix.lower()
+    if ending in endings:
+        raise InputError(f"{path} would be {what}, which no {ending} file is; choose another ending")
+
+
 def keep_apart(sources: Iterable[str | Path | None], targets: Iterable[str | Path | None]) -> None:
     """Reject to overwrite a file that is also read, or to write two outputs to one file.
 

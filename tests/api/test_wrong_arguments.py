@@ -43,6 +43,20 @@ def arguments() -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("function", "name"), [("run", "repeat"), ("verify", "runs"), ("confirm", "top"), ("evaluate", "jobs")]
+)
+@pytest.mark.parametrize("count", [-1, 10**30])
+def test_a_count_is_within_its_range(function: str, name: str, count: int) -> None:
+    with pytest.raises(dlasim.InputError, match=rf"{name} must be from \d to"):
+        getattr(dlasim, function)(**RIGHT[function] | {name: count})
+
+
+def test_an_inference_is_run_once_or_more() -> None:
+    with pytest.raises(dlasim.InputError, match=r"repeat must be from 1 to 1000000 \(got 0\)"):
+        dlasim.run("mnist", repeat=0)
+
+
 def test_every_public_function_is_tried() -> None:
     functions = {name for name in dlasim.__all__ if callable(getattr(dlasim, name)) and name.islower()}
     assert functions <= RIGHT.keys()

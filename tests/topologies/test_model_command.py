@@ -56,7 +56,8 @@ def test_the_list_has_every_network(tmp_path):
         ((), "NAME is missing"),
         (("mnist", "--alpha", "2"), "mnist has no alpha"),
         (("mnist", "-o", "no/such/folder.tflite"), "cannot write no/such/folder.tflite"),
-        (("mnist", "-o", ""), "-o must be the name of a file"),
+        (("mnist", "-o", ""), "--output must not be empty"),
+        (("mnist", "-o", "x.onnx"), "x.onnx would be a .tflite file, which no .onnx file is"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(arguments, expected, tmp_path):
