@@ -107,8 +107,7 @@ class Choices(TypedDict, total=False):
     timing: Literal["full", "macs", "zero"]
     """What takes time: everything, only multiply-accumulates, or nothing."""
     technology: str
-    """Constants of energy and area: 45nm, 45nm-flash, 28nm, 22nm, or a FILE.toml that replaces some of
-    them."""
+    """Constants of energy and area: 45nm, 45nm-flash, 28nm, 22nm, or a FILE.toml that replaces some."""
     fusion: Literal["none", "requant", "full"]
     """What to fuse: nothing, the steps of a layer, or also layers, keeping tensors in SRAM."""
     requant: Literal["dla", "cpu"]

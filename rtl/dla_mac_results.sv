@@ -46,10 +46,14 @@ module dla_mac_results
     output logic [31:0] partial,
     output logic [31:0] result
 );
-  localparam logic [31:0] RATE_SCALE = 32'd65536, MOST = 32'd1 << 30;
-  localparam int unsigned LANE_BITS = $clog2(LANES + 1), NEEDED_BITS = $clog2(64'(LANES) * PIXEL_ROWS * PIXEL_COLUMNS * RESULT_CYCLES + 1) + 1;
+  // The time of a turn; what has passed is counted up to that at least.
+  localparam longint unsigned LONGEST = 64'(LANES) * PIXEL_ROWS * PIXEL_COLUMNS * RESULT_CYCLES, LEAST = 64'd1 << 30;
+  localparam int unsigned LANE_BITS = $clog2(LANES + 1), NEEDED_BITS = $clog2(LONGEST + 1) + 1;
+  localparam int unsigned TIME_BITS = NEEDED_BITS > 32 ? NEEDED_BITS : 32;
+  localparam logic [TIME_BITS-1:0] RATE_SCALE = TIME_BITS'(65536), MOST = TIME_BITS'(LONGEST > LEAST ? LONGEST : LEAST);
   localparam int unsigned PIXEL_BITS = PLACE_BITS + 1;  // as many as there are accumulators may wait
-  logic [31:0] group, row, column, time_;
+  logic [31:0] group, row, column;
+  logic [TIME_BITS-1:0] time_;
   logic [PLACE_BITS-1:0] index;
   logic [PIXEL_BITS-1:0] waiting;
   logic pending, in_time, ends_column, ends_row, ends_group, is_begun;
@@ -105,7 +109,7 @@ module dla_mac_results
       time_ <= '0;
     end else begin
       waiting <= waiting + arriving - PIXEL_BITS'(leaves);
-      if (leaves) time_ <= waiting + arriving == 1 ? '0 : 32'(64'(time_) + 64'(RATE_SCALE) - 64'(needed));
+      if (leaves) time_ <= waiting + arriving == 1 ? '0 : TIME_BITS'(64'(time_) + 64'(RATE_SCALE) - 64'(needed));
       else if (pending && time_ < MOST) time_ <= time_ + RATE_SCALE;
     end
   end

@@ -38,7 +38,7 @@ module dla_mac_turn
   always_comb begin
     put = is_empty ? turn : kept;
     put.valid = is_empty ? turn.valid : writer_room;
-    put.ends = is_empty ? turn.ends && lies == PIXELS'(1) : kept.ends && next_left == 0;
+    put.ends = is_empty ? turn.ends && lies == PIXELS'(1) : writer_room && kept.ends && next_left == 0;
     if (!is_empty) put.address = (kept.address + place) & PLACE;
   end
   always_ff @(posedge clock) begin

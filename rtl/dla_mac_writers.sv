@@ -55,8 +55,14 @@ module dla_mac_writers
       crossed_bytes = crossed_bytes + bytes[r];
     end
   end
-  always_ff @(posedge clock) begin
-    if (reset) turn <= ROWS'(1);
-    else if (takes || (asks & turn) == 0) turn <= turn[ROWS-1] ? ROWS'(1) : turn << 1;
+  if (ROWS == 1) begin : alone
+    assign turn = '1;
+    logic unused;
+    assign unused = &{1'b0, asks};
+  end else begin : in_turns
+    always_ff @(posedge clock) begin
+      if (reset) turn <= ROWS'(1);
+      else if (takes || (asks & turn) == 0) turn <= turn[ROWS-1] ? ROWS'(1) : turn << 1;
+    end
   end
 endmodule

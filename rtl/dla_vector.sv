@@ -393,7 +393,7 @@ module dla_vector
         .step_meets(!pool || meets),
         .put('{
             valid: steps && is_last,
-            ends: ends_all,
+            ends: steps && ends_all,
             address: out_address,
             bytes: 32'(results) << write_size
         }),

@@ -40,7 +40,7 @@ module dla_writer
   logic flush;  // no results follow
   always_ff @(posedge clock) begin
     if (reset) flush <= 1'b0;
-    else if (put.ends) flush <= 1'b1;
+    else if (put.ends) flush <= 1'b1;  // also when they come to another writer
   end
 
   logic [31:0] next, left, taken;

@@ -28,10 +28,9 @@ _MEASURED = "45nm"
 
 def max_clock_hz(config: DlaConfig) -> int:
     """What the machine's slowest block allows, at the nominal supply of its technology."""
-    delays = block_delays() | (block_delays("int16") if config.int16 else {})
-    if config.pixel_tile != (1, 1):
-        delays |= block_delays("pixels")
-    slowest = max(ns for block, ns in delays.items() if config.sram_bandwidth or block not in _LIMITED)
+    kinds = ["", *["int16"] * config.int16, *["pixels"] * (config.pixel_tile != (1, 1))]
+    delays = [delay for kind in kinds for delay in block_delays(kind).items()]
+    slowest = max(ns for block, ns in delays if config.sram_bandwidth or block not in _LIMITED)
     measured, own = (technology(name).value("clock_mhz") for name in (_MEASURED, config.technology))
     return round(1e9 / slowest * own / measured)
 

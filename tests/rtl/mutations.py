@@ -257,7 +257,7 @@ LIMIT_MUTATIONS = (
              "accumulate_again ? newest : growing", "growing"),
     Mutation("place of an accumulator", "dla_mac_results.sv",
              "index + PLACE_BITS'(bank ? BLOCK : 0)", "index"),
-    Mutation("rate of sums", "dla_mac_results.sv", "RATE_SCALE = 32'd65536", "RATE_SCALE = 32'd80000"),
+    Mutation("rate of sums", "dla_mac_results.sv", "RATE_SCALE = TIME_BITS'(65536)", "RATE_SCALE = TIME_BITS'(80000)"),
     Mutation("three rescalings of a sum", "dla_vector.sv",
              "stage_time_t'(3 * REQUANTIZATION_CYCLES)", "stage_time_t'(2 * REQUANTIZATION_CYCLES)"),
     Mutation("two rescalings of a sum", "dla_vector.sv",
