@@ -14,7 +14,7 @@ from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.instruction_rows import SOFTMAX_PASSES, Elements, Unit, Weights
 from dlasim.isa.registers import Region
-from dlasim.native.record import Record, Records, layout, member, pointer
+from dlasim.native.record import Record, Records, layout, member, pointer, slots_of
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import lead_to
 from dlasim.sim.configuration.config import DlaConfig
@@ -132,7 +132,7 @@ def count_operations(plan: Plan) -> EnergyCounts:
     config, stream, costs, count = plan.config, plan.stream, plan.costs, plan.operations
     words, word_of = np.unique(stream.words[stream.positions[:count]], return_inverse=True)
     counted = np.frombuffer(b"".join([counted_word(config, word) for word in words.tolist()]), np.int64)
-    operands = counted.reshape(len(words), -1)[:, _OPERAND_COUNT][word_of]
+    operands = counted.reshape(-1, slots_of(CountedWord))[:, _OPERAND_COUNT][word_of]
     activity = np.empty((count, len(layout(Activity).fields)), np.int64)
     crossings = np.empty((int(operands.sum()), len(layout(Crossing).fields)), np.int64)
     counter = ActivityCounter(count, *config.pixel_tile)

@@ -54,9 +54,9 @@ def test_the_table_has_the_cycles_of_the_rtl(tmp_path: Path, ports: int) -> None
 
 
 def test_a_machine_that_the_rtl_cannot_be(tmp_path: Path) -> None:
-    api.sweep("mnist", out=tmp_path, queue_depth=4, parallel="4x4x2", jobs=1)
+    api.sweep("mnist", out=tmp_path, queue_depth=4, mac_fill=2, jobs=1)
     (row,) = confirm(tmp_path)
-    assert "parallel" in row["rtl"]
+    assert "mac_fill" in row["rtl"]
     assert not row["rtl_cycles_dla"]
 
 
