@@ -156,7 +156,7 @@ class Simulation:
         self._computes = executor is not None
         if self._computes:
             check_host_calls(program)
-        self._layout, size = self._place_regions()
+        self._layout, size = _place_regions(program)
         self.memory: NDArray[np.uint8] = zeroed_bytes(size) if self._computes else np.empty(size, np.uint8)
         # Called with what a host call has written, and with the variables at the end of an inference
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
@@ -261,19 +261,6 @@ class Simulation:
         """The bytes of a region."""
         return self.dla.region(region)
 
-    def _place_regions(self) -> tuple[dict[Region, int], int]:
-        layout, position, sizes = {}, 0, self.program.region_bytes
-        for region in HOMES:
-            layout[region] = position
-            position += -(-sizes[region] // REGION_ALIGNMENT) * REGION_ALIGNMENT
-        layout |= {cursor: layout[cursor.home] for cursor in CURSORS if cursor in sizes}
-        if position > MAX_MEMORY_BYTES:
-            raise InputError(
-                f"{self.program.label} needs {position} bytes of system memory, but the limit is "
-                f"{MAX_MEMORY_BYTES}"
-            )
-        return layout, position
-
     def _load(self) -> None:
         sizes = self.program.region_bytes
         for region, base in self._layout.items():
@@ -355,6 +342,20 @@ class Simulation:
         self._write(f"REGION{cursor.value}_BASE", self._layout[cursor] + int(place.item()))
 
 
+def _place_regions(program: Program) -> tuple[dict[Region, int], int]:
+    """Where regions begin in system memory, and how large that must be."""
+    layout, position, sizes = {}, 0, program.region_bytes
+    for region in HOMES:
+        layout[region] = position
+        position += -(-sizes[region] // REGION_ALIGNMENT) * REGION_ALIGNMENT
+    layout |= {cursor: layout[cursor.home] for cursor in CURSORS if cursor in sizes}
+    if position > MAX_MEMORY_BYTES:
+        raise InputError(
+            f"{program.label} needs {position} bytes of system memory, but the limit is {MAX_MEMORY_BYTES}"
+        )
+    return layout, position
+
+
 def first_and_steady(program: Program, config: DlaConfig) -> tuple[Inference, Inference]:
     """The first inference, which may load what stays in SRAM, and how later ones are; nothing is computed."""
     simulation = Simulation(program, config, None)
@@ -364,14 +365,18 @@ def first_and_steady(program: Program, config: DlaConfig) -> tuple[Inference, In
 
 def time_compiled(program: Program, config: DlaConfig, timer: StreamTimer) -> Inference:
     """A later inference alone, as `first_and_steady` finds it, of a program that the compiler has just made
-    for a machine. The timer is for that machine, with any size of SRAM."""
+    for a machine: its words are legal, and its streams write each register that they use. The timer is for a
+    machine that differs in SRAM, clock or technology at most."""
+    _place_regions(program)
     plans = plan_program(program, timer)
     regions = {number.value: size for number, size in program.region_bytes.items()}
-    for plan in plans:
-        fault = first_fault(plan.stream, config.sram_bytes, regions, config.int16 == 1, config.mac_sums == 1)
-        assert fault is None, fault
-    schedule = schedule_program(program, config, [plan.timeline.total for plan in plans])
     streams = [step.index for step in program.steps if step.kind is StepKind.STREAM]
+    for number, plan in zip(streams, plans, strict=True):
+        fault = first_fault(plan.stream, config.sram_bytes, regions, config.int16 == 1, config.mac_sums == 1)
+        if fault is not None:
+            first = program.streams[number].first_word
+            raise fault_error(program, replace(fault, position=first + fault.position))
+    schedule = schedule_program(program, config, [plan.timeline.total for plan in plans])
     calls = [step.index for step in program.steps if not step.is_stream]
     return Inference(
         runs=[

@@ -20,7 +20,7 @@ from dlasim.native.storage import lead_to
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.memory_macros import port_bytes
 from dlasim.sim.programs.legality import WordRules, word_rules
-from dlasim.sim.programs.operand_writes import IS_SIGNED, follow_writes
+from dlasim.sim.programs.operand_writes import IS_SIGNED, OPCODE_MASK, follow_writes
 from dlasim.sim.timing.cost import word_costs
 from dlasim.sim.timing.operation_costs import read_sizes
 from dlasim.sim.timing.output_stage import multiplications
@@ -130,8 +130,13 @@ class EnergyCounts:
 def count_operations(plan: Plan) -> EnergyCounts:
     """The counts of each operation of a stream."""
     config, stream, costs, count = plan.config, plan.stream, plan.costs, plan.operations
-    words, word_of = np.unique(stream.words[stream.positions[:count]], return_inverse=True)
-    counted = np.frombuffer(b"".join([counted_word(config, word) for word in words.tolist()]), np.int64)
+    unit, work, words = costs.unit[:count], costs.work[:count], stream.words[stream.positions[:count]]
+    # Sizes in the words of transfers decide nothing here, and make hundreds of different words.
+    alike = np.where(unit < Unit.MAC, words & np.uint64(OPCODE_MASK), words)
+    _, first, word_of = np.unique(alike, return_index=True, return_inverse=True)
+    counted = np.frombuffer(
+        b"".join([counted_word(config, word) for word in words[first].tolist()]), np.int64
+    )
     operands = counted.reshape(-1, slots_of(CountedWord))[:, _OPERAND_COUNT][word_of]
     activity = np.empty((count, len(layout(Activity).fields)), np.int64)
     crossings = np.empty((int(operands.sum()), len(layout(Crossing).fields)), np.int64)
@@ -145,7 +150,6 @@ def count_operations(plan: Plan) -> EnergyCounts:
     region, turns, macs, requantizations, elements = activity.T
     numbers, moved, sizes, runs, word_bytes = crossings.T
     accesses = np.bincount(numbers, moved / sizes * (runs * (word_bytes / width)), count)
-    unit, work = costs.unit[:count], costs.work[:count]
     block = np.clip(turns, 1, config.accumulators or None)
     return EnergyCounts(
         unit, region, macs, requantizations, elements, accesses, work, work / block, costs.dma_bytes[:count],

@@ -47,11 +47,6 @@ class Box(NamedTuple):
         return box_end(self)
 
     @property
-    def total_bytes(self) -> Count:
-        """Bytes moved when each run is touched once."""
-        return product(self.planes, self.runs, self.run_bytes)
-
-    @property
     def is_disjoint(self) -> Truth:
         """Whether no byte belongs to two runs."""
         return are_runs_disjoint(self)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 MAX_STEPS = 1 << 48
 EXTENTS = {extent: number for number, extent in enumerate(Extent)}
 _ONE_PASS = "out=int8 and init=zero or bias"
-MAX_OPERANDS = 7
+_MAX_OPERANDS = 7
 _IN_SIZE, _OUT_SIZE, _KERNEL = OPERAND_COLUMN["IN_SIZE"], OPERAND_COLUMN["OUT_SIZE"], OPERAND_COLUMN["KERNEL"]
 _IN_CHANNELS, _OUT_CHANNELS = OPERAND_COLUMN["IN_CHANNELS"], OPERAND_COLUMN["OUT_CHANNELS"]
 _STRIDE, _DILATION, _PAD = OPERAND_COLUMN["STRIDE"], OPERAND_COLUMN["DILATION"], OPERAND_COLUMN["PAD"]
@@ -128,7 +128,7 @@ class WordRules(Record):
     region: int = 0
     system: BoxRegisters = member(BoxRegisters)
     operand_count: int = 0
-    operands: list[OperandRules] = array(OperandRules, MAX_OPERANDS)
+    operands: list[OperandRules] = array(OperandRules, _MAX_OPERANDS)
 
 
 class StreamRules(Record):

@@ -1,4 +1,4 @@
-"""A stream made ready: decoded, checked, timed. The same words in the same state give the same plan."""
+"""A stream made ready: decoded and timed, and checked by `plan_stream`. The same words give the same plan."""
 
 from __future__ import annotations
 
