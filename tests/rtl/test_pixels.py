@@ -4,6 +4,7 @@ import pytest
 
 from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.instructions import INSTRUCTIONS
+from dlasim.sim.physical.activity import count_operations
 from tests.rtl import sram_counters
 from tests.rtl.limits import ALONE, compare_alone, deep_convolution, on_both, stepped_cycles
 from tests.rtl.machine import RtlMachine
@@ -49,5 +50,5 @@ def test_full_words_cross_once(rtl: RtlMachine, name: str) -> None:
     """Rows of one channel end within a word, which crosses for both."""
     for words in (*(ALONE[name] for name in OPERATIONS if name != "one channel"), deep_convolution(192)):
         found = on_both(rtl, machine(name), words)
-        counted = sram_counters.accesses(found.plan, machine(name)).tolist()
+        counted = count_operations(found.plan).accesses.tolist()
         assert sram_counters.words(found.events, found.plan) == counted
