@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import field
+from struct import pack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,7 @@ MAX_OPERATIONS = 1 << 21  # keeps what analyses a program within about 2 GiB
 
 def fingerprint(pes: int, input_lanes: int, output_lanes: int, sram_bytes: int) -> int:
     """The number that ties a program to what it was lowered for; never 0."""
-    words = np.array([ISA_MAJOR, pes, input_lanes, output_lanes, sram_bytes], dtype="<u4")
-    return zlib.crc32(words.tobytes()) or 1
+    return zlib.crc32(pack("<5I", ISA_MAJOR, pes, input_lanes, output_lanes, sram_bytes)) or 1
 
 
 @dataclass(frozen=True, slots=True)

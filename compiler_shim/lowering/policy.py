@@ -32,12 +32,9 @@ class Policy:
 
     @property
     def tables(self) -> KnownTables:
-        """What is known of nodes. Nothing comes before the first, so nothing is prefetched for it."""
+        """What is known of nodes."""
         if self._tables is None:
-            first = self.machine
-            if self.assumption is CostAssumption.PREFETCHED:
-                first = MachineModel(self.config, CostAssumption.OVERLAP, self.byte_price)
-            self._tables = KnownTables(self.kinds, self.machine, first, self.options.tiling != "auto")
+            self._tables = KnownTables(self.kinds, self.machine, self.options.tiling != "auto")
         return self._tables
 
     def needed(self, problem: int) -> int:

@@ -34,6 +34,10 @@ class PlanCandidate:
     plan: SramPlan
     size: int
 
+    def made(self, plan: SramPlan) -> PlanCandidate:
+        """A plan that was made of this one."""
+        return PlanCandidate(self.kind, plan, self.size)
+
 
 @dataclass(frozen=True, slots=True)
 class TimedPlan:

@@ -72,14 +72,14 @@ def _apart(search: PlanSearch, candidate: PlanCandidate) -> PlanCandidate:
     """The plan with tensors and buffers in bytes that the steps just before do not use; itself where they do
     not fit."""
     with suppress(InputError):
-        return replace(candidate, plan=search.maker.plan(candidate.kind, candidate.size, apart=True))
+        return candidate.made(search.maker.plan(candidate.kind, candidate.size, apart=True))
     return candidate
 
 
 def _own(search: PlanSearch, candidate: PlanCandidate) -> PlanCandidate:
     """The plan of a kind with tensors where they are for that, from which those apart are made."""
     with suppress(InputError):
-        return replace(candidate, plan=search.maker.plan(candidate.kind, candidate.size))
+        return candidate.made(search.maker.plan(candidate.kind, candidate.size))
     return candidate
 
 
@@ -133,7 +133,7 @@ def _time_cut(
             smaller = search.maker.with_prefetches(whole.kind, smaller)
         known[plan, key] = smaller
     smaller = known[plan, key]
-    return search.time(replace(whole, plan=smaller)) if smaller is not None else None
+    return search.time(whole.made(smaller)) if smaller is not None else None
 
 
 def _best_parts(
@@ -183,4 +183,4 @@ def _order_loads(search: PlanSearch, timed: TimedPlan) -> None:
         if (prefetches.load_first != flag).any():
             load_first = np.full_like(prefetches.load_first, flag)
             plan = timed.plan.with_prefetches(replace(prefetches, load_first=load_first))
-            search.time(replace(timed.candidate, plan=plan))
+            search.time(timed.candidate.made(plan))

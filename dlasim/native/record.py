@@ -138,10 +138,11 @@ class _RecordType(_StructureType):
 
 def _init(names: list[str], defaults: dict[str, int]) -> Any:
     """Sets what is given, and the other fields to defaults where these are not 0."""
+    places = [(names.index(name), name, value) for name, value in defaults.items()]
 
     def __init__(self: Any, *numbers: Any, **named: Any) -> None:  # noqa: N807
-        given = names[: len(numbers)]
-        missing = {name: value for name, value in defaults.items() if name not in given}
+        count = len(numbers)
+        missing = {name: value for place, name, value in places if place >= count}
         ctypes.Structure.__init__(self, *numbers, **missing | named)
 
     return __init__

@@ -64,7 +64,7 @@ class Problem:
         """New tables, in which it has the number of where its tensors are."""
         kinds = NodeKinds()
         kinds.numbers([self.kind])
-        return KnownTables(kinds, self.machine, self.machine, by_channels)
+        return KnownTables(kinds, self.machine, by_channels)
 
     def number(self, tables: KnownTables) -> int:
         """Its number in some tables."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -104,8 +103,8 @@ class SramPlan:
 
     def with_prefetches(self, prefetches: PrefetchPlan) -> SramPlan:
         """The same plan with other prefetches, on which nothing depends that it remembers."""
-        made = copy(self)
-        vars(made)["prefetches"] = prefetches
+        made = object.__new__(SramPlan)
+        vars(made).update(vars(self), prefetches=prefetches)
         return made
 
     @cached_property

@@ -6,12 +6,11 @@ longer than they compute; `load_schedule` then when each piece is loaded, and wh
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dlasim.compiler_shim.lowering.addresses.packed_records import PackedNode, PackedSegment
 from dlasim.compiler_shim.lowering.addresses.sram_plan import (
+    NO_PIECES,
     NO_PREFETCHES,
     PlacedPieces,
     PrefetchPlan,
@@ -80,7 +79,7 @@ class LoadMemory:
         segments = self.of_schedule["segments"].view()[: schedule.segment_count]
         load_first = segments[:, _LOAD_FIRST].copy()
         if not schedule.load_count:
-            return replace(NO_PREFETCHES, load_first=load_first)
+            return PrefetchPlan(NO_PREFETCHES.loads, NO_PIECES, load_first)
         constants = self.of_schedule["constants"].view()[: int(segments[:, _CONSTANTS].sum())]
         counts, loads = np.zeros(node_count, np.int64), self.of_schedule["loads"].array(schedule.load_count)
         counts[constants[:, _PLACE]] = constants[:, _PLACED]

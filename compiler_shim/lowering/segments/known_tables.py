@@ -39,13 +39,10 @@ class KindCosts(NamedTuple):
 
 
 class KnownTables:
-    """What has been found for kinds of nodes and chains of them on a machine, which is `first` for the first
-    node of a network."""
+    """What has been found for kinds of nodes and chains of them on a machine."""
 
-    def __init__(
-        self, kinds: NodeKinds, machine: MachineModel, first: MachineModel, by_channels: bool = False
-    ) -> None:
-        self.kinds, self._machine, self._first = kinds, machine, first
+    def __init__(self, kinds: NodeKinds, machine: MachineModel, by_channels: bool = False) -> None:
+        self.kinds, self._machine = kinds, machine
         self._problems = Store(KnownProblem)
         self._found, self._found_chains = Store(KnownTiling), Store(KnownChain)
         self._newest = Store(int)
@@ -69,7 +66,7 @@ class KnownTables:
             return self._costs
         found = self._costs_on.get(machine)
         if found is None or found.kinds < len(self.kinds):
-            found = self._costs_on[machine] = _kind_costs(self.kinds, machine, machine)
+            found = self._costs_on[machine] = _kind_costs(self.kinds, machine)
         return found
 
     def sufficient_bytes(self, problem: int) -> int:
@@ -97,7 +94,7 @@ class KnownTables:
         if first == len(kinds) and chain == kinds.chain_count:
             return
         if first < len(kinds):
-            self._costs = _kind_costs(kinds, self._machine, self._first)
+            self._costs = _kind_costs(kinds, self._machine)
             self.table.has_chains = int(self._costs.are_chains_moderate)
         added = (len(kinds) - first) * WHERES * slots_of(KnownProblem)
         self._problems.write_array(first * WHERES, np.zeros(added, np.int64))
@@ -122,11 +119,10 @@ class KnownTables:
         table.chains, table.newest = self._found_chains.pointer, self._newest.pointer
 
 
-def _kind_costs(kinds: NodeKinds, machine: MachineModel, first: MachineModel) -> KindCosts:
-    memory = Store(MachineCosts)
-    costs = [(first if each.is_first else machine).costs(each) for each in kinds.classes]
-    if costs:
-        rows = np.array([each.flatten() for each in costs])
-        memory.write_array(0, rows[kinds.class_of].ravel())
+def _kind_costs(kinds: NodeKinds, machine: MachineModel) -> KindCosts:
+    memory, classes = Store(MachineCosts), list(kinds.classes)
+    if classes:
+        memory.write_array(0, machine.rows(classes)[kinds.class_of].ravel())
+    costs = machine.class_costs(classes)
     moderate = [find(kinds.most, machine, costs) for find in (is_moderate, are_chains_moderate)]
     return KindCosts(memory, len(kinds), *moderate)
