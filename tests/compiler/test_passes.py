@@ -66,5 +66,5 @@ def test_more_effort_times_more_plans_and_never_loses(name, tmp_path, monkeypatc
     for effort in EFFORTS:
         program = lower_for(network, machine, CompileOptions(effort=effort), False).program
         cycles[effort] = Simulation(program, machine, None).run().total_cycles
-    assert 3 * counts["quick"] < 2 * counts["usual"] < 2 * counts["thorough"]
+    assert 1.6 * counts["quick"] < counts["usual"] < counts["thorough"]
     assert cycles["thorough"] <= min(cycles["quick"], cycles["usual"])
