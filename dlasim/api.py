@@ -395,9 +395,6 @@ def search(
     from dlasim.sweeps.definition.study_builder import build_search
     from dlasim.sweeps.search.machine_search import SearchOrder, run_search
 
-    if evaluations < 1:
-        raise InputError(f"evaluations must be at least 1 (got {evaluations})")
-
     def run(settings: Settings) -> Outcome:
         goals = read_goals(as_texts(limits), as_texts(minimize), "search")
         study = build_search(_flat(targets, "search"), dict(axes), as_texts(where), goals)

@@ -26,13 +26,14 @@ _BASIC: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
 _UNIONS = (UnionType, Union)
 _HAS_REST = 4  # of a function's code: it has an argument such as *targets
 _MOST_CHARACTERS = 80
-# Counts mean the same wherever they are arguments, and on the command line.
+# Counts from the least to the greatest, wherever they are arguments, and on the command line.
 _MOST = 1_000_000
-_COUNTS = {
+COUNTS = {
     "repeat": (1, _MOST),
     "runs": (0, _MOST),
     "top": (1, _MOST),
     "evaluations": (1, _MOST),
+    "prompt": (1, _MOST),
     "jobs": (1, 4096),
 }
 
@@ -66,8 +67,8 @@ def check(name: str, value: Any, hint: Any) -> None:
         raise InputError(f"{name} must not have the character NUL (got {_shown(value)})")
     if not _fits(value, hint):
         raise InputError(f"{name} must be {one_of(_allowed(hint))} (got {_shown(value)})")
-    if name in _COUNTS and value is not None:
-        least, most = _COUNTS[name]
+    if name in COUNTS and value is not None:
+        least, most = COUNTS[name]
         if not least <= value <= most:
             raise InputError(f"{name} must be from {least} to {most} (got {_shown(value)})")
 

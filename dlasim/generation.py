@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dlasim.compiler_shim.files.input_file import InputFile
     from dlasim.isa.program import Program
 
-MAX_PROMPT = 1_000_000  # tokens
-
 
 @dataclass(frozen=True, slots=True)
 class TokenRates:
@@ -97,8 +95,6 @@ def token_rates(
     >>> found.is_step_by_step, found.prefill.cycles == 4 * found.decode.cycles
     (True, True)
     """
-    if not 1 <= prompt <= MAX_PROMPT:
-        raise InputError(f"prompt must be from 1 to {MAX_PROMPT} (got {prompt})")
     loaded = load(model, config, choices, with_constants=False)
     program, machine = loaded.program, loaded.config
     if _caches(program) and (count := _tokens_of_a_step(program)) > 1:

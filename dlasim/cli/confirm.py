@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dlasim.arguments import COUNTS
 from dlasim.cli.help_sections import option, with_options
 from dlasim.cli.option_types import Number
 from dlasim.cli.study_options import LIMIT, MINIMIZE
@@ -23,7 +24,7 @@ Examples:
 @click.command("confirm", epilog=_EPILOG)
 @click.argument("folder", metavar="DIR")
 @with_options(
-    option("--top", "At most so many machines.  [default: all]", "N", kind=Number(int, 1)),
+    option("--top", "At most so many machines.  [default: all]", "N", kind=Number(int, *COUNTS["top"])),
     option("--rtl/--no-rtl", "Also run the RTL in Verilator, which is built first.", kind=bool, default=True),
     LIMIT,
     MINIMIZE,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dlasim.arguments import COUNTS
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.host_options import ENGINE
 from dlasim.cli.option_types import Number
@@ -39,7 +40,7 @@ Examples:
     option("--float", "The network in float, .tflite or .onnx, for comparison; it gets the same inputs.",
         "FILE", name="float_model"),
     option("--out", "Write a .csv row for each input; rows in it are not evaluated again.", "FILE"),
-    option("--jobs", "Processes; by default one per CPU.", "N", kind=Number(int, 1, 1024)),
+    option("--jobs", "Processes; by default one per CPU.", "N", kind=Number(int, *COUNTS["jobs"])),
     ENGINE,
     option("--json", "Print the result as JSON.", kind=bool, name="as_json"),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from dlasim.arguments import COUNTS
 from dlasim.cli.config_options import (
     assume_option,
     compile_options,
@@ -64,7 +65,7 @@ Examples:
         "OUTPUT=INPUT", is_repeatable=True),
     option("-o --output", "Write the outputs to DIR/output_0.npy and so on.", "DIR"),
     option("--dequantize", "Write outputs as real numbers (float32).", kind=bool),
-    option("--top", "Print the N highest values of the first output.", "N", kind=Number(int, 1, 1000)),
+    option("--top", "Print the N highest values of the first output.", "N", kind=Number(int, *COUNTS["top"])),
     option("--labels", "File with the class names for --top, one per line.", "FILE"),
 )  # fmt: skip
 @assume_option
@@ -76,7 +77,7 @@ Examples:
     option("--overlay", "Write what layers cost as node data for Model Explorer: DIR/cycles.json and so on.",
         "DIR"),
     option("--trace", "Write a timeline for Perfetto (ui.perfetto.dev).", "T.json"),
-    option("--repeat", "Number of inferences to run.", "N", kind=Number(int, 1, 1_000_000), default=1),
+    option("--repeat", "Number of inferences to run.", "N", kind=Number(int, *COUNTS["repeat"]), default=1),
     ENGINE,
     option("--races/--no-races", "Check the program for data races first.", kind=bool, default=True),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dlasim.arguments import COUNTS
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.study_options import (
@@ -41,7 +42,7 @@ may choose freely: array, SRAM and its ports, bus, lanes, buffers, queues. The f
 )  # fmt: skip
 @space_options
 @with_options(
-    option("--evaluations", "How many machines to evaluate.", "N", kind=Number(int, 1, 1_000_000),
+    option("--evaluations", "How many machines to evaluate.", "N", kind=Number(int, *COUNTS["evaluations"]),
         default=1000),
     option("--sampler", "What proposes machines; nsga2 and tpe are Optuna's (extra `search`), auto is walk.",
         kind=Choice(SAMPLERS), default="auto"),

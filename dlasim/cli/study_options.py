@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dlasim.arguments import COUNTS
 from dlasim.cli.config_options import COMPILE, MACHINE, config_option, preset_option
 from dlasim.cli.help_sections import Function, add_options, option, with_options
 from dlasim.cli.option_types import Number
@@ -43,7 +44,8 @@ def run_options(what: str) -> Callable[[Function], Function]:
     """Where to write and who evaluates."""
     return with_options(
         option("-o --out --output", f"The folder for the tables.  [default: NAME-{what}]", "DIR", name="out"),
-        option("--jobs", "Number of processes.  [default: number of cores]", "N", kind=Number(int, 1, 4096)),
+        option("--jobs", "Number of processes.  [default: number of cores]", "N",
+            kind=Number(int, *COUNTS["jobs"])),
         option("--scheduler", "Run on the dask.distributed cluster at this address.", "ADDRESS"),
         option("--cache", "Folder of finished points; several sweeps can share it.  [default: DIR/cache]",
             "DIR"),

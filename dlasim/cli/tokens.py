@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from dlasim.arguments import COUNTS
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.option_types import Number
@@ -28,7 +29,7 @@ Examples:
 @with_options(
     option("--prefill", "The model that takes several tokens of the prompt at once: one for each MODEL, in "
         "the same order. Without it, prompts are taken step by step.", "FILE", is_repeatable=True),
-    option("--prompt", "Tokens of the prompt.", "N", kind=Number(int, 1, 1_000_000), default=64),
+    option("--prompt", "Tokens of the prompt.", "N", kind=Number(int, *COUNTS["prompt"]), default=64),
     option("--json", "Print JSON instead of the table.", kind=bool, name="as_json"),
 )  # fmt: skip
 def command(

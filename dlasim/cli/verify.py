@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dlasim.arguments import COUNTS
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.host_options import ENGINE, host_options, take_host
@@ -32,7 +33,7 @@ Examples:
 @host_options
 @with_options(
     option("--runs", "Number of random inputs, in addition to the edge cases.", "N",
-        kind=Number(int, 0, 100_000), default=1),
+        kind=Number(int, *COUNTS["runs"]), default=1),
     option("--seed", "Seed of the first random input.", "N", kind=Number(int, 0), default=0),
     ENGINE,
     option("--json", "Print the result, including a mismatch, as JSON.", kind=bool, name="as_json"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
-from dlasim.errors import InputError
 from dlasim.sweeps.definition.models import Blueprint
 from dlasim.sweeps.evaluation.evaluate import Evaluator
 from dlasim.sweeps.evaluation.local import Result, Task, Workers, run_here
@@ -20,8 +19,6 @@ class Pool:
         """Start worker processes, which import their modules while the caller reads the models; none where
         so few points are expected that they would be too late."""
         count = _cores() if jobs is None else jobs
-        if count < 1:
-            raise InputError(f"jobs must be at least 1 (got {jobs})")
         self._scheduler = scheduler
         self._here: tuple[Mapping[str, Blueprint], Evaluator] | None = None  # remembers plans between calls
         few = expected <= FEW_POINTS and jobs is None

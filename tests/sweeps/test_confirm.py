@@ -74,7 +74,7 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     for arguments, message in (
         ([str(tmp_path), "--limit", "area < 1"], "no machine keeps to all limits; 2 of 2 break area < 1"),
         ([str(tmp_path / "nothing")], "cannot read"),
-        ([str(tmp_path), "--top", "0"], "--top must be at least 1"),
+        ([str(tmp_path), "--top", "0"], "--top must be from 1 to 1000000 (got 0)"),
     ):
         done = CliRunner().invoke(main, ["confirm", *arguments])
         assert done.exit_code == 2
