@@ -29,7 +29,6 @@ _NANO = 1e-3  # nanojoules in a picojoule
 Energies = dict[str, NDArray[Any]]
 
 
-# cached_property keeps its values in the instance's dictionary, so no slots here.
 @dataclass(frozen=True)
 class EnergyModel:
     """A technology and a machine, as the energies of their events."""

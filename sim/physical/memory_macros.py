@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from dlasim.dataclass import dataclass
 from dlasim.sim.configuration.config import DlaConfig
@@ -104,7 +105,7 @@ def memory_kib(config: DlaConfig) -> Mapping[str, float]:
         sizes["accumulators"] = (
             area.accumulator_words(config) * area.mac_lanes(config) * area.sum_bits(config) / 8 / KIB
         )
-    return sizes
+    return MappingProxyType(sizes)
 
 
 def areas_mm2(config: DlaConfig, technology: Technology) -> dict[str, float]:

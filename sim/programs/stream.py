@@ -95,7 +95,6 @@ class RegisterFiles:
         return file
 
 
-# cached_property keeps its values in the instance's dictionary, so no slots here.
 @dataclass(frozen=True)
 class DecodedStream:
     """The operations of a stream. Positions count words from its start, where the operand registers hold

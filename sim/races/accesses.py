@@ -34,7 +34,6 @@ class _Part:
     boxes: Boxes
 
 
-# cached_property keeps its values in the instance's dictionary, so no slots here.
 @dataclass(frozen=True, eq=False)
 class AccessTable:
     """Access i belongs to operation `operation[i]`; an operation's reads come before its writes.

@@ -53,7 +53,6 @@ class LayerCosts:
         return _share(self.macs, self.pes * self.busy_cycles) if self.unit == "dla" else 0.0
 
 
-# cached_property keeps its values in the instance's dictionary, so no slots here.
 @dataclass(frozen=True, eq=False)
 class Measured:
     """One inference of a program on a machine."""

@@ -28,7 +28,6 @@ MAX_CACHED_PLANS = 1024  # then all are forgotten: bounds memory, not the result
 MAX_CACHED_WORDS = 1 << 20  # of their streams, since a guest may submit any number of long ones
 
 
-# cached_property keeps its values in the instance's dictionary, so no slots here.
 @dataclass(frozen=True, eq=False)
 class Plan:
     """What a stream does and when, on a machine whose SRAM may have any size; `operations` of it run before
