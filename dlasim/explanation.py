@@ -59,15 +59,18 @@ def _rows(
             "utilization": row["utilization"],
             "bound_cycles": loss.bound_cycles if layer.target == "dla" else row["cycles"],
             "lost_cycles": loss.total,
+            "compulsory_wait_cycles": loss.compulsory_waits,
             "limit": _limit(loss),
             "advice": _advice(loss, step, lowered, config),
         }
 
 
 def _limit(loss: Losses) -> str:
-    """What limits a layer that loses more than a little; transfers by what makes them slow."""
-    if loss.total <= _NEGLIGIBLE * loss.bound_cycles:
+    """What limits a layer that waits or loses more than a little; transfers by what makes them slow."""
+    if max(loss.total, loss.compulsory_waits) <= _NEGLIGIBLE * loss.bound_cycles:
         return ""
+    if loss.compulsory_waits > loss.total:
+        return "bandwidth"
     if loss.cause == losses.TRANSFERS:
         return "bandwidth" if loss.transfer_cycles > loss.compute_cycles else "SRAM"
     return loss.cause
@@ -75,7 +78,7 @@ def _limit(loss: Losses) -> str:
 
 # What helps, and what more SRAM is good for where the program would use it.
 _ADVICE: Mapping[str, tuple[str, str]] = {
-    "bandwidth": ("a higher DMA bandwidth", "if tensors are transferred more than once"),
+    "bandwidth": ("a higher DMA bandwidth", "to transfer tensors once, or while other layers compute"),
     "SRAM": ("a higher DMA bandwidth", "for second buffers and for prefetching"),
     losses.TILES: ("", "for fewer tiles or stripes"),
     losses.OUTPUT: ("a higher output rate of MAC (--mac-results) or VECTOR (--vector-requantizations)", ""),

@@ -27,6 +27,10 @@ _HEAD = [
     "why",
 ]  # fmt: skip
 _MAX_SHOWN = 5
+_REASONS = {
+    "lost_cycles": ("loses", "to {limit}"),
+    "compulsory_wait_cycles": ("waits", "for transfers that every plan makes"),
+}
 _EPILOG = """\b
 Examples:
   dlasim explain model.tflite
@@ -46,7 +50,8 @@ def command(model: str, as_json: bool, assume_int8: bool, **given: Any) -> None:
     `tile` is ROWSxCOLUMNSxOUTPUTS/INPUTS of one tile, in pixels and channels. With `channels outer` a group
     of weights stays loaded while the tiles cover the image; with `pixels outer` the pixels stay loaded.
     `double` means double-buffered: the next tile is loaded while this one is computed. `lost` is the number
-    of cycles above the layer's lower bound, `limit` what causes most of them.
+    of cycles beyond the layer's lower bound, without waits for transfers that every plan makes; `limit` is
+    what causes most of both.
     """
     import json
 
@@ -81,14 +86,13 @@ def command(model: str, as_json: bool, assume_int8: bool, **given: Any) -> None:
 
 
 def _worst(rows: Explanation) -> Iterator[str]:
-    """The layers that lose most, and what would help."""
-    losing = sorted((row for row in rows if row["limit"]), key=lambda row: -row["lost_cycles"])
-    total = rows.report["cycles"]["total"]
-    for row in losing[:_MAX_SHOWN]:
-        share = 100 * row["lost_cycles"] / total
+    """The layers that lose or wait most, and what would help."""
+    limited = ((max((row[figure], figure) for figure in _REASONS), row) for row in rows if row["limit"])
+    for (cycles, figure), row in sorted(limited, key=lambda each: -each[0][0])[:_MAX_SHOWN]:
+        share, (verb, reason) = 100 * cycles / rows.report["cycles"]["total"], _REASONS[figure]
         yield (
-            f"{row['name']} loses {row['lost_cycles']:,} cycles ({share:.1f} % of the total) to "
-            f"{row['limit']}; remedy: {row['advice']}"
+            f"{row['name']} {verb} {cycles:,} cycles ({share:.1f} % of the total) "
+            f"{reason.format(**row)}; remedy: {row['advice']}"
         )
 
 

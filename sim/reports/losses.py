@@ -25,9 +25,11 @@ Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(slots=True)
 class Losses:
-    """Cycles that a layer takes beyond its compulsory work, by cause; and what its transfers take in all."""
+    """Cycles that a layer takes beyond its compulsory work, by cause; those that it waits for its compulsory
+    transfers; and what its computations and transfers take in all."""
 
     bound_cycles: int = 0
+    compulsory_waits: int = 0
     by_cause: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CAUSES, 0))
     compute_cycles: int = 0
     transfer_cycles: int = 0
@@ -49,7 +51,8 @@ def find_losses(program: Program, config: DlaConfig, inference: Inference) -> li
 
     Cycles in which nothing computes count for the layer of the computation that starts next: as transfers
     while one runs (as first load before the first computation of a stream), as launch otherwise. What the
-    output stage takes of the compulsory work is no loss.
+    output stage takes of the compulsory work is no loss, nor are waits for compulsory transfers, as far
+    as these take longer than compulsory computations.
     """
     bounds = layer_bounds(config, program.work, len(program.layers))
     without_output = layer_bounds(config.replace(**_FREE_OUTPUT), program.work, len(program.layers))
@@ -62,6 +65,10 @@ def find_losses(program: Program, config: DlaConfig, inference: Inference) -> li
         loss.by_cause[OUTPUT] = max(loss.by_cause[OUTPUT] - (compulsory - _computing(free)), 0)
         others = loss.by_cause[PORTS] + loss.by_cause[OUTPUT]
         loss.by_cause[TILES] += loss.compute_cycles - others - compulsory
+        for cause in (TRANSFERS, FIRST_LOAD):
+            waits = min(loss.by_cause[cause], max(bound.cycles - compulsory - loss.compulsory_waits, 0))
+            loss.by_cause[cause] -= waits
+            loss.compulsory_waits += waits
     return losses
 
 

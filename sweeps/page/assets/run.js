@@ -65,7 +65,7 @@ function layerColumns(data, names) {
   const never = () => false;
   const onCpu = (row) => row.layer.unit !== "dla";
   columns.push(
-    cell("lost_cycles", "lost", explained("lost_cycles", onCpu), { number: true, title: "cycles beyond the layer's lower bound, and what costs them",
+    cell("lost_cycles", "lost", explained("lost_cycles", onCpu), { number: true, title: "cycles beyond the layer's lower bound, without waits for transfers that every plan makes; and what limits the layer",
       show: (row) => (onCpu(row) ? "" : [exact(explained("lost_cycles", onCpu)(row)), explained("limit", never)(row) ? make("small", {}, explained("limit", never)(row)) : ""]) }),
     cell("bound_cycles", "bound", explained("bound_cycles", onCpu), { number: true, hidden: true }),
     cell("limit", "limit", explained("limit", never), { hidden: true }),
