@@ -11,7 +11,6 @@ from dlasim.arguments import COUNTS
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.study_options import (
-    folder_name,
     given_axes,
     goals_of,
     run_options,
@@ -62,7 +61,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     from dlasim.sweeps.search.machine_search import SearchOrder, run_search, space_size
 
     study = build_search(targets, given_axes(given), given["where"], goals_of(given))
-    settings = settings_of(given, f"{folder_name(study.name)}-search")
+    settings = settings_of(given, study, "search")
     order = SearchOrder(given["evaluations"], given["seed"], given["sampler"])
     with interrupts.terminations():
         outcome = run_search(study, settings, order)

@@ -16,6 +16,7 @@ from dlasim.errors import printable
 
 if TYPE_CHECKING:
     from dlasim.sweeps.definition.goals import Goals
+    from dlasim.sweeps.definition.study import Study
     from dlasim.sweeps.evaluation.sweep import Settings
 
 _MAX_NAME_LENGTH = 100  # of a folder, in characters
@@ -101,16 +102,22 @@ def goals_of(given: dict[str, Any]) -> Goals:
     )
 
 
-def settings_of(given: dict[str, Any], out: str) -> Settings:
-    """How to run, with this folder if none is given."""
-    from dlasim.cli.terminal import invocation
+def settings_of(given: dict[str, Any], study: Study, what: str) -> Settings:
+    """How to run, in a folder that is called after the study if none is given."""
+    from dlasim.cli.terminal import invocation, say
     from dlasim.sweeps.evaluation.sweep import Settings
+    from dlasim.sweeps.results.result_files import RESULTS, is_of, read_about
 
+    folder = Path(given["out"] or f"{folder_name(study.name)}-{what}")
+    about, command = read_about(folder), invocation()
+    is_own = is_of(about, study.name, [model.label for model in study.models], what == "search")
+    if is_own and (before := about.get("command", command)) != command:
+        say(f"note: this replaces {folder / RESULTS}, the table of `{before}`", err=True)
     return Settings(
-        out=Path(given["out"] or out),
+        out=folder,
         jobs=given["jobs"],
         scheduler=given["scheduler"],
         resume=given["resume"],
         cache=Path(given["cache"]) if given["cache"] else None,
-        command=invocation(),
+        command=command,
     )

@@ -12,7 +12,6 @@ from dlasim.cli.config_options import assume_option
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.study_options import (
     flags_of,
-    folder_name,
     given_axes,
     goals_of,
     run_options,
@@ -85,7 +84,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
         say(f"dlasim: warning: {ESTIMATE}", err=True)
     if note := find_contradictions(study, flags).note:
         say(f"dlasim: warning: {note}", err=True)
-    settings = settings_of(given, f"{folder_name(study.name)}-sweep")
+    settings = settings_of(given, study, "sweep")
     with interrupts.terminations():
         outcome = run_study(study, settings)
     if given["as_json"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,8 +18,7 @@ from dlasim.sweeps.definition.study import WORKLOAD
 from dlasim.sweeps.evaluation.evaluate import FIGURES
 from dlasim.sweeps.page.document import document
 from dlasim.sweeps.results.decision import Decision, with_limits
-from dlasim.sweeps.results.result_files import ABOUT, PENDING
-from dlasim.system.fileio import read_file
+from dlasim.sweeps.results.result_files import PENDING, read_about
 
 MAX_POINTS = 50_000
 MAX_REFUSED = 200
@@ -133,11 +131,8 @@ def _chosen(result: Table, where: str | None) -> list[dict[str, Any]]:
 
 def _about(result: Table) -> dict[str, Any]:
     """Name and title of the study, where the sweep's folder says them."""
-    try:
-        study = json.loads(read_file(result.path.with_name(ABOUT)))
-        return {name: str(study[name]) for name in ("study", "title", "command") if study.get(name)}
-    except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
+    about = read_about(result.path.parent)
+    return {name: str(about[name]) for name in ("study", "title", "command") if about.get(name)}
 
 
 def _parameter(name: str, rows: Rows) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -13,8 +12,7 @@ from dlasim.sweeps.charts.measures import Measure, describe
 from dlasim.sweeps.definition.goals import NO_GOALS, Goals, Limit, joined, read_goals
 from dlasim.sweeps.definition.study import WORKLOAD
 from dlasim.sweeps.results.fronts import front
-from dlasim.sweeps.results.result_files import ABOUT
-from dlasim.system.fileio import read_file
+from dlasim.sweeps.results.result_files import ABOUT, read_about
 
 _COLUMNS = ("point", "label", "status", "reason")
 _MAX_NAME = 100  # characters of a machine's name
@@ -23,10 +21,10 @@ _BETWEEN = "; "  # of limits in the column `outside`
 
 def goals_of(result: Table) -> Goals:
     """The goals of the study whose table this is; none where its folder does not say."""
+    about = read_about(result.path.parent)
     try:
-        about = json.loads(read_file(result.path.with_name(ABOUT)))
         return read_goals(about.get("limits", ()), about.get("minimize", ()), ABOUT)
-    except (InputError, ValueError, TypeError, AttributeError, RecursionError):
+    except (InputError, TypeError, AttributeError):
         return NO_GOALS
 
 

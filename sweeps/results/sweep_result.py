@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import weakref
 from collections.abc import Iterator, Sequence
@@ -19,8 +18,7 @@ from dlasim.sim.reports.figures import LAYER_FIGURES, RUN_FIGURES, columns, is_n
 from dlasim.sim.reports.report_types import SweepRow
 from dlasim.sweeps.definition.axes import catalogue
 from dlasim.sweeps.results.csv_table import read_csv, typed
-from dlasim.sweeps.results.result_files import ABOUT, LAYERS, PENDING, RESULTS
-from dlasim.system.fileio import read_file
+from dlasim.sweeps.results.result_files import LAYERS, PENDING, RESULTS, read_about
 
 if TYPE_CHECKING:
     import pandas
@@ -89,10 +87,8 @@ class SweepResult:
 
     def _partial_search(self) -> str:
         """The same of an interrupted search, whose table has only what is done."""
-        try:
-            return str(json.loads(read_file(self.path.with_name(ABOUT)))["search"]["partial"])
-        except (InputError, ValueError, KeyError, TypeError, RecursionError):
-            return ""
+        search = read_about(self.path.parent).get("search")
+        return str(search.get("partial", "")) if isinstance(search, dict) else ""
 
     def _counts(self) -> tuple[int, int]:
         if self._counted is None:

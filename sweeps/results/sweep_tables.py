@@ -11,15 +11,16 @@ from typing import Any, Protocol
 
 from dlasim import __version__
 from dlasim.dataclass import dataclass
+from dlasim.errors import InputError
 from dlasim.sweeps.definition.axes import catalogue
 from dlasim.sweeps.definition.goals import DEMAND_COLUMNS
 from dlasim.sweeps.definition.models import Blueprint
 from dlasim.sweeps.definition.study import WORKLOAD, Point, Study
 from dlasim.sweeps.evaluation.evaluate import FAILED, FIGURES, LAYER_COLUMNS, OK, REFUSED, Entry, code_version
 from dlasim.sweeps.results.confirmed import COLUMNS, read_confirmed
-from dlasim.sweeps.results.csv_table import write_csv
+from dlasim.sweeps.results.csv_table import read_csv, write_csv
 from dlasim.sweeps.results.machine_rows import NOT_DONE, MachineRow, machine_rows
-from dlasim.sweeps.results.result_files import ABOUT, LAYERS, RESULTS
+from dlasim.sweeps.results.result_files import ABOUT, LAYERS, RESULTS, is_of, read_about
 from dlasim.system.fileio import atomic_write
 
 SCHEMA = "dlasim.sweep/1"
@@ -86,6 +87,7 @@ class SweepTables:
         self._more_about: Mapping[str, Any] = {} if about is None else about
         self._created = time.perf_counter()
         self._next = self._created + REFRESH_SECONDS
+        self._check_folder()
 
     @property
     def results(self) -> Path:
@@ -104,6 +106,7 @@ class SweepTables:
     def write(self, points: TablePoints) -> StatusCounts:
         """Write all tables; each appears when it is complete. A point that is not done is a row that says
         so."""
+        self._check_folder()
         counts = StatusCounts()
 
         def rows() -> Iterator[list[Any]]:
@@ -120,6 +123,20 @@ class SweepTables:
         digest = write_csv(self.results, head, rows())
         self._write_about(digest, len(points), counts.statuses)
         return counts
+
+    def _check_folder(self) -> None:
+        """Refuse to replace the table of another study, or what is no such table."""
+        if not self.results.exists():
+            return
+        about, is_search = read_about(self._folder), "search" in self._more_about
+        is_own = is_of(about, self._study.name, self._blueprints, is_search)
+        if not about:  # a sweep that was killed may have come no further
+            is_own = read_csv(self.results)[0][:4] == columns()[:4]
+        if not is_own:
+            kind = "search" if is_search else "sweep"
+            raise InputError(
+                f"{self.results} is not of a {kind} of {self._study.name}; choose another folder"
+            )
 
     def _row(self, row: MachineRow, key: str) -> list[Any]:
         point, entry = row.point, row.entry

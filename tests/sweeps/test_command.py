@@ -37,6 +37,45 @@ def test_quiet_in_a_pipe(model: Path, tmp_path: Path) -> None:
     assert (tmp_path / "ds_cnn-sweep" / "stacked.png").exists()
 
 
+def test_the_table_of_another_study_stays(tmp_path: Path) -> None:
+    """The same networks with other values replace their own table, which a note says."""
+    table = tmp_path / "mine" / "results.csv"
+
+    def sweep(*arguments: str) -> str:
+        return run(*arguments, "--pes", "64,128", "--out", "mine", cwd=tmp_path).stderr
+
+    sweep("sweep", "mnist")
+    before = table.read_bytes()
+    for command, what in (
+        ("sweep ds_cnn", "sweep of ds_cnn"), ("sweep ds_cnn mnist", "sweep of models"),
+        ("search mnist --minimize energy", "search of mnist"),
+    ):  # fmt: skip
+        refusal = f"mine/results.csv is not of a {what}; choose another folder"
+        assert sweep(*command.split()) == f"dlasim: {refusal}\n"
+    assert table.read_bytes() == before
+    assert "note" not in sweep("sweep", "mnist")
+    again = sweep("sweep", "mnist", "--sram", "64KiB")
+    assert "note: this replaces mine/results.csv, the table of `dlasim sweep mnist" in again
+    assert table.read_bytes() != before
+
+
+def test_a_table_of_something_else_stays(tmp_path: Path) -> None:
+    table = tmp_path / "results.csv"
+    table.write_text("name,age\n")
+    done = run("sweep", "mnist", "--out", ".", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2, "dlasim: results.csv is not of a sweep of mnist; choose another folder\n"
+    )  # fmt: skip
+    assert table.read_text() == "name,age\n"
+
+
+def test_a_table_without_sweep_json_is_replaced(tmp_path: Path) -> None:
+    """A sweep that is killed leaves one."""
+    for _ in range(2):
+        assert run("sweep", "mnist", "--out", ".", cwd=tmp_path).returncode == 0
+        (tmp_path / "sweep.json").unlink()
+
+
 @pytest.mark.parametrize(
     ("arguments", "columns", "cells"),
     [
