@@ -15,6 +15,7 @@ from dlasim.errors import InputError, printable
 from dlasim.installation import extra_command
 from dlasim.isa.program import TensorDescriptor
 from dlasim.system.fileio import read_file
+from dlasim.system.quiet import quiet
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
 SOUNDS = (".wav",)
@@ -93,12 +94,13 @@ def _read_picture(path: str | Path, tensor: TensorDescriptor) -> NDArray[Any]:
         raise InputError(f"{path}: pictures need Pillow; run {extra_command('media')}") from None
     data = io.BytesIO(read_file(path))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # such as that a picture is so large that it may be an attack
+        with quiet():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(data) as picture:
                 pixels = picture.convert(_MODES[channels]).resize((width, height), Image.Resampling.BILINEAR)
     except Exception as error:  # a damaged file can raise almost anything
-        raise InputError(f"{path} is not a valid picture: {_line(error)}") from None
+        text = _line(error).replace(f" {data!r}", "")
+        raise InputError(f"{path} is not a valid picture: {text}") from None
     return np.asarray(pixels, np.float64).reshape(tensor.shape) / 255
 
 

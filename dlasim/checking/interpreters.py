@@ -6,8 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.network.graph import Numerics
 from dlasim.system.processes import start
+from dlasim.system.quiet import quiet
 
 ARENA_BYTES = 64 << 20  # untouched pages cost nothing
 KEPT = 32  # interpreters of models that will run with other inputs, too; each has an arena
@@ -90,25 +90,6 @@ def _run_litert(model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int)
         for detail in interpreter.get_tensor_details()
         if detail["index"] < tensor_count
     }
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Hide what TensorFlow's C++ code writes to stderr even when nothing is wrong."""
-    sys.stderr.flush()
-    try:
-        saved = os.dup(2)
-    except OSError:
-        yield
-        return
-    sink = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(sink, 2)
-    try:
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(sink)
 
 
 class KernelProcess:

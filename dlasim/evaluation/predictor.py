@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.checking.interpreters import quiet
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, printable
 from dlasim.evaluation.outcome import Prediction, predict
@@ -21,6 +20,7 @@ from dlasim.outputs import dequantize
 from dlasim.sim.execution.executor import make_executor
 from dlasim.sim.execution.runner import Simulation, config_of
 from dlasim.system.fileio import read_file
+from dlasim.system.quiet import quiet
 
 Array = NDArray[Any]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import wave
 from pathlib import Path
@@ -92,6 +93,30 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, name: str, picture: Path) ->
         with pytest.raises(InputError, match="is not a") as caught:
             prepare_inputs([tensor((1, 32, 32, 3))], [tmp_path / name])
         assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_picture_is_our_line_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Also of one in another format than its name says, whose decoder prints messages."""
+    path, data = tmp_path / "x.png", io.BytesIO()
+    Image.fromarray(np.arange(1024, dtype=np.uint8).reshape(32, 32)).save(data, "tiff", compression="jpeg")
+    damaged = data.getvalue().replace(b"\xff\xc4", b"\xff\xc3")
+    for content, text in ((damaged, "decoder error -2"), (bytes(99), "cannot identify image file")):
+        path.write_bytes(content)
+        with pytest.raises(InputError) as caught:
+            prepare_inputs([tensor((1, 28, 28, 1))], [path])
+        assert str(caught.value) == f"{path} is not a valid picture: {text}"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_palette_with_transparency_is_no_damage(tmp_path: Path) -> None:
+    """Pillow warns of it."""
+    pixels = Image.fromarray(np.arange(1024, dtype=np.uint8).reshape(32, 32)).convert("P")
+    pixels.save(tmp_path / "x.png", transparency=bytes(9))
+    pixels.save(tmp_path / "opaque.png")
+    found, opaque = (
+        prepare_inputs([tensor((1, 28, 28, 1))], [tmp_path / name])[0] for name in ("x.png", "opaque.png")
+    )
+    assert (found == opaque).all()
 
 
 def test_a_picture_that_may_be_an_attack_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
