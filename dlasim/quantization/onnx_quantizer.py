@@ -12,7 +12,16 @@ import numpy as np
 from dlasim.checking.onnx_edits import extra_outputs
 from dlasim.compiler_shim.compile import load_graph
 from dlasim.errors import InputError, RunError, printable
-from dlasim.quantization.quantizing import Array, LayerDifference, Quantized, Samples, by_input, need, noise
+from dlasim.quantization.quantizing import (
+    Array,
+    LayerDifference,
+    Quantized,
+    Samples,
+    by_input,
+    need,
+    noise,
+    shaped,
+)
 from dlasim.system.fileio import atomic_write
 
 _MEASURED = 16  # samples of which layers are compared
@@ -106,14 +115,10 @@ def _feeds(path: Path, samples: Samples) -> list[dict[str, Array]]:
     }
     feeds: list[dict[str, Array]] = []
     for number in range(len(next(iter(samples.values())))):
-        feed = {}
+        feed: dict[str, Array] = {}
         for name, (shape, kind) in shapes.items():
-            sample = samples[name][number]
-            if sample.size != np.prod(shape):
-                raise InputError(
-                    f"a sample of {printable(name)} must have shape {shape[1:]} (got {list(sample.shape)})"
-                )
-            feed[name] = sample.reshape(shape).astype(_TYPES.get(kind, np.float32))
+            sample = shaped(name, samples[name][number], shape)
+            feed[name] = sample.astype(_TYPES.get(kind, np.float32))
         feeds.append(feed)
     return feeds
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, field
 from importlib import import_module
@@ -14,10 +13,12 @@ from numpy.typing import NDArray
 
 from dlasim.arguments import checked
 from dlasim.compiler_shim.compile import load_graph
+from dlasim.compiler_shim.files.input_file import InputFile, InputKind
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, printable
 from dlasim.inputs import load_arrays
 from dlasim.system.fileio import atomic_write, read_file
+from dlasim.system.quiet import quiet
 
 Array = NDArray[Any]
 Samples = Mapping[str, Array]  # of each input, one after another along the first dimension
@@ -77,17 +78,16 @@ def quantize(
     count = len(next(iter(samples.values())))
     right = None if labels is None else read_labels(labels, count)
     read_file(model)  # one that cannot be read is one clear line
-    if suffix in KERAS:
-        from dlasim.quantization.quantizing import quantize_keras
+    with quiet():
+        if suffix in KERAS:
+            return quantize_keras(model, samples, out, right)
+        from dlasim.quantization.onnx_quantizer import quantize_onnx
 
-        return quantize_keras(model, samples, out, right)
-    from dlasim.quantization.onnx_quantizer import quantize_onnx
+        if suffix == ".pt2":
+            from dlasim.quantization.torch_export import exported_program
 
-    if suffix == ".pt2":
-        from dlasim.quantization.torch_export import exported_program
-
-        return quantize_onnx(exported_program(model), samples, out, right)
-    return quantize_onnx(model, samples, out, right)
+            return quantize_onnx(exported_program(model), samples, out, right)
+        return quantize_onnx(model, samples, out, right)
 
 
 def read_samples(given: str | Path | Samples) -> Samples:
@@ -96,6 +96,8 @@ def read_samples(given: str | Path | Samples) -> Samples:
         given = load_arrays(given)
     if not given or any(array.ndim < 1 or array.dtype.kind not in "iufb" for array in given.values()):
         raise InputError("the calibration set must have an array of numbers for each input")
+    if not all(np.isfinite(array).all() for array in given.values()):
+        raise InputError("the calibration set must have finite numbers (got NaN or infinity)")
     counts = {len(array) for array in given.values()}
     if len(counts) > 1 or not 1 <= min(counts) <= _MOST_SAMPLES:
         raise InputError(
@@ -127,6 +129,15 @@ def by_input(samples: Samples, names: Sequence[str]) -> Samples:
     return {name: samples[name] for name in names}
 
 
+def shaped(name: str, sample: Array, shape: Sequence[int]) -> Array:
+    """A sample in the shape of an input, from which only ones may be missing."""
+    if [n for n in sample.shape if n != 1] != [n for n in shape if n != 1]:
+        raise InputError(
+            f"a sample of {printable(name)} must have shape {list(shape[1:])} (got {list(sample.shape)})"
+        )
+    return sample.reshape(shape)
+
+
 def noise(expected: Array, actual: Array) -> float:
     """The root of the mean square of the differences, over that of the expected numbers."""
     real = expected.astype(np.float64)
@@ -147,27 +158,25 @@ def quantize_keras(model: str | Path, samples: Samples, out: str | Path, labels:
         tf: Any = import_module("tensorflow")
     except ImportError:
         raise RunError("tensorflow is not installed; run pip install tensorflow") from None
-    with warnings.catch_warnings():  # of what the converter does as asked
-        warnings.simplefilter("ignore")
-        return _quantized(tf, model, samples, out, labels)
-
-
-def _quantized(
-    tf: Any, model: str | Path, samples: Samples, out: str | Path, labels: Array | None
-) -> Quantized:
     try:
         network = tf.keras.models.load_model(model, compile=False)
         names = [tensor.name.split(":")[0] for tensor in network.inputs]
         given = list(by_input(samples, names).values())
-        rows = [[array[n : n + 1].astype(np.float32) for array in given] for n in range(len(given[0]))]
+        shapes = [
+            (1, *(array.shape[1:] if None in tensor.shape[1:] else tensor.shape[1:]))
+            for tensor, array in zip(network.inputs, given, strict=True)
+        ]
+        ports = list(zip(names, given, shapes, strict=True))
+        rows = [[shaped(name, array[n], shape).astype(np.float32) for name, array, shape in ports]
+                for n in range(len(given[0]))]  # fmt: skip
         content = _converted(tf, network, rows)
     except InputError:
         raise
     except Exception as error:  # its errors have no common class
         text = printable(" ".join(str(error).split()))[:200]
         raise InputError(f"{model}: TensorFlow cannot quantize it: {text}") from None
+    load_graph(InputFile(str(out), InputKind.TFLITE, content))
     atomic_write(out, content)
-    load_graph(out)
     result = Quantized(str(out), len(rows))
     expected = [np.asarray(network(row if len(row) > 1 else row[0], training=False)) for row in rows]
     actual = _outputs(tf, content, rows)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dlasim.arguments import checked
 from dlasim.errors import InputError, RunError, printable
+from dlasim.system.quiet import quiet
 
 if TYPE_CHECKING:
     from dlasim.quantization.quantizing import Quantized, Samples
@@ -61,6 +62,6 @@ def from_torch(
     inputs = tuple(example) if isinstance(example, tuple | list) else (example,)
     samples = calibration if isinstance(calibration, dict) else {"": calibration}
     arrays = read_samples({name: np.asarray(array) for name, array in samples.items()})
-    with torch.no_grad():
+    with quiet(), torch.no_grad():
         path = _exported(torch, module.eval(), inputs, type(module).__name__)
-    return quantize_onnx(path, arrays, out or path.with_name("int8.onnx"), None)
+        return quantize_onnx(path, arrays, out or path.with_name("int8.onnx"), None)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,12 @@ def resnet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def samples(path: Path, count: int = 6) -> Any:
     port = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).get_inputs()[0]
     return RNG.normal(size=(count, *port.shape[1:])).astype(np.float32)
+
+
+def run_dlasim(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """In a process, whose output has what C code prints, too."""
+    command = [sys.executable, "-P", "-m", "dlasim", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def call(*arguments: str | Path) -> Any:
@@ -78,12 +86,23 @@ def test_a_keras_network(tmp_path: Path) -> None:
     assert found.float_accuracy == 1.0
     assert found.outputs[0].noise < 0.1
     assert dlasim.verify(tmp_path / "m.tflite").passed
+    with pytest.raises(InputError, match=r"must have shape \[8, 8, 3\] \(got \[3, 8, 8\]\)"):
+        quantize(tmp_path / "m.keras", {"": data.reshape(5, 3, 8, 8)}, tmp_path / "no.tflite")
+    np.save(tmp_path / "data.npy", data)
+    files = ["--calibrate", tmp_path / "data.npy", "-o", tmp_path / "m.tflite"]
+    done = run_dlasim("quantize", tmp_path / "m.keras", *files, "--json")
+    assert (json.loads(done.stdout)["samples"], done.stderr) == (5, "")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"data": np.zeros((2, 3), np.float32)}, "a sample of input must have shape"),
+        (
+            {"data": np.zeros((2, 32, 32, 3), np.float32)},
+            r"a sample of input must have shape \[3, 32, 32\] \(got \[32, 32, 3\]\)",
+        ),
+        ({"data": np.full((2, 3, 32, 32), np.nan)}, "must have finite numbers"),
         ({"data": np.zeros((0, 3, 32, 32), np.float32)}, "as many samples of each input"),
         ({"labels": np.array([1, 2, 3])}, "there must be 6 labels"),
         ({"out": "int8.tflite"}, "the result of a .onnx file is a .onnx file"),
@@ -96,6 +115,18 @@ def test_mistakes(resnet: Path, tmp_path: Path, change: dict[str, Any], message:
     with pytest.raises(InputError, match=message):
         quantize(model, data, tmp_path / change.get("out", "int8.onnx"), change.get("labels"))
     assert not list(tmp_path.glob("int8*"))
+
+
+def test_a_network_that_onnxruntime_cannot_optimize_is_one_line(resnet: Path, tmp_path: Path) -> None:
+    network = onnx.load(resnet)
+    del network.graph.node[-1].attribute[:], network.graph.node[-1].input[1:]
+    onnx.save(network, tmp_path / "broken.onnx")
+    np.save(tmp_path / "data.npy", samples(resnet, 1))
+    files = ["--calibrate", tmp_path / "data.npy", "-o", tmp_path / "int8.onnx"]
+    done = run_dlasim("quantize", tmp_path / "broken.onnx", *files)
+    assert done.returncode == 2
+    assert done.stderr.startswith("dlasim: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_damaged_data_and_quantized_networks(resnet: Path, tmp_path: Path) -> None:
