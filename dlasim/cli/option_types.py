@@ -137,7 +137,9 @@ def _is_number(text: str) -> bool:
 def _check_range(
     kind: _Value, number: float, value: Any, param: click.Parameter | None, ctx: click.Context | None
 ) -> None:
-    limits = PARAMETERS[param.name].outside(number) if param is not None and param.name in PARAMETERS else ""
+    limits = (
+        PARAMETERS[param.name].outside(number, True) if param is not None and param.name in PARAMETERS else ""
+    )
     if limits:
         kind.refuse(limits, value, param, ctx)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.cli.terminal import say
 from dlasim.rows.tables import size, table
+from dlasim.sweeps.charts.data import value_text
 from dlasim.sweeps.charts.measures import describe
 from dlasim.sweeps.results.decision import Decision
 
@@ -38,7 +39,7 @@ def print_points(result: SweepResult, study: Study) -> None:
     lines = [[*start.values(), *([one.text for one in measures] or figures)]]
     for row in few:
         cells = [Decision.value(one, row) for one in measures] or _figures(row, figures)
-        lines.append([*(_text(row[name]) for name in start), *cells])
+        lines.append([*(value_text(name, row[name]) for name in start), *cells])
     say(table(lines, "l" * len(start) + "r" * len(measures or figures)))
 
 
@@ -63,13 +64,6 @@ def _few(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         return first
     count = shown_of_each(len(best))
     return [row for kept in best.values() for row in heapq.nsmallest(count, kept, key=_rank)]
-
-
-def _text(value: Any) -> str:
-    """A parameter's value as text."""
-    if value is None:
-        return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _figures(row: dict[str, Any], shown: list[str]) -> list[str]:

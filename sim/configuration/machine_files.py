@@ -10,6 +10,8 @@ from typing import Any
 
 from dlasim.errors import InputError, printable, unknown
 from dlasim.sim.configuration.config import DlaConfig
+from dlasim.sim.configuration.machine_table import PARAMETERS
+from dlasim.sim.configuration.parameter_names import full_names
 from dlasim.system.fileio import parse_toml, read_toml
 
 _PRESETS = Path(__file__).parent / "presets"
@@ -18,6 +20,9 @@ _PRESETS = Path(__file__).parent / "presets"
 def from_mapping(values: Mapping[str, Any], origin: str) -> DlaConfig:
     """A configuration from a table of parameters; `origin` names the table in errors."""
     try:
+        for name, value in full_names(values).items():
+            if name in PARAMETERS:
+                PARAMETERS[name].refuse_zero(name, value)
         return DlaConfig().replace(**dict(values))
     except InputError as error:
         raise InputError(f"{origin}: {error}") from None

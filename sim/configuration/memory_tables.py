@@ -47,7 +47,8 @@ def part_of(path: str) -> MachineParameter:
     """What is known of `memories.flash.bandwidth` or of `buses.axi`; its own check knows the range."""
     key = _key_of(path)
     form = Form.SIZE if path.endswith("_bytes") else Form.NUMBER
-    return MachineParameter(key.kind, key.kind(), form=form, may_be_unlimited=key.is_limit, better=key.better)
+    return MachineParameter(key.kind, key.kind(), form=form, may_be_unlimited=key.is_limit,
+                            least_if_limited=1 / RATE_SCALE, better=key.better)  # fmt: skip
 
 
 def _key_of(path: str) -> Key:

@@ -77,7 +77,7 @@ class MachineParameter:
     part: str = "Machine"  # of the machine: a section of the help and of the manual
     form: Form = Form.NUMBER
     choices: tuple[str, ...] = ()
-    may_be_unlimited: bool = False  # which is 0
+    may_be_unlimited: bool = False  # which is 0, but not as people write it
     least_if_limited: float = 0
     better: Better = Better.NEITHER
     rtl: Rtl = Rtl.NONE
@@ -103,19 +103,25 @@ class MachineParameter:
             return f"{self.default:g}"
         return size_text(cast(int, self.default)) if self.is_size else str(self.default)
 
-    def outside(self, value: float | str) -> str:
-        """`must be from 1 to 255` if that is the range and the value is outside it, else nothing."""
+    @property
+    def least(self) -> float:
+        """The least value that is a limit."""
+        return self.least_if_limited or self.low or 1 if self.may_be_unlimited else self.low
+
+    def outside(self, value: float | str, is_written: bool = False) -> str:
+        """`must be from 1 to 255` if that is the range and the value is outside it, else nothing. Whoever
+        writes a value has the word `unlimited` for 0."""
         if self.choices:
             return "" if value in self.choices else f"must be {one_of(self.choices)}"
         if self.kind is str:
             return ""
         assert not isinstance(value, str)
-        is_unlimited = self.may_be_unlimited and value == 0
-        if is_unlimited or max(self.low, self.least_if_limited) <= value <= self.high:
+        is_unlimited = self.may_be_unlimited and value == 0 and not is_written
+        if is_unlimited or self.least <= value <= self.high:
             return ""
-        if self.least_if_limited:
-            return f"must be from {self.least_if_limited} to {self.high}, or {UNLIMITED}"
-        return f"must be from {self.low} to {self.high}"
+        return (
+            f"must be from {self.least} to {self.high}{f', or {UNLIMITED}' if self.may_be_unlimited else ''}"
+        )
 
     def checked(self, name: str, value: Any) -> Any:
         """A value of the parameter's type; numbers may be text such as `512KiB` and `unlimited`."""
@@ -137,12 +143,18 @@ class MachineParameter:
             return text
         if text.lower() == UNLIMITED and self.may_be_unlimited:
             return self.kind(0)
-        if self.is_size and (size := parse_size(text)) is not None:
-            return size
+        size = parse_size(text) if self.is_size else None
         try:
-            return self.kind(text)
+            value = self.kind(text) if size is None else size
         except ValueError:
             raise InputError(f"{name} must be {self.wanted} (got {text!r})") from None
+        self.refuse_zero(name, value)
+        return value
+
+    def refuse_zero(self, name: str, value: Any) -> None:
+        """Refuse 0 for `unlimited`, where a person wrote it."""
+        if self.may_be_unlimited and value == 0:
+            raise InputError(f"{name} {self.outside(value, is_written=True)} (got {value!r})")
 
     def _size(self, name: str, text: str) -> int:
         size = parse_size(text)

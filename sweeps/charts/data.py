@@ -8,7 +8,8 @@ from pathlib import PurePath
 from typing import Any, Protocol, TypeVar
 
 from dlasim.errors import InputError, counted
-from dlasim.sim.configuration.sizes import size_text
+from dlasim.sim.configuration.machine_table import PARAMETERS
+from dlasim.sim.configuration.sizes import UNLIMITED, size_text
 from dlasim.sweeps.charts.measures import in_words
 from dlasim.sweeps.definition.axes import names_in
 from dlasim.sweeps.definition.conditions import Condition
@@ -214,6 +215,8 @@ def value_text(name: str, value: Any) -> str:
     """A parameter's value; a table may lack it."""
     if value is None:
         return "unknown"
+    if value == 0 and name in PARAMETERS and PARAMETERS[name].may_be_unlimited:
+        return UNLIMITED
     if name.endswith("_bytes"):
         return size_text(int(value))
     if name == "preset" and value:

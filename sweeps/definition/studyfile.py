@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError, one_of, unknown
+from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.reports.figures import RUN_FIGURES, columns
 from dlasim.sweeps.definition import values
 from dlasim.sweeps.definition.axes import FILE_PARAMETERS, catalogue, find, parse
@@ -108,7 +109,7 @@ def _fixed(table: Mapping[str, Any], folder: Path, origin: str) -> dict[str, Any
     found = {}
     for name, raw in table.items():
         parameter = find(name, origin)
-        found[parameter.name] = _resolved(parameter.name, parse(parameter, raw, origin), folder)
+        found[parameter.name] = _resolved(parameter.name, parse(parameter, raw, origin), folder, origin)
     return found
 
 
@@ -117,12 +118,14 @@ def _axes(table: Mapping[str, Any], folder: Path, origin: str) -> dict[str, tupl
     for name, raw in _table(table, "axes", origin).items():
         parameter = find(name, origin)
         axis = values.from_toml(parameter, raw, origin)
-        found[parameter.name] = tuple(_resolved(parameter.name, value, folder) for value in axis)
+        found[parameter.name] = tuple(_resolved(parameter.name, value, folder, origin) for value in axis)
     return found
 
 
-def _resolved(name: str, value: Any, folder: Path) -> Any:
+def _resolved(name: str, value: Any, folder: Path, origin: str) -> Any:
     """Paths of the user's machines, cores and technologies are relative to the study's folder."""
+    if name in PARAMETERS:
+        PARAMETERS[name].refuse_zero(f"{origin}: {name}", value)
     return str(folder / value) if name in FILE_PARAMETERS and value.endswith(".toml") else value
 
 

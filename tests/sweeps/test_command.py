@@ -80,6 +80,7 @@ def test_a_table_without_sweep_json_is_replaced(tmp_path: Path) -> None:
     ("arguments", "columns", "cells"),
     [
         (["--pes", "16,32"], ["model", "machine", "cycles"], [["512K 16 O"], ["512K 32 O"]]),
+        (["--dma-bandwidth", "4,unlimited"], ["dma_bandwidth", "cycles"], [["4"], ["unlimited"]]),
         (["--clock", "100,250.5"], ["machine", "clock_mhz", "cycles", "ms"], [["100"], ["250.5"]]),
         (
             ["--timing", "macs,zero", "--fusion", "none,full"],

@@ -7,6 +7,7 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError
+from dlasim.sim.configuration.machine_files import load_file
 from dlasim.sweeps.definition.axes import find
 from dlasim.sweeps.definition.study_builder import build_study
 from dlasim.sweeps.definition.studyfile import parse_study, read_study, shipped_names, shipped_study
@@ -98,6 +99,21 @@ def test_machine_files_lie_beside_the_study(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text('models = ["ds_cnn"]\n[axes]\npreset = ["mine.toml"]\n')
     (point,) = read_study(tmp_path / "s.toml").points()
     assert point.values["pes"] == 32
+
+
+@pytest.mark.parametrize("table", ["axes", "fixed"])
+def test_a_file_writes_unlimited_as_a_word(tmp_path: Path, table: str) -> None:
+    """0 means it in Python, and is no limit in files of studies and machines."""
+    file, axis = tmp_path / "s.toml", {"dma_bandwidth": [0, "unlimited"]}
+    file.write_text(f'models = ["ds_cnn"]\n[{table}]\ndma_bandwidth = 0\n')
+    message = r"dma_bandwidth must be from 1 to 1048576, or unlimited \(got 0\)"
+    with pytest.raises(InputError, match=rf"s\.toml: {message}"):
+        read_study(file)
+    file.write_text("dma_bandwidth = 0\n")
+    with pytest.raises(InputError, match=rf"s\.toml: {message}"):
+        load_file(file)
+    (point,) = build_study(["ds_cnn"], axis).points()
+    assert point.values["dma_bandwidth"] == 0
 
 
 def test_parameters_that_contradict_are_a_row() -> None:

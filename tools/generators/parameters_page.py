@@ -42,8 +42,7 @@ def _values(parameter: MachineParameter) -> str:
         return "`input`, `output`, `ICxOC`, `ICxOCxP`"
     if parameter.kind is str:
         return "a table" if parameter.form is Form.TABLE else "text"
-    low = parameter.least_if_limited or parameter.low or 1 if parameter.may_be_unlimited else parameter.low
-    limits = f"{_number(parameter, low)} to {_number(parameter, parameter.high)}"
+    limits = f"{_number(parameter, parameter.least)} to {_number(parameter, parameter.high)}"
     return f"{limits}, `{UNLIMITED}`" if parameter.may_be_unlimited else limits
 
 
