@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from dlasim.system.fileio import read_file
 MAX_TEXT_CHARACTERS = 1 << 29
 _DIRECTIVES = description.DIRECTIVES | data_section.DIRECTIVES | steps.DIRECTIVES
 _HEX = '.hex "'
+_STATEMENT = re.compile(r"^[ \t\r\f]*[^\s;#]", re.MULTILINE)
 
 
 def assemble(text: str, origin: str | None = None) -> Program:
@@ -132,4 +134,6 @@ def assemble_bytes(raw: bytes, origin: str) -> Program:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(f"{origin}:{line}: this line is not valid UTF-8") from None
+    if _STATEMENT.search(text.removeprefix("\ufeff")) is None:
+        raise InputError(f"{origin} is empty or has comments only: there is nothing to assemble")
     return assemble(text, origin)

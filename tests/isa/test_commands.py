@@ -53,6 +53,10 @@ def test_the_default_name(tmp_path: Path) -> None:
     [
         (b".stream\nHALTT\n", b"bad.s:2:1: unknown instruction HALTT; did you mean HALT?"),
         (b".program \"\xff\"\n", b"bad.s:1: this line is not valid UTF-8"),
+        *(
+            (nothing, b"bad.s is empty or has comments only: there is nothing to assemble\n")
+            for nothing in (b"", b"\xef\xbb\xbf; a comment\r\n\n  # .stream")
+        ),
         (b"\x7fELF\x00\x00", b"bad.s:1:1: unexpected character"),
     ],
 )  # fmt: skip
