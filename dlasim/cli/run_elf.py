@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,16 +13,8 @@ from dlasim.cli.terminal import say
 if TYPE_CHECKING:
     from dlasim.compiler_shim.files.input_file import InputFile
 
-_NOT_FOR_ELF = (
-    ("inputs", "--input"),
-    ("output", "--output"),
-    ("top", "--top"),
-    ("html", "--html"),
-    ("overlay", "--overlay"),
-    ("timing_only", "--timing-only"),
-    ("completion", "--completion"),
-    ("submission", "--submission"),
-)
+_FOR_ELF = frozenset(("engine", "report", "trace", "as_json"))  # besides those of machine and board
+_NOT_FOR_ELF = frozenset(("completion", "submission"))  # of those
 
 
 def run(
@@ -37,17 +30,11 @@ def run(
     from dlasim.sim.execution.executor import make_executor
     from dlasim.system.fileio import atomic_write
 
-    if options:
-        raise click.UsageError(
-            f"{', '.join(map(_flag, sorted(options)))} applies to models; {file} is an ELF file"
-        )
+    _refuse_others(str(file), _NOT_FOR_ELF | options.keys() | given.keys() - _FOR_ELF)
     if (given["report"] or "").endswith(".csv"):
         raise click.UsageError(
             f"--report FILE.csv is a table of layers; {file} is an ELF file: use FILE.json"
         )
-    for name, option in _NOT_FOR_ELF:
-        if given.get(name) or name in chosen:
-            raise click.UsageError(f"{option} applies to programs and models; {file} is an ELF file")
     done = on_board.run_elf(file, base, machine, make_executor(given["engine"]), **chosen)
     report = done.report()
     if given["report"]:
@@ -65,8 +52,20 @@ def run(
         _print(report)
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _refuse_others(file: str, names: Set[str]) -> None:
+    """Refuse the options of these parameters that were given."""
+    context = click.get_current_context()
+    flags = [
+        "/".join((option.opts[-1], *option.secondary_opts))
+        for option in context.command.params
+        if option.name in names
+        and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if flags:
+        raise click.UsageError(
+            f"{', '.join(flags)}: only for programs and models; {file} is an ELF file, which takes --engine, "
+            "--report, --trace, --json, and what describes the machine and the board"
+        )
 
 
 def _print(report: dict[str, Any]) -> None:
