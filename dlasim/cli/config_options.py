@@ -10,7 +10,7 @@ import click
 
 from dlasim.cli.help_sections import Function, OptionRow, SharedOption, add_options, option, with_options
 from dlasim.cli.option_types import GRID, REAL, SIZE, TEXT, WHOLE, Choice
-from dlasim.cli.terminal import say
+from dlasim.cli.terminal import say, say_table
 from dlasim.compiler_shim.options import COMPILER_OPTIONS
 from dlasim.sim.configuration.machine_table import PARAMETERS
 from dlasim.sim.configuration.parameters import Form, MachineParameter
@@ -75,7 +75,10 @@ class _PresetOption(SharedOption):
     ) -> tuple[Any, list[str]]:
         """As in click, except for `list`."""
         if opts.get("preset") == "list" and not ctx.resilient_parsing:
-            say(_presets_json() if opts.get("as_json") else _presets_table())
+            if opts.get("as_json"):
+                say(_presets_json())
+            else:
+                say_table(_presets(), "lrlrrrl")
             ctx.exit()
         return super().handle_parse_result(ctx, opts, args)
 
@@ -89,8 +92,8 @@ def _presets_json() -> str:
     return json.dumps(rows, indent=2)
 
 
-def _presets_table() -> str:
-    from dlasim.rows.tables import size, table
+def _presets() -> list[list[str]]:
+    from dlasim.rows.tables import size
     from dlasim.sim.configuration.machine_files import preset, preset_names, preset_summary
     from dlasim.sim.configuration.sizes import UNLIMITED
 
@@ -101,7 +104,7 @@ def _presets_table() -> str:
             known, str(machine.pes), machine.parallel, size(machine.sram_bytes),
             str(machine.dma_bandwidth or UNLIMITED), f"{machine.clock_mhz:g} MHz", preset_summary(known),
         ])  # fmt: skip
-    return table(lines, "lrlrrrl")
+    return lines
 
 
 def compile_options(function: Function) -> Function:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dlasim.cli.terminal import say
-from dlasim.rows.tables import table
+from dlasim.cli.terminal import say, say_table
 from dlasim.sweeps.results.decision import broken_limits
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def print_decision(decision: Decision) -> None:
             [str(row["point"]), decision.name(row), *(decision.value(one, row) for one in measures)]
             for row in shown
         ]
-        say(table(lines, "rl" + "r" * len(measures)))
+        say_table(lines, "rl" + "r" * len(measures))
     more = len(decision.front) - len(shown)
     if more:
         say(f"and {more:,} more machines that no other beats")
@@ -42,11 +41,9 @@ def print_sensitivity(decision: Decision) -> None:
         outside = "; ".join(sorted(broken_limits(row)))
         rows.append([change, *(_change(winner, row, one.name) for one in measures), outside])
     if rows:
-        say(
-            table(
-                [["from the winner", *(one.text for one in measures), "outside"], *rows],
-                "l" + "r" * len(measures) + "l",
-            )
+        say_table(
+            [["from the winner", *(one.text for one in measures), "outside"], *rows],
+            "l" + "r" * len(measures) + "l",
         )
 
 
@@ -60,4 +57,4 @@ def print_explanation(decision: Decision) -> None:
     """What the machines of the front have in common, and what changes along it."""
     rows = [[name, text] for name, text in decision.explanation()]
     if rows:
-        say(table([["parameter", "along the front"], *rows], "ll"))
+        say_table([["parameter", "along the front"], *rows], "ll")

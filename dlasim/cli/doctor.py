@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dlasim.cli.terminal import say
+from dlasim.cli.terminal import say, say_wrapped
 from dlasim.installation import FROM_CHECKOUT, extra_command
 
 if TYPE_CHECKING:
     from dlasim.cli.health import Compiled, Extra, Health, Package, Tool
 
-_LIST_WIDTH = 84
+_INDENT, _LIST_WIDTH = 15, 65
 _EPILOG = """\b
 Examples:
   dlasim doctor
@@ -34,7 +34,10 @@ def command(ctx: click.Context, as_json: bool) -> None:
     from dlasim.cli.health import examine
 
     health = examine()
-    say(json.dumps(_as_data(health), indent=2) if as_json else "\n".join(_as_text(health)))
+    if as_json:
+        say(json.dumps(_as_data(health), indent=2))
+    else:
+        say_wrapped("\n".join(_as_text(health)), _INDENT)
     ctx.exit(0 if health.is_healthy else 1)
 
 

@@ -16,7 +16,7 @@ from dlasim.cli.config_options import (
     take_machine,
 )
 from dlasim.cli.help_sections import SectionedCommand
-from dlasim.cli.terminal import say, stdout_width
+from dlasim.cli.terminal import say, say_table, say_wrapped
 from dlasim.errors import printable
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def command(model: str, as_json: bool, assume_int8: bool, **given: Any) -> None:
         say(json.dumps(rows, indent=2))
         return
     from dlasim.cli.summary import left_out_lines, operator_line
-    from dlasim.rows.tables import fitted_table, short, size, wrapped
+    from dlasim.rows.tables import short, size
 
     lines = [_HEAD]
     for row in rows:
@@ -77,12 +77,11 @@ def command(model: str, as_json: bool, assume_int8: bool, **given: Any) -> None:
             f"{100 * row['utilization']:.1f} %" if row["macs"] and row["tiles"] else "",
             f"{row['lost_cycles']:,}" if on_dla else "", row["limit"], row["why"],
         ])  # fmt: skip
-    width = stdout_width()
-    say(fitted_table(lines, "llllrrrrrrll", width))
+    say_table(lines, "llllrrrrrrll")
     say()
     totals = (operator_line(rows.report), *left_out_lines(rows.report), _bound(rows.report))
     for line in (*_worst(rows), *_on_cpu(rows), *totals):
-        say(wrapped(line, width))
+        say_wrapped(line)
 
 
 def _worst(rows: Explanation) -> Iterator[str]:

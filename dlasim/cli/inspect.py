@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dlasim.cli.terminal import say
+from dlasim.cli.terminal import say, say_table
 
 _EPILOG = """\b
 Examples:
@@ -31,11 +31,11 @@ def command(model: str, as_json: bool) -> None:
     if as_json:
         say(json.dumps(found, indent=2))
         return
-    from dlasim.rows.tables import size, table
+    from dlasim.rows.tables import size
 
-    say(table([["", "name", "type", "shape", "scale", "zero point"], *_interface_rows(found)], "llllrr"))
+    say_table([["", "name", "type", "shape", "scale", "zero point"], *_interface_rows(found)], "llllrr")
     say()
-    say(table([["operator", "count", "MACs", "CPU only"], *_operator_rows(found)], "lrrr"))
+    say_table([["operator", "count", "MACs", "CPU only"], *_operator_rows(found)], "lrrr")
     say()
     say(f"file        {size(found['file_bytes'])}, of which constants {size(found['constants_bytes'])}")
     if found["macs"] is not None:

@@ -9,7 +9,7 @@ import click
 
 from dlasim.cli.help_sections import option, with_options
 from dlasim.cli.option_types import Number
-from dlasim.cli.terminal import say
+from dlasim.cli.terminal import say, say_table
 from dlasim.system.status_line import StatusLine
 
 if TYPE_CHECKING:
@@ -79,13 +79,11 @@ def _show_list(as_json: bool) -> None:
         ]  # fmt: skip
         say(json.dumps(rows, indent=2))
         return
-    from dlasim.rows.tables import table
-
     lines = [["network", "input", "what it is", "options"]]
     for name, topology in sorted(TOPOLOGIES.items()):
         shape = "x".join(map(str, topology.input_shape))
         lines.append([name, shape, topology.summary, " ".join(_options(topology))])
-    say(table(lines, "llll"))
+    say_table(lines, "llll")
 
 
 def _options(topology: Topology) -> list[str]:

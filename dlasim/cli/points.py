@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from dlasim.cli.terminal import say
-from dlasim.rows.tables import size, table
+from dlasim.cli.terminal import say_table
+from dlasim.rows.tables import size
 from dlasim.sweeps.charts.data import value_text
 from dlasim.sweeps.charts.measures import describe
 from dlasim.sweeps.results.decision import Decision
@@ -40,7 +40,7 @@ def print_points(result: SweepResult, study: Study) -> None:
     for row in few:
         cells = [Decision.value(one, row) for one in measures] or _figures(row, figures)
         lines.append([*(value_text(name, row[name]) for name in start), *cells])
-    say(table(lines, "l" * len(start) + "r" * len(measures or figures)))
+    say_table(lines, "l" * len(start) + "r" * len(measures or figures))
 
 
 def shown_of_each(models: int) -> int:

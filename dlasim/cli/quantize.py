@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dlasim.cli.help_sections import option, with_options
-from dlasim.cli.terminal import say
+from dlasim.cli.terminal import say, say_table
 
 if TYPE_CHECKING:
     from dlasim.quantization.quantizing import Quantized
@@ -50,11 +50,10 @@ def command(model: str, calibrate: str, output: str, labels: str | None, as_json
 
 def _print(found: Quantized) -> None:
     from dlasim.errors import printable
-    from dlasim.rows.tables import table
 
     worst = sorted(found.layers, key=lambda layer: -layer.noise)[:_MAX_LAYERS]
     rows = [[printable(layer.name), f"{100 * layer.noise:.2f} %"] for layer in (*worst, *found.outputs)]
-    say(table([["farthest layers, then outputs", "noise"], *rows], "lr"))
+    say_table([["farthest layers, then outputs", "noise"], *rows], "lr")
     say()
     if found.float_accuracy is not None and found.int8_accuracy is not None:
         shares = (f"{100 * share:.2f} %" for share in (found.float_accuracy, found.int8_accuracy))

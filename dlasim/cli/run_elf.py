@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dlasim.cli.terminal import say
+from dlasim.cli.terminal import say, say_table
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.files.input_file import InputFile
@@ -70,11 +70,10 @@ def _refuse_others(file: str, names: Set[str]) -> None:
 
 def _print(report: dict[str, Any]) -> None:
     from dlasim.cli.summary import function_rows
-    from dlasim.rows.tables import table
 
     cycles, cpu = report["cycles"], report["cpu"]
     say()
-    say(table(function_rows(report), "lrrrr"))
+    say_table(function_rows(report), "lrrrr")
     say()
     say(f"total      {cycles['total']:,} cycles on {cpu['model']}, exit code {report['exit_code']}")
     say(

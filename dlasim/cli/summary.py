@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dlasim.cli.terminal import say
+from dlasim.cli.terminal import say, say_table, say_wrapped
 from dlasim.errors import printable
-from dlasim.rows.tables import duration, energy, percent, short, size, table
+from dlasim.rows.tables import duration, energy, percent, short, size
 from dlasim.sim.reports.figures import LAYER_FIGURES, UNIT_FIGURES, Figure
 
 _FUNCTIONS_SHOWN = 12
@@ -19,18 +19,19 @@ def print_summary(report: Mapping[str, Any]) -> None:
     """Print the tables on standard output."""
     say(_title(report))
     say()
-    say(table(_layer_rows(report), "lllrrrrrrrr"))
+    say_table(_layer_rows(report), "lllrrrrrrrr")
     say()
-    say(table(_kind_rows(report), "lrrrrr"))
+    say_table(_kind_rows(report), "lrrrrr")
     say()
-    say(table(_unit_rows(report), "lrrrr"))
+    say_table(_unit_rows(report), "lrrrr")
     say()
     if "functions" in report:
-        say(table(function_rows(report), "lrrrr"))
+        say_table(function_rows(report), "lrrrr")
         say()
-    say(_totals(report))
+    say_wrapped(_totals(report), _INDENT)
 
 
+_INDENT = 11  # of what is said behind a word in the totals
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "text": short,
     "cycles": "{:,}".format,

@@ -18,7 +18,7 @@ from dlasim.cli.study_options import (
     settings_of,
     space_options,
 )
-from dlasim.cli.terminal import say
+from dlasim.cli.terminal import say, say_table
 from dlasim.errors import counted
 from dlasim.system import interrupts
 
@@ -107,7 +107,6 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
 
 
 def _list_studies(as_json: bool) -> None:
-    from dlasim.rows.tables import table
     from dlasim.sweeps.definition.studyfile import shipped_names, shipped_study
 
     studies = [(name, shipped_study(name)) for name in shipped_names()]
@@ -119,7 +118,7 @@ def _list_studies(as_json: bool) -> None:
         say(json.dumps(summaries, indent=2))
         return
     rows = [[name, ", ".join(model.label for model in study.models), study.title] for name, study in studies]
-    say(table([["study", "models", "what it does"], *rows], "lll"))
+    say_table([["study", "models", "what it does"], *rows], "lll")
 
 
 def _print_outcome(study: Study, outcome: Outcome) -> None:

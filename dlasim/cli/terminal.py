@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
 import click
@@ -35,6 +36,21 @@ def say(text: str = "", err: bool = False, newline: bool = True, is_error: bool 
     if in_color:
         lines = _colored_messages(lines, is_error) if err else _with_bold_heads(lines)
     click.echo("\n".join(lines), nl=newline, err=err, color=in_color or None)
+
+
+def say_table(rows: Sequence[Sequence[str]], alignment: str) -> None:
+    """Print a table, on a terminal no wider than that."""
+    from dlasim.rows.tables import fitted_table
+
+    say(fitted_table(rows, alignment, stdout_width()))
+
+
+def say_wrapped(text: str, indent: int = 4) -> None:
+    """Print lines, which on a terminal go on below where they are wider, indented."""
+    from dlasim.rows.tables import wrapped
+
+    width = stdout_width()
+    say("\n".join(wrapped(line, width, indent) for line in text.split("\n")))
 
 
 def is_colored(stream: TextIO) -> bool:

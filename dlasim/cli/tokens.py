@@ -10,7 +10,7 @@ from dlasim.arguments import COUNTS
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.help_sections import SectionedCommand, option, with_options
 from dlasim.cli.option_types import Number
-from dlasim.cli.terminal import say
+from dlasim.cli.terminal import say, say_table
 
 _HEAD = [
     "model", "caches", "prompt", "first token", "tokens/s", "per token", "answer tokens/s", "per token",
@@ -44,7 +44,7 @@ def command(
     import json
 
     from dlasim.generation import token_rates
-    from dlasim.rows.tables import duration, energy, size, table
+    from dlasim.rows.tables import duration, energy, size
 
     if prefill and len(prefill) != len(models):
         raise click.UsageError(f"--prefill must be given once for each MODEL (got {len(prefill)})")
@@ -70,4 +70,4 @@ def command(
         if not rates.cache_bytes:
             missing = "its inputs must bring that, or it is no language model"
             say(f"{model} keeps nothing of earlier tokens: {missing}", err=True)
-    return say(table(lines, "lrlrrrrr"))
+    return say_table(lines, "lrlrrrrr")

@@ -45,11 +45,11 @@ def fitted_table(rows: Sequence[Sequence[str]], alignment: str, width: int | Non
     return "\n".join(found)
 
 
-def wrapped(line: str, width: int | None) -> str:
+def wrapped(line: str, width: int | None, indent: int = len(_INDENT)) -> str:
     """A line of text in this width; what does not fit follows, indented."""
     if width is None or len(line) <= width:
         return line
-    return "\n".join(wrap(printable(line), width, subsequent_indent=_INDENT))
+    return "\n".join(wrap(printable(line), width, subsequent_indent=" " * indent, break_on_hyphens=False))
 
 
 def _width(rows: Sequence[Sequence[str]], columns: int) -> int:

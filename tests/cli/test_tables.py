@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from dlasim.rows.tables import fitted_table, table
 from tests.terminal_output import run_in_terminal
 
@@ -30,13 +32,32 @@ def test_a_wide_table_folds_its_last_columns() -> None:
     ]
 
 
+def lines_on_a_terminal(arguments: str, columns: int) -> list[str]:
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    command = [sys.executable, "-P", "-m", "dlasim", *arguments.split()]
+    shown = run_in_terminal(command, ("stdin", "stdout"), environment, columns)
+    lines = re.sub(r"\x1b\[\d*m|\r", "", shown.decode()).splitlines()  # without colours
+    assert max(map(len, lines)) <= columns
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "last"),
+    [
+        ("run resnet8 --timing-only", "this run"),
+        ("run x --preset list", "VTA in its default"),
+        ("model --list", "--tokens"),
+        ("sweep --list", "virtual prototype"),
+        ("doctor", "with it)"),
+    ],
+)
+def test_tables_fit_a_terminal_of_80_columns(arguments: str, last: str) -> None:
+    assert last in " ".join(lines_on_a_terminal(arguments, 80)[-3:])
+
+
 def test_explain_fits_the_terminal() -> None:
     for columns in (60, 100):
-        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-        command = [sys.executable, "-P", "-m", "dlasim", "explain", "mnist"]
-        shown = run_in_terminal(command, ("stdin", "stdout"), environment, columns)
-        lines = re.sub(r"\x1b\[\d*m|\r", "", shown.decode()).splitlines()  # without colours
-        assert max(map(len, lines)) <= columns
+        lines = lines_on_a_terminal("explain mnist", columns)
         rows = lines[: lines.index("")]
         assert "on the CPU" in " ".join(" ".join(rows).split())
 
