@@ -186,6 +186,7 @@ def evaluate(
     """
     from dlasim.evaluation import evaluate as evaluate_program
 
+    check_argument("metric", metric, Callable[..., float] | None)
     program = load(model, None, {}).program
     return evaluate_program(
         program, str(model), inputs, labels,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, is_typeddict
@@ -13,11 +14,11 @@ from dlasim.errors import InputError, one_of
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-# What may stand for a type, by what its values can do, so that NumPy's numbers are numbers; and its name.
+# What may stand for a type, NumPy's numbers among them, and its name.
 _BASIC: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     bool: (lambda value: isinstance(value, bool) or type(value).__name__ == "bool", "True or False"),
-    int: (lambda value: hasattr(value, "__index__") and not isinstance(value, bool), "a whole number"),
-    float: (lambda value: hasattr(value, "__float__") and not isinstance(value, bool), "a number"),
+    int: (lambda value: isinstance(value, Integral) and not isinstance(value, bool), "a whole number"),
+    float: (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number"),
     str: (lambda value: isinstance(value, str), "text"),
     Path: (lambda value: isinstance(value, Path), "a path"),
     type(None): (lambda value: value is None, "None"),
@@ -96,7 +97,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if kind in _UNIONS:
         return any(_fits(value, part) for part in parts)
     if kind is Literal:
-        return value in parts
+        return isinstance(value, str) and value in parts
     if kind in _BASIC:
         return _BASIC[kind][0](value)
     if kind is Sequence:

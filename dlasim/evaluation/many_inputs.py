@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dlasim.arguments import check
 from dlasim.errors import DlasimError, InputError, RunError
 from dlasim.evaluation.outcome import COLUMNS, Evaluation, Row, row_of
 from dlasim.evaluation.predictor import EvaluationTask, Found, Predictor
@@ -78,7 +79,7 @@ def evaluate(
             rows[number] = Row(sample.name, sample.label, found.fixed, found.real, digests[number])
             result.evaluated += 1
             if metric is not None:
-                scores[number] = float(metric(found.outputs or [], sample.label))
+                scores[number] = _number(metric(found.outputs or [], sample.label))
             if on_progress is not None:
                 on_progress(len(samples) - len(todo) + result.evaluated, len(samples))
             if out is not None and time.monotonic() - saved > SAVE_SECONDS:
@@ -129,6 +130,11 @@ def _read(path: Path) -> dict[str, Row]:
 
 def _write(path: Path, rows: Sequence[Row | None]) -> None:
     write_csv(path, COLUMNS, (row.cells() for row in rows if row is not None))
+
+
+def _number(score: Any) -> float:
+    check("the result of metric", score, float)
+    return float(score)
 
 
 def _found(

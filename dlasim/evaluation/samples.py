@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,8 @@ def collect(inputs: str | Path | Sequence[Inputs], labels: Labels | None, offset
     if isinstance(inputs, str | Path):
         names, given, folder_labels = _from_path(Path(inputs))
     else:
+        if not isinstance(inputs, Iterable):
+            raise InputError(f"inputs must be a path or a list of inputs (got {inputs!r:.80})")
         names = [str(item) if isinstance(item, str | Path) else f"input {n}" for n, item in enumerate(inputs)]
         given = [_absolute(item) for item in inputs]
     if not given:

@@ -112,7 +112,8 @@ class MachineParameter:
         """`must be from 1 to 255` if that is the range and the value is outside it, else nothing. Whoever
         writes a value has the word `unlimited` for 0."""
         if self.choices:
-            return "" if value in self.choices else f"must be {one_of(self.choices)}"
+            is_known = isinstance(value, str) and value in self.choices
+            return "" if is_known else f"must be {one_of(self.choices)}"
         if self.kind is str:
             return ""
         assert not isinstance(value, str)

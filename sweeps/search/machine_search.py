@@ -83,6 +83,8 @@ class _MachineSearch:
         size = space_size(study)
         self._budget = min(order.evaluations, size)
         given = order.sampler
+        if not isinstance(given, str) and not (hasattr(given, "ask") and hasattr(given, "tell")):
+            raise InputError(f"sampler must be the name of one, or have ask and tell (got {given!r:.80})")
         name = given if isinstance(given, str) else type(given).__name__
         facts = {"space": size, "evaluations": self._budget, "seed": order.seed, "sampler": name}
         self._about: dict[str, Any] = {"search": {**facts, "partial": ""}}

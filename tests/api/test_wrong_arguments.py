@@ -13,6 +13,8 @@ import pytest
 import dlasim
 from dlasim.arguments import check
 
+PAIR: Any = np.array([1, 2])
+IMAGES = np.zeros((2, 28, 28), np.int8)
 RIGHT: dict[str, dict[str, Any]] = {
     "compile": {"model": "mnist"},
     "confirm": {"location": "study"},
@@ -78,6 +80,30 @@ def test_an_object_is_refused_by_name(
     [
         (lambda: dlasim.run("mnist", repeat="x"), "repeat must be a whole number (got 'x')"),
         (lambda: dlasim.run("mnist", timing_only="no"), "timing_only must be True or False (got 'no')"),
+        *(
+            (call, f"{message} (got array([1, 2]))")
+            for call, message in (
+                (lambda: dlasim.run("mnist", repeat=PAIR), "repeat must be a whole number"),
+                (lambda: dlasim.model("mnist", alpha=PAIR), "alpha must be a number or None"),
+                (lambda: dlasim.compile("mnist", fusion=PAIR), "fusion must be none, requant or full"),
+            )
+        ),
+        (
+            lambda: dlasim.evaluate("mnist", None),
+            "inputs must be a path or a list of inputs (got None)",
+        ),
+        (
+            lambda: dlasim.evaluate("mnist", IMAGES, metric="top"),
+            "metric must be a function or None (got 'top')",
+        ),
+        (
+            lambda: dlasim.evaluate("mnist", IMAGES, metric=lambda *_: "good", jobs=1),
+            "the result of metric must be a number (got 'good')",
+        ),
+        (
+            lambda: dlasim.search("mnist", minimize="energy", pes=[8, 16], sampler=5),
+            "sampler must be the name of one, or have ask and tell (got 5)",
+        ),
         (lambda: dlasim.run("mnist", host_options=5), "host_options must be a dictionary or None (got 5)"),
         (
             lambda: dlasim.run("mnist", host="riscv", host_options={"max_instructions": "x"}),
