@@ -703,6 +703,9 @@ module dla_mac
       logic unused;
       assign unused = &{1'b0, in_row, in_column, lanes, rows_before, block_index, block_leaves, takes};
     end else begin : shared
+      // The farthest row of the block that the array has come to: in the first pass over it its own, then the last
+      logic [31:0] known_row;
+      always_ff @(posedge clock) if (is_first) known_row <= row & SIZE;
       // Up to where the step reads: input channels, and bytes of a filter. No step runs before they stand there.
       logic [31:0] first_inputs, more_inputs, inputs_end, filter_end;
       logic starts_over;
@@ -810,6 +813,7 @@ module dla_mac
           .each_channels,
           .each_before,
           .block_row(rows_before + block_row),
+          .known_row(rows_before + (is_first ? row : known_row)),
           .step_row(rows_before + row + reach_row),
           .step_out_row(row + far_row),
           .partials_row(rows_before + row + far_row),

@@ -38,6 +38,7 @@ module dla_mac_traffic
     input logic [31:0] each_before,
     // The array's next step; rows count on from group to group
     input logic [31:0] block_row,
+    input logic [31:0] known_row,  // in the block, of those that it has come to
     input logic [31:0] step_row,
     input logic [31:0] step_out_row,
     input logic [31:0] partials_row,
@@ -69,6 +70,14 @@ module dla_mac_traffic
 );
   localparam int unsigned RESULTS = 0, WEIGHTS = 1, INPUT = 2, PARTIALS = 3;
 
+  // Where the step waits for words of one stream and has those of another, what that reads ahead does not take turns with
+  // them. A cycle late, so that no request waits for a comparison. A block that is handed over whole waits for all of its
+  // input anyway.
+  logic [3:0] lacks, holds;
+  assign lacks = 4'(!weights_ready) << WEIGHTS | 4'(!input_ready && step_meets) << INPUT
+      | 4'(!partials_ready && uses.acc.present && step_first) << PARTIALS;
+  always_ff @(posedge clock) holds <= IN_BLOCKS || reset || !valid || lacks == '0 ? '0 : ~lacks;
+
   // ------------------------------------------------------------------------------------------------------ weights
   logic weights_ready, input_ready, partials_ready;
   logic [31:0] group_step;  // output channels of a group
@@ -79,11 +88,13 @@ module dla_mac_traffic
       .PLACE(PLACE),
       .BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
       .LANES(LANES),
-      .BLOCK(BLOCK)
+      .BLOCK(BLOCK),
+      .IN_BLOCKS(IN_BLOCKS)
   ) weights (
       .clock,
       .reset,
       .enable(valid),
+      .holds(holds[WEIGHTS]),
       .depthwise,
       .has_records(uses.param.present),
       .weight_address(operands.weight_addr),
@@ -106,7 +117,7 @@ module dla_mac_traffic
   // -------------------------------------------------------------------------------------------------------- input
   pass_t own;  // a pass for each group, or for each block
   assign own = IN_BLOCKS ? pass : '{
-      block_row: block_row, step_row: step_row, group: step_group, channels: group_step, is_known: 1'b1, ends: 1'b1
+      block_row: known_row, step_row: step_row, group: step_group, channels: group_step, is_known: 1'b1, ends: 1'b1
   };
   logic pixels_ready, slices_ready, serves, sliced;
   logic [31:0] pixels_bytes, slices_bytes;
@@ -141,6 +152,7 @@ module dla_mac_traffic
       .clock,
       .reset,
       .enable(depthwise ? valid && is_counted : valid && own.is_known && !sliced),
+      .holds(holds[INPUT]),
       .walk(products.walk),
       .base(depthwise ? fed_start : products.walk.start),
       .pixel_stride(operands.in_pixel_stride),
@@ -180,6 +192,7 @@ module dla_mac_traffic
       .clock,
       .reset,
       .enable(valid && own.is_known && !depthwise),
+      .holds(holds[INPUT]),
       .window,
       .walk(products.walk),
       .pixel_bytes(operands.in_channels << (INT16 != 0 && int16)),
@@ -214,6 +227,7 @@ module dla_mac_traffic
       .clock,
       .reset,
       .enable(valid && uses.acc.present && partials_known),
+      .holds(holds[PARTIALS]),
       .walk(pixel_walk(operands.acc_row_stride, operands.acc_pixel_stride, operands.out_size.width)),
       .base(partials_start),
       .pixel_stride(operands.acc_pixel_stride),
@@ -236,8 +250,7 @@ module dla_mac_traffic
       .crossed_bytes(crossed_bytes[PARTIALS]),
       .takes(takes[PARTIALS])
   );
-  assign ready = weights_ready && (input_ready || !step_meets)
-      && (partials_ready || !uses.acc.present || !step_first);
+  assign ready = lacks == '0;
 
   // ------------------------------------------------------------------------------------------------------ results
   dla_mac_writers #(.ROWS(PIXEL_ROWS), .BANK_BYTES(BANK_BYTES), .PORTS(PORTS), .PLACE(PLACE)) results (

@@ -17,6 +17,7 @@ module dla_raster
     input logic clock,
     input logic reset,
     input logic enable,  // not in the cycle in which the bytes of a pixel become others
+    input logic holds,  // it asks for nothing
     // The picture
     input window_t window,
     /* verilator lint_off UNUSEDSIGNAL */
@@ -107,7 +108,7 @@ module dla_raster
   assign new_tap = kernel_height - common_tap;
   assign skips_taps = fits && next_row >= common_row && kernel_height > common_tap;
   assign is_ahead = passed != (step_row & ROWS) && ((passed - step_row) & ROWS) <= ROWS / 2;
-  assign active = enable && !finished && !decides && !(waits && (row >= common_row || ends_taps)) && (!is_ahead || may_go);
+  assign active = enable && !holds && !finished && !decides && !(waits && (row >= common_row || ends_taps)) && (!is_ahead || may_go);
   localparam logic [31:0] AT_ONCE = PORTS * BANK_BYTES;  // bytes
   assign is_dense = pixel_stride == pixel_bytes && !sparse;
   assign most = !is_dense ? 2'd0 : pixel_bytes <= AT_ONCE / 4 ? 2'd2 : pixel_bytes <= AT_ONCE / 2 ? 2'd1 : 2'd0;

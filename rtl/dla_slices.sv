@@ -23,6 +23,7 @@ module dla_slices
     input logic clock,
     input logic reset,
     input logic enable,
+    input logic holds,  // it asks for nothing
     // The picture; one tap has no dilation.
     /* verilator lint_off UNUSEDSIGNAL */
     input window_t window,
@@ -144,7 +145,7 @@ module dla_slices
   assign is_kept = BUFFER_BYTES == 0 || 32'(read_bytes) + 32'(taken_bytes) <= BUFFER_BYTES;
   assign step_slice = (shift + step_bytes - 1) / BANK_BYTES;
   assign ahead = (come - used - step_slice) & PLACE;
-  assign active = enable && serves && !finished && !settles
+  assign active = enable && !holds && serves && !finished && !settles
       && (is_kept || ahead <= 1 || ahead > PLACE / 2 || ahead < BLOCKS_HELD);
   // What had been taken before the words that cross now
   logic has_finished;

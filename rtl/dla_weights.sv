@@ -20,11 +20,13 @@ module dla_weights
     parameter int unsigned BUFFER_BYTES = 0,  // 0: no limit
     parameter int unsigned LANES = 1,
     parameter int unsigned BLOCK = 1,  // pixels
+    parameter bit IN_BLOCKS = 0,  // which are handed over whole
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
     input logic reset,
     input logic enable,
+    input logic holds,  // it asks for nothing
     input logic depthwise,
     input logic has_records,
     input logic [31:0] weight_address,
@@ -115,7 +117,7 @@ module dla_weights
     return COUNT_BITS'((32'(low) + run_bytes + (BANK_BYTES - 1)) / BANK_BYTES);
   endfunction
   assign is_held = !at_records && pixel != 0 && chunk_fits;
-  assign active = enable && has_lanes && !finished && may_read
+  assign active = enable && !holds && has_lanes && !finished && may_read
       && (at_records || !(whole && !is_settled) && !(waits && pixel != 0));
   assign bursts = lane != 0 || (may_burst && !is_begun && !at_records && !is_held && burst_fits);
   assign together = bursts ? PORTS : 1;
@@ -144,12 +146,16 @@ module dla_weights
     localparam int unsigned ENOUGH_BITS = $clog2(BUFFER_BYTES + 1);
     logic [ENOUGH_BITS-1:0] fitting, fitting_bytes;
     logic [31:0] next_bytes, next_reach, reach, burst_reach;  // reach: chunks up to the last that fits, or to the next that the array needs
-    logic counts, is_known, may_reach;  // is_known: the bytes of a chunk; may_reach: PORTS chunks
-    assign next_reach = used + step_chunk + (fitting == 0 ? 1 : 32'(fitting));
+    logic [31:0] first_chunks;  // that the first step of a group needs, the records among them; in whole blocks one
+    logic counts, is_known, has_first, may_reach;  // is_known: the bytes of a chunk; may_reach: PORTS chunks
+    assign next_reach = used + step_chunk + (32'(fitting) > first_chunks ? 32'(fitting) : first_chunks);
     assign next_bytes = 32'(fitting_bytes) + 32'(each_bytes);
     always_ff @(posedge clock) begin
       reach <= reset ? '0 : next_reach;
       burst_reach <= next_reach - (PORTS - 1);
+      if (is_settled && !has_first) first_chunks <= step_chunk + 1;
+      if (reset || IN_BLOCKS) first_chunks <= 1;
+      has_first <= !reset && (has_first || is_settled);
       may_reach <= !reset && next_reach >= (PORTS > 1 ? PORTS - 1 : 1);  // it is never 0
       if (reset || !enable || (is_known && 32'(each_bytes) != chunk_bytes)) begin
         {fitting, fitting_bytes, is_known} <= '0;

@@ -248,7 +248,7 @@ LIMIT_MUTATIONS = (
     Mutation("address of a record", "dla_weights.sv",
              "record_address + record_place", "record_address"),
     Mutation("address of results", "dla_writer.sv", "next * BANK_BYTES", "(next + 1) * BANK_BYTES"),
-    Mutation("weights that have come", "dla_mac_traffic.sv", "ready = weights_ready &&", "ready = 1'b1 &&"),
+    Mutation("weights that have come", "dla_mac_traffic.sv", "4'(!weights_ready)", "4'(1'b0)"),
     Mutation("input that has come", "dla_vector_traffic.sv",
              "(inputs_ready || !step_meets || !uses.in.present)", "1'b1"),
     Mutation("runs that are written", "dla_writer.sv", "pops = !from_open &&", "pops = 1'b0 &&"),
