@@ -92,7 +92,7 @@ def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0, adds: bool = Fal
         result_cycles = vector_result_cycles(config, instruction, mode)
         unit = UnitCosts(
             1, config.elements, 1, 1, 1, 1, port_latency(config), config.vector_fill, config.vector_drain,
-            port_rate(config), line_buffer, ENOUGH, ENOUGH, result_cycles,
+            port_rate(config), config.sram_bandwidth, line_buffer, ENOUGH, ENOUGH, result_cycles,
         )  # fmt: skip
         if instruction.normalizes_rows:
             unit.passes, unit.row_cycles = SOFTMAX_PASSES, ROW_CYCLES
@@ -100,9 +100,9 @@ def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0, adds: bool = Fal
     lanes = (1, config.depthwise_lanes) if instruction.is_depthwise else config.lanes
     return UnitCosts(
         *lanes, *config.pixel_tile, config.mac_step_group, load_cycles(config), port_latency(config),
-        config.mac_fill, config.mac_drain + SUM_CYCLES * adds, port_rate(config), line_buffer,
-        config.weight_buffer_bytes or ENOUGH, config.accumulators or ENOUGH, mac_result_cycles(config),
-        in_blocks=int(config.mac_handover == "blocks"),
+        config.mac_fill, config.mac_drain + SUM_CYCLES * adds, port_rate(config), config.sram_bandwidth,
+        line_buffer, config.weight_buffer_bytes or ENOUGH, config.accumulators or ENOUGH,
+        mac_result_cycles(config), in_blocks=int(config.mac_handover == "blocks"),
     )  # fmt: skip
 
 

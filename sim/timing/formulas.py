@@ -35,10 +35,10 @@ class UnitCosts(Record):
     """What a compute unit is for one instruction: channels, and rows and columns of pixels, that it works on
     at a time; steps that it takes together; cycles that loading the weights of a step takes; cycles until
     the SRAM answers its first request, to fill it and to drain it; bytes that cross the SRAM's ports in a
-    cycle, 0 for no limit; bytes of its line buffer and of its weight buffer, and the accumulators of a lane,
-    each ENOUGH where there is no limit; cycles of the output stage for RESULTS_SCALE results, 0 for none; how
-    often the lanes pass over the channels of a pixel, and the cycles of each pixel in which they wait;
-    whether input and results pass in whole blocks."""
+    cycle, 0 for no limit, and bytes of a word; bytes of its line buffer and of its weight buffer, and the
+    accumulators of a lane, each ENOUGH where there is no limit; cycles of the output stage for RESULTS_SCALE
+    results, 0 for none; how often the lanes pass over the channels of a pixel, and the cycles of each pixel
+    in which they wait; whether input and results pass in whole blocks."""
 
     input_lanes: int = 0
     output_lanes: int = 0
@@ -50,6 +50,7 @@ class UnitCosts(Record):
     fill: int = 0
     drain: int = 0
     port_rate: int = 0
+    word: int = 0
     line_buffer: int = 0
     weight_buffer: int = 0
     accumulators: int = 0
@@ -384,22 +385,25 @@ def first_fetch_cycles(
     pixels: int,
     turns: int,
     depth: int,
+    filter_bytes: int,
     record_bytes: int,
     pixel_bytes: int,
     block_input: int,
     input_bytes: int,
 ) -> int:
     """Cycles before the first step of an operation, or lost in its first pass over a block of pixels, until
-    the ports have brought what that reads: records, the first weights, and the input. `record_bytes` are
-    those of an output channel, and `pixel_bytes` are read for it and a pixel; `depth` input channels are
-    shared, of `input_bytes` each. Where blocks are handed over whole, the work waits for the input of the
-    first one, `block_input` pixels of the channels of a group of steps, as much as the line buffer holds."""
+    the ports have brought what that reads: records, the first weights, and the input. `filter_bytes` and
+    `record_bytes` are those of an output channel, and `pixel_bytes` are read for it and a pixel; `depth`
+    input channels are shared, of `input_bytes` each. Weights cross in words of each filter. Where blocks are
+    handed over whole, that is not counted, and the work waits for the input of the first one, `block_input`
+    pixels of the channels of a group of steps, as much as the line buffer holds."""
     first = channels - excess(channels, unit.output_lanes)
     slice_depth = unit.input_lanes * select(unit.in_blocks, unit.step_group, 1)
     shared = depth - excess(depth, slice_depth)
     block = turns - excess(turns, unit.accumulators)
     together = unit.pixel_rows * unit.pixel_columns
-    at_once = first * (record_bytes + shared + (depth == 0))
+    word = (1 - unit.in_blocks) * (depth > 0) * (filter_bytes - excess(filter_bytes, unit.word))
+    at_once = first * (record_bytes + shared + excess(word, shared) + (depth == 0))
     each_pixel = shared * input_bytes + first * pixel_bytes
     read = (pixels - excess(pixels, block * together)) * each_pixel
     if unit.in_blocks:

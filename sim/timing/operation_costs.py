@@ -139,7 +139,7 @@ def mac_costs(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> tu
         each_group = 0 * each_group
     block_input = first_input(unit, kind, sizes) if unit.in_blocks else 0
     first = first_fetch_cycles(
-        unit, channels, pixels, turns, depth * kind.reduces_channels, kind.record_bytes,
+        unit, channels, pixels, turns, depth * kind.reduces_channels, taps * depth, kind.record_bytes,
         kind.read_bytes + kind.is_depthwise * kind.input_bytes, block_input,
         kind.input_bytes // kind.weight_bytes,
     )  # fmt: skip

@@ -105,6 +105,9 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
     stage = each(config.mac_results)
     in_blocks = config.mac_handover == "blocks"
     at_once = max(block // len(turns), 1) if in_blocks else 1  # groups of output channels in a block
+    whole_filter = len(window.taps) * (1 if depthwise else halves * inputs)
+    in_words = not depthwise and config.mac_handover == "results"  # each filter's weights
+    word = (config.sram_bandwidth or 1) if in_words else 1
     takes = bool(config.accumulators and not in_blocks and (config.sram_bandwidth or config.mac_results))
     for low in range(0, outputs, lanes_out * at_once):
         firsts = range(low, min(low + lanes_out * at_once, outputs), lanes_out)
@@ -117,17 +120,18 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
                 group = min(lanes_out, outputs - first)
                 per_input = outputs // inputs
                 feeding = len({o // per_input for o in range(first, first + group)}) if depthwise else 0
-                offset = 0  # of the weights of a step among those of the group
+                used = offset = 0  # weights of a filter before a step; what has crossed of the group's
                 for number, (step, byte) in enumerate(order):
                     depth = depths[step[1]] if step and not byte else 0  # weights come once
                     multiplied = products[step[1]] if depth else 0
-                    again = offset + depth * group
+                    used += depth
+                    again = group * min(math.ceil(used / word) * word, whole_filter)
                     kept = (
                         again
                         if not config.weight_buffer_bytes
                         else min(again, max(offset, config.weight_buffer_bytes))
                     )
-                    offset, weights = again, again - kept if start else depth * group
+                    offset, weights = again, again - kept if start else again - offset
                     is_early = bool(in_blocks and step and step[1] < config.mac_step_group)
                     for turn, pixels in enumerate(together):
                         reads, of_input = 0 if turn else weights, 0

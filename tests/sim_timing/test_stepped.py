@@ -286,6 +286,24 @@ def test_groups_wait_for_accumulators(pixels, channels):
         assert plan(config, words).timeline.total == SteppedMachine(config, words).run().total, inputs
 
 
+@pytest.mark.parametrize(("inputs", "stall"), [(8, 8), (16, 16), (40, 16), (64, 16)])
+def test_a_product_begins_with_a_word_of_each_filter(inputs, stall):
+    """64 filters, a word of 16 bytes each or all of a shorter one, cross 4 ports before the first step; so
+    does an element of the input."""
+    config = DlaConfig().replace(mac_results="unlimited")
+    writer = StreamWriter(random.Random(1))
+    for view, width in (("IN", inputs), ("OUT", 64)):
+        writer.set(f"{view}_CHANNELS", width)
+        writer.set(f"{view}_PIXEL_STRIDE", width)
+    writer.set("OUT_ADDR", 1 << 16)
+    writer.emit("OP_MAT_MUL")
+    words = writer.stream()
+    ours = plan(config, words)
+    assert ours.costs.sram_stall.tolist() == [stall]
+    results = SteppedMachine(config, words).run().total - ours.timeline.total  # whose bytes cross at the end
+    assert 0 <= results <= 1
+
+
 MACHINES = {
     "default": {},
     "one port": {"sram_ports": 1},

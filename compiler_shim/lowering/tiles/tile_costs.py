@@ -180,8 +180,9 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
             block_input = lines_under(rows, sizes.stride_height, sizes.window_height, sizes.input_height)
             block_input *= lines_under(columns, sizes.stride_width, sizes.window_width, sizes.input_width)
         first = first_fetch_cycles(
-            unit, channels, pixels, turns, depth, sizes.record_bytes, pixel_bytes, block_input, input_bytes
-        )
+            unit, channels, pixels, turns, depth, weights, sizes.record_bytes, pixel_bytes, block_input,
+            input_bytes,
+        )  # fmt: skip
         result_bytes = ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes
         output, stall, moved = grouped_costs(
             unit, channels, pixels, turns, work, each_group, moved, weights, result_bytes, first
