@@ -43,7 +43,6 @@ EXCEPTIONS = {
         0.025,
         "2.44 %: before a convolution's first step its weights take turns with VECTOR and prefetches",
     ),
-    ("vww", "default, one port of 8"): (0.03, "2.54 %: convolutions, as in ds_cnn"),
 }
 # Per cent that networks take longer on the RTL of presets that hand blocks over whole; docs/rtl.md has why.
 IN_BLOCKS = {
