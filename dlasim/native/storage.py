@@ -121,16 +121,14 @@ class PointedMemory:
         self._record, self._stores = record, dict[str, Store[Any]]()
         for name, (_, kind) in layout(type(record)).fields.items():
             if isinstance(kind, Array) and kind.is_pointer:
-                store = self._stores[name] = Store(kind.element)
-                setattr(record, name, store.pointer)
+                self._stores[name] = Store(kind.element)
 
     def reserve(self, **counts: int) -> None:
         """Make room for so many of each; all may hold anything."""
         for name, count in counts.items():
             store = self._stores[name]
-            if count > len(store):
-                store.reserve(count, 0)
-                setattr(self._record, name, store.pointer)
+            store.reserve(count, 0)
+            setattr(self._record, name, store.pointer)
 
     def __getitem__(self, name: str) -> Store[Any]:
         return self._stores[name]
