@@ -73,13 +73,13 @@ module dla_mac_traffic
   // Where the step waits for words of one stream and has those of another, what that reads ahead does not take turns with
   // them. A cycle late, so that no request waits for a comparison. A block that is handed over whole waits for all of its
   // input anyway.
+  logic weights_ready, input_ready, partials_ready;
   logic [3:0] lacks, holds;
   assign lacks = 4'(!weights_ready) << WEIGHTS | 4'(!input_ready && step_meets) << INPUT
       | 4'(!partials_ready && uses.acc.present && step_first) << PARTIALS;
   always_ff @(posedge clock) holds <= IN_BLOCKS || reset || !valid || lacks == '0 ? '0 : ~lacks;
 
   // ------------------------------------------------------------------------------------------------------ weights
-  logic weights_ready, input_ready, partials_ready;
   logic [31:0] group_step;  // output channels of a group
   assign group_step = depthwise ? LANES : OUTPUT_LANES;
   dla_weights #(
