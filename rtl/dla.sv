@@ -107,6 +107,12 @@ module dla
   localparam bit SHIFTED = BANKS % 2 == 0 || PORTS < BANKS;
   localparam int unsigned ALL_PORTS = PORTS + 2 * SRAM_DMA_PORTS;
   localparam int unsigned REQUEST_WORDS = transfer_words(BANK_BYTES, DMA_WORDS, WRITTEN_BYTES);
+  // Words of results that a unit asks for together, and how many of them it hands over to the ports
+  localparam int unsigned MAC_WORDS = writer_words(
+      BANK_BYTES, PORTS, mac_chunk(BANK_BYTES, PORTS, MAC_LANES, PIXELS, MAC_HANDOVER != 0 ? 0 : MAC_RESULT_CYCLES), 1);
+  localparam int unsigned VECTOR_WORDS =
+      writer_words(BANK_BYTES, PORTS, vector_chunk(BANK_BYTES, PORTS, VECTOR_LANES), 2);
+  localparam int unsigned MAC_TURNS = 1 << $clog2(MAC_WORDS), VECTOR_TURNS = 1 << $clog2(VECTOR_WORDS);
   localparam int unsigned DMA_IN = 32'(UNIT_DMA_IN), DMA_OUT = 32'(UNIT_DMA_OUT);
   localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
 
@@ -131,6 +137,11 @@ module dla
   logic [UNIT_COUNT-1:0] push, busy, done;
   logic [8:0] outstanding[UNIT_COUNT], remaining[UNIT_COUNT];
   logic [31:0] count[COUNTER_COUNT];
+
+  logic mac_settled, vector_settled;  // results of operations that are done have crossed
+  logic [7:0] mac_result_words, vector_result_words, mac_first, vector_first;
+  logic [8*BANK_BYTES-1:0] mac_words[MAC_TURNS], vector_words[VECTOR_TURNS];
+  logic [BANK_BYTES-1:0] mac_strobes[MAC_TURNS], vector_strobes[VECTOR_TURNS];
 
   dla_host #(
       .PES(PIXELS * PES),
@@ -205,6 +216,7 @@ module dla
       .merged,
       .outstanding,
       .remaining,
+      .settles(!(mac_settled && vector_settled)),
       .running,
       .from_queue,
       .counts(watch_counts),
@@ -424,8 +436,12 @@ module dla
 `ifndef SYNTHESIS  // a chip has no use for them
       for (int unsigned s = 0; s < SLOTS; s++) begin
         watch_sram_bytes[u] = watch_sram_bytes[u] + crossed_bytes[u][s];
-        if (takes[u][s]) watch_sram_words[u] = watch_sram_words[u] + 32'(request[u][s].words);
+        if (takes[u][s] && (s != 0 || u == DMA_IN || u == DMA_OUT))
+          watch_sram_words[u] = watch_sram_words[u] + 32'(request[u][s].words);
       end
+      // Those of results count before they have come.
+      if (u == MAC) watch_sram_words[u] = watch_sram_words[u] + 32'(mac_result_words);
+      if (u == VECTOR) watch_sram_words[u] = watch_sram_words[u] + 32'(vector_result_words);
 `endif
     end
   end
@@ -557,7 +573,7 @@ module dla
       assign unused = &{1'b0, bank_read[b]};
     end
     logic unused;
-    assign unused = &{1'b0, flush};
+    assign unused = &{1'b0, flush, mac_first, vector_first, mac_words[0], mac_strobes[0], vector_words[0], vector_strobes[0]};
   end else begin : words
     // What a step of code has become is known a cycle later than the bytes of a beat: no such beat goes by then.
     pieces_t carried;
@@ -585,10 +601,23 @@ module dla
       assign unused = &{1'b0, read_data[i]};
     end
 
-    localparam int unsigned TURNS = 1 << $clog2(REQUEST_WORDS);
-    logic [7:0] turn;
-    logic [8*BANK_BYTES-1:0] in_written[TURNS], read[ALL_PORTS];
-    logic [BANK_BYTES-1:0] in_strobes[TURNS];
+    // Streams that write, and their words at the ports
+    localparam int unsigned WRITERS = 3, TURNS = 1 << $clog2(REQUEST_WORDS);
+    localparam int unsigned IN_OR_MAC = TURNS > MAC_TURNS ? TURNS : MAC_TURNS;
+    localparam int unsigned MOST_TURNS = IN_OR_MAC > VECTOR_TURNS ? IN_OR_MAC : VECTOR_TURNS;
+    logic [7:0] turn[WRITERS];
+    logic [8*BANK_BYTES-1:0] in_written[TURNS], slot_words[WRITERS][MOST_TURNS], read[ALL_PORTS];
+    logic [BANK_BYTES-1:0] in_strobes[TURNS], slot_strobes[WRITERS][MOST_TURNS];
+    assign turn[1] = mac_first;
+    assign turn[2] = vector_first;
+    for (genvar i = 0; i < MOST_TURNS; i++) begin : written_word
+      if (i < TURNS) assign {slot_words[0][i], slot_strobes[0][i]} = {in_written[i], in_strobes[i]};
+      else assign {slot_words[0][i], slot_strobes[0][i]} = '0;
+      if (i < MAC_TURNS) assign {slot_words[1][i], slot_strobes[1][i]} = {mac_words[i], mac_strobes[i]};
+      else assign {slot_words[1][i], slot_strobes[1][i]} = '0;
+      if (i < VECTOR_TURNS) assign {slot_words[2][i], slot_strobes[2][i]} = {vector_words[i], vector_strobes[i]};
+      else assign {slot_words[2][i], slot_strobes[2][i]} = '0;
+    end
     logic [ALL_PORTS-1:0] comes, leaves;
     logic [3:0] stream[ALL_PORTS];
     logic [7:0] number[ALL_PORTS];
@@ -613,7 +642,7 @@ module dla
         .request(request[DMA_IN][0]),
         .crossed_bytes(crossed_bytes[DMA_IN][0]),
         .takes(takes[DMA_IN][0]),
-        .turn,
+        .turn(turn[0]),
         .written(in_written),
         .strobes(in_strobes)
     );
@@ -651,7 +680,7 @@ module dla
         .SHIFTED(SHIFTED),
         .UNITS(UNIT_COUNT),
         .SLOTS(SLOTS),
-        .SINGLE_WORDS(REQUEST_WORDS),
+        .FIRST_WORDS({8'(VECTOR_WORDS), 8'(MAC_WORDS), {2{8'(REQUEST_WORDS)}}}),
         .PLACE(PLACE)
     ) ports (
         .clock,
@@ -664,14 +693,18 @@ module dla
         .BANK_BYTES(BANK_BYTES),
         .PORTS(ALL_PORTS),
         .BANKS(BANKS),
-        .WORDS(TURNS),
-        .WRITER(DMA_IN * SLOTS)
+        .WRITERS(WRITERS),
+        .STREAMS({8'(VECTOR * SLOTS), 8'(MAC * SLOTS), 8'(DMA_IN * SLOTS)}),
+        .IN_WORDS(TURNS),
+        .MAC_WORDS(MAC_TURNS),
+        .VECTOR_WORDS(VECTOR_TURNS),
+        .WORDS(MOST_TURNS)
     ) crossbar (
         .clock,
         .access,
         .turn,
-        .written(in_written),
-        .strobes(in_strobes),
+        .written(slot_words),
+        .strobes(slot_strobes),
         .bank_enable,
         .bank_row,
         .bank_written,
@@ -738,11 +771,17 @@ module dla
       .wide_matrix(INT16 != 0 && mac_head.fields[MAC_FIELD_BITS-1]),
       .operands(mac_kept(mac_head.slot)),
       .products(mac_head.products),
+      .others_settled(COMPUTE_OVERLAP != 0 || vector_settled),
       .done(done[MAC]),
+      .settled(mac_settled),
       .waits(mac_waits),
       .request(request[MAC]),
       .crossed_bytes(crossed_bytes[MAC]),
       .takes(takes[MAC]),
+      .result_words(mac_result_words),
+      .slot_first(mac_first),
+      .slot_words(mac_words),
+      .slot_strobes(mac_strobes),
       .macs,
       .read(mac_read),
       .input_address(mac_input_address),
@@ -790,11 +829,17 @@ module dla
       .int16(INT16 != 0 && vector_head.fields[FIELD_BITS-1]),
       .operands(vector_kept(take_window(vector_head.slot, vector_head.walk.tap_row_step, vector_head.walk.tap_column_step))),
       .walk(vector_head.walk),
+      .others_settled(COMPUTE_OVERLAP != 0 || mac_settled),
       .done(done[VECTOR]),
+      .settled(vector_settled),
       .waits(vector_waits),
       .request(request[VECTOR]),
       .crossed_bytes(crossed_bytes[VECTOR]),
       .takes(takes[VECTOR]),
+      .result_words(vector_result_words),
+      .slot_first(vector_first),
+      .slot_words(vector_words),
+      .slot_strobes(vector_strobes),
       .read(vector_read),
       .read_size(vector_read_size),
       .in_address(vector_in_address),

@@ -7,14 +7,19 @@ module dla_crossbar
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned BANKS = 8,
-    parameter int unsigned WORDS = 2,  // of the slot of a stream that writes, a power of 2
-    parameter int unsigned WRITER = 0  // the stream that writes
+    // Streams that write, of DMA_IN, MAC and VECTOR: their numbers, and words of the slot of each, a power of 2
+    parameter int unsigned WRITERS = 3,
+    parameter logic [WRITERS-1:0][7:0] STREAMS = {8'd12, 8'd8, 8'd0},
+    parameter int unsigned IN_WORDS = 2,
+    parameter int unsigned MAC_WORDS = 0,
+    parameter int unsigned VECTOR_WORDS = 0,
+    parameter int unsigned WORDS = 2  // the most of these
 ) (
     input logic clock,
     input access_t access[BANKS],
-    input logic [7:0] turn,  // the place of the slot's first word among those that are written
-    input logic [8*BANK_BYTES-1:0] written[WORDS],
-    input logic [BANK_BYTES-1:0] strobes[WORDS],  // bytes of the word that are written
+    input logic [7:0] turn[WRITERS],  // the place of the slot's first word among those that are written
+    input logic [8*BANK_BYTES-1:0] written[WRITERS][WORDS],
+    input logic [BANK_BYTES-1:0] strobes[WRITERS][WORDS],  // bytes of the word that are written
     // Banks
     output logic [BANKS-1:0] bank_enable,
     output logic [31:0] bank_row[BANKS],
@@ -27,6 +32,7 @@ module dla_crossbar
     output logic [7:0] number[PORTS],
     output logic [8*BANK_BYTES-1:0] read[PORTS]
 );
+  localparam logic [WRITERS-1:0][7:0] TURNS = {8'(VECTOR_WORDS), 8'(MAC_WORDS), 8'(IN_WORDS)};
   localparam int unsigned BANK_BITS = BANKS > 1 ? $clog2(BANKS) : 1;
 
   for (genvar b = 0; b < BANKS; b++) begin : to_bank
@@ -34,9 +40,10 @@ module dla_crossbar
     assign bank_row[b] = access[b].row;
     always_comb begin
       {bank_written[b], bank_strobes[b]} = '0;
-      for (int unsigned i = 0; i < WORDS; i++)
-        if (access[b].valid && access[b].stream == 4'(WRITER) && (32'(access[b].word) + 32'(turn)) % WORDS == i)
-          {bank_written[b], bank_strobes[b]} = {written[i], strobes[i]};
+      for (int unsigned w = 0; w < WRITERS; w++)
+        for (int unsigned i = 0; i < 32'(TURNS[w]); i++)
+          if (access[b].valid && access[b].stream == STREAMS[w][3:0] && (32'(access[b].word) + 32'(turn[w])) % 32'(TURNS[w]) == i)
+            {bank_written[b], bank_strobes[b]} = {bank_written[b], bank_strobes[b]} | {written[w][i], strobes[w][i]};
     end
   end
 

@@ -48,6 +48,7 @@ module dla_issue
     output merged_t merged,
     input logic [8:0] outstanding[UNIT_COUNT],
     input logic [8:0] remaining[UNIT_COUNT],
+    input logic settles,  // results of operations that have ended are on their way to the SRAM
     // What happens in this cycle
     output logic running,
     output logic from_queue,
@@ -154,7 +155,7 @@ module dla_issue
       OPCODE_WAIT: held = remaining[wait_unit] > most_outstanding;
       OPCODE_IRQ, OPCODE_HALT: held = !units_idle_next;
       default:
-      held = is_operation && (remaining[unit[1:0]] >= 9'(QUEUE_DEPTH)
+      held = is_operation && (settles || remaining[unit[1:0]] >= 9'(QUEUE_DEPTH)
           || (COMPUTE_OVERLAP == 0 && unit == UNIT_MAC && remaining[UNIT_VECTOR[1:0]] != 0)
           || (COMPUTE_OVERLAP == 0 && unit == UNIT_VECTOR && remaining[UNIT_MAC[1:0]] != 0));
     endcase

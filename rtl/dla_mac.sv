@@ -48,7 +48,12 @@ module dla_mac
     parameter int unsigned PES = INPUT_LANES * OUTPUT_LANES,
     parameter int unsigned LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES,
     parameter int unsigned INPUTS = LANES > INPUT_LANES ? LANES : INPUT_LANES,
-    parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1) + INT16
+    parameter int unsigned OFFSET_BITS = $clog2(INPUTS + 1) + INT16,
+    // Of results, where ports have a limit: bytes that come together, and words that are asked for
+    parameter int unsigned CARRIED_BYTES = BANK_BYTES == 0 ? 1 : BANK_BYTES,
+    parameter int unsigned CHUNK = mac_chunk(CARRIED_BYTES, PORTS, LANES, PIXELS, HANDOVER != 0 ? 0 : RESULT_CYCLES),
+    parameter int unsigned WRITER_WORDS = writer_words(CARRIED_BYTES, PORTS, CHUNK, 1),
+    parameter int unsigned TURNS = 1 << $clog2(WRITER_WORDS)
 ) (
     input logic clock,
     input logic reset,
@@ -67,11 +72,19 @@ module dla_mac
     input mac_operands_t operands,
     input products_t products,
     /* verilator lint_on UNUSEDSIGNAL */
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic others_settled,  // of units that take turns with this one
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic done,
+    output logic settled,  // the results of operations that are done have crossed
     output logic waits,  // for words of the SRAM
     output request_t request[4],  // to the ports
     output logic [31:0] crossed_bytes[4],
     input logic [3:0] takes,
+    output logic [7:0] result_words,  // new ones, of results that will come
+    output logic [7:0] slot_first,  // words of results at the ports, as dla_writers has them
+    output logic [8*CARRIED_BYTES-1:0] slot_words[TURNS],
+    output logic [CARRIED_BYTES-1:0] slot_strobes[TURNS],
     output logic [31:0] macs,  // multiply-accumulates that begin in this cycle
     output logic read,
     output logic [31:0] input_address,  // of the first lane and pixel
@@ -90,6 +103,7 @@ module dla_mac
     input logic [31:0] bias_data[LANES],
     input logic [31:0] multiplier_data[LANES],
     input logic [31:0] shift_data[LANES],
+    // Results, where ports have no limit
     output logic [PIXELS*LANES-1:0] write,
     output logic [1:0] write_size,  // of an element: its bytes as a power of 2
     output logic [31:0] result_address,  // of the first lane; the others follow
@@ -579,10 +593,10 @@ module dla_mac
     assign write[l] = final_s.valid && final_s.lies[PIXEL] && LANE < out_step
         && final_s.output_channel + LANE < operands.out_channels;
   end
+  localparam int unsigned STAGES = SUMS == 0 ? 0 : 8;  // of a sum
   if (SUMS == 0) begin : without_sums
     assign final_s = write_s;
   end else begin : with_sums
-    localparam int unsigned STAGES = 8;
     step_t sum_s[STAGES];
     assign final_s = is_sum ? sum_s[STAGES-1] : write_s;
     always_ff @(posedge clock) begin
@@ -600,10 +614,9 @@ module dla_mac
   assign record_address = (operands.param_addr + RECORD_BYTES * leave_s.output_channel) & PLACE;
 
   // ------------------------------------------------------------------------------------- limits: leave, and ports
-  logic result_ends, written;  // the last result is being written; and its words have crossed the ports
-  assign result_ends = final_s.valid && final_s.ends;
+  logic result_ends, written;  // the last result is being written; and nothing else is left
   if (LIMITED) begin : limits
-    logic ports_ready, room, leave_ends, is_written, is_over, may_begin, is_at_rest, group_ends, gathers, is_whole;
+    logic ports_ready, room, leave_ends, is_over, may_begin, is_at_rest, group_ends, gathers, is_whole;
     logic [31:0] lanes, block_index, rows_before, leaving_group, leaving_partial, leaving_result;
     logic [2:0] passed;  // whether the block was whole one, two and three cycles before
     dla_mac_results #(
@@ -693,10 +706,12 @@ module dla_mac
         if (result_ends) is_over <= 1'b1;
       end
     end
-    assign written = (result_ends || is_over) && is_written && is_at_rest;
+    assign written = (result_ends || is_over) && is_at_rest;
 
     if (BANK_BYTES == 0) begin : free
-      assign {room, ports_ready, is_written} = '1;
+      assign {room, ports_ready, settled} = '1;
+      assign result_ends = final_s.valid && final_s.ends;
+      assign {result_words, slot_first, slot_words[0], slot_strobes[0]} = '0;
       for (genvar s = 0; s < 4; s++) begin : slot
         assign {request[s], crossed_bytes[s]} = '0;
       end
@@ -717,10 +732,32 @@ module dla_mac
         end
       end
       pass_t pass;
-      logic writer_room, turn_room, all_written, is_put;
+      // Results on their way to the ports: turns, chunks of them, and their bytes when they are there
+      // A chunk has several groups of channels where blocks wait for their results, and groups are small.
+      localparam int unsigned JOINED = IN_BLOCKS && OUTPUT_LANES == LANES && CHUNK > LANES && CHUNK % LANES == 0 ? CHUNK / LANES : 1;
+      localparam int unsigned CHUNKS = (4 * JOINED * LANES + CHUNK - 1) / CHUNK;
+      localparam int unsigned PIXEL_BITS = PIXELS > 1 ? $clog2(PIXELS) : 1, CHUNK_BITS = CHUNKS > 1 ? $clog2(CHUNKS) : 1;
+      localparam int unsigned SELECT_BITS = PLACE_BITS + PIXEL_BITS + CHUNK_BITS;
+      localparam longint unsigned TURN_CYCLES = IN_BLOCKS ? 64'd0 : 64'(RESULT_CYCLES) * 64'(LANES);
+      localparam longint unsigned LEAVING = TURN_CYCLES <= 65536 ? 64'd65536 : 64'h100000000 / TURN_CYCLES;
+      logic writer_room, turn_room, turn_over;  // over: with the put
       results_t turn, put;
       logic [PIXELS-1:0] turn_lies;
       logic [PIXEL_ROWS-1:0] put_row;
+      logic [PLACE_BITS-1:0] turn_place, group_places, put_place, place_here;
+      logic [PIXEL_BITS-1:0] put_pixel, pixel_here;
+      logic [CHUNK_BITS-1:0] put_chunk, chunk_here;
+      logic [8*CHUNK-1:0] bytes_here;
+      logic [31:0] group_bytes_put;
+      logic [31:0] results_here[PIXELS*JOINED*LANES];
+      dla_chunk #(
+          .LANES(JOINED * LANES),
+          .PIXELS(PIXELS),
+          .CHUNK(CHUNK),
+          .INT16(INT16 != 0)
+      ) chunk_of_results (
+          .result(results_here), .size(write_size), .pixel(pixel_here), .chunk(chunk_here), .data(bytes_here)
+      );
       // The turn's last pixels in the output, and whose taps meet the input
       logic [31:0] far_row, far_column, reach_row, reach_column;
       always_comb begin
@@ -757,31 +794,75 @@ module dla_mac
             .leaves,
             .index(block_index),
             .block_leaves,
+            .place(leave_s.place),
             .writer_room(turn_room),
-            .all_written(all_written && is_put),
+            .turn_leaves(put.valid && turn_over),
             .pass,
             .room,
-            .is_written,
             .put(turn),
-            .lies(turn_lies)
+            .lies(turn_lies),
+            .put_place(turn_place)
         );
+        // Elements of a byte: as many groups as a chunk has
+        logic joins;
+        assign joins = JOINED > 1 && write_size == 0;
+        assign group_places = PLACE_BITS'(joins ? JOINED * products.pixels : products.pixels);
+        assign group_bytes_put = joins ? CHUNK : out_step << write_size;
+        // Results wait here until their block is whole. The last ones may be asked for when they come.
+        logic [PLACE_BITS-1:0] read_place[JOINED];
+        for (genvar j = 0; j < JOINED; j++) begin : group_place
+          logic [31:0] beyond_place;
+          assign beyond_place = 32'(place_here) + j * products.pixels;
+          assign read_place[j] = PLACE_BITS'(beyond_place < PLACES ? beyond_place : beyond_place - PLACES);
+        end
+        for (genvar l = 0; l < PIXELS * LANES; l++) begin : kept
+          localparam int unsigned AT = l / LANES * JOINED * LANES + l % LANES;
+          logic [31:0] of_place[PLACES];
+          for (genvar p = 0; p < PLACES; p++) begin : place
+            always_ff @(posedge clock) if (final_s.valid && final_s.place == PLACE_BITS'(p)) of_place[p] <= result[l];
+          end
+          for (genvar j = 0; j < JOINED; j++) begin : of_group
+            assign results_here[AT+j*LANES] =
+                final_s.valid && final_s.place == read_place[j] ? result[l] : of_place[read_place[j]];
+          end
+        end
         logic unused;
         assign unused = &{1'b0, lanes};
       end else begin : at_once
         assign pass = '0;
-        assign {room, is_written} = {turn_room, all_written && is_put};
+        assign room = turn_room;
+        assign {turn_place, group_places, group_bytes_put} = '0;
+        assign results_here = result;
         logic unused;
-        assign unused = &{1'b0, block_leaves, block_index};
+        assign unused = &{1'b0, block_leaves, block_index, place_here, turn_over};
         assign turn_lies = leave_s.lies;
         assign turn = '{valid: leaves, ends: leave_ends, address: leave_s.result, bytes: lanes << write_size};
       end
-      dla_mac_turn #(
+      dla_chunks #(
           .PIXEL_ROWS(PIXEL_ROWS),
           .PIXEL_COLUMNS(PIXEL_COLUMNS),
+          .MOST_BYTES(4 * JOINED * LANES),
+          .CHUNK(CHUNK),
+          .GROUPS(IN_BLOCKS),
+          .INDEXES(PLACES),
           .PLACE(PLACE)
       ) leaving (
-          .clock, .reset(reset || done), .turn, .lies(turn_lies), .result_at, .writer_room, .room(turn_room), .is_empty(is_put), .put,
-          .row(put_row)
+          .clock,
+          .reset(reset || done),
+          .turn,
+          .lies(turn_lies),
+          .result_at,
+          .writer_room,
+          .turn_index(turn_place),
+          .index_step(group_places),
+          .group_bytes(group_bytes_put),
+          .room(turn_room),
+          .put,
+          .over(turn_over),
+          .row(put_row),
+          .pixel(put_pixel),
+          .chunk(put_chunk),
+          .index(put_place)
       );
       dla_mac_traffic #(
           .PIXEL_ROWS(PIXEL_ROWS),
@@ -795,10 +876,17 @@ module dla_mac
           .BLOCK(BLOCK),
           .IN_BLOCKS(IN_BLOCKS),
           .INT16(INT16),
+          .WRITER_WORDS(WRITER_WORDS),
+          .CHUNK(CHUNK),
+          .DEPTH(writer_ring(BANK_BYTES, CHUNK, LANES, LEAST_DRAIN + 2, LEAVING)),
+          .PUT_BITS(SELECT_BITS),
+          .DELAY(LEAST_DRAIN),
+          .LONGER(STAGES),
           .PLACE(PLACE)
       ) traffic (
           .clock,
           .reset(reset || done),
+          .restart(reset),
           .valid(valid && is_warm),
           .uses(operand_uses(64'({is_wide, is_sum, is_int16, by_channel, wide, init, opcode}))),
           .depthwise,
@@ -829,12 +917,22 @@ module dla_mac
           .group_ends,
           .put,
           .put_row,
+          .put_select({put_place, put_pixel, put_chunk}),
+          .is_longer(is_sum),
+          .others_settled,
+          .settled,
+          .select({place_here, pixel_here, chunk_here}),
+          .result_ends,
+          .chunk(bytes_here),
           .ready(ports_ready),
           .room(writer_room),
-          .written(all_written),
           .request,
           .crossed_bytes,
-          .takes
+          .takes,
+          .result_words,
+          .slot_first,
+          .slot_words,
+          .slot_strobes
       );
     end
   end else begin : ideal
@@ -849,7 +947,10 @@ module dla_mac
         .row_step(PIXEL_ROWS * operands.out_row_stride), .column_step(PIXEL_COLUMNS * operands.out_pixel_stride), .place(out_place)
     );
     assign waits = 1'b0;
+    assign settled = 1'b1;
+    assign result_ends = final_s.valid && final_s.ends;
     assign written = result_ends;
+    assign {result_words, slot_first, slot_words[0], slot_strobes[0]} = '0;
     always_comb begin
       leave_s = accumulate_s;
       leave_s.valid = accumulate_s.valid && accumulate_s.last;

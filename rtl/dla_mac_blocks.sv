@@ -31,13 +31,14 @@ module dla_mac_blocks
     input logic leaves,  // a pixel of a group, to the output stage
     input logic [31:0] index,  // its place among those of the block
     input logic block_leaves,  // it is the last of these
+    input logic [PLACE_BITS-1:0] place,  // of its accumulators, and of its results
     input logic writer_room,
-    input logic all_written,
+    input logic turn_leaves,  // the last results of what was put last go to the writers
     output pass_t pass,  // over the input
     output logic room,  // for the results of another pixel: those of two blocks are held
-    output logic is_written,  // all that left
     output results_t put,
-    output logic [PIXEL_ROWS*PIXEL_COLUMNS-1:0] lies  // pixels of these in the output
+    output logic [PIXEL_ROWS*PIXEL_COLUMNS-1:0] lies,  // pixels of these in the output
+    output logic [PLACE_BITS-1:0] put_place  // of those of the first group
 );
   // ---------------------------------------------------------------- groups of a block: a bit of their number in a cycle
   localparam int unsigned BITS = $clog2(BLOCK + 1);
@@ -74,18 +75,39 @@ module dla_mac_blocks
 
   // ---------------------------------------------------------------------------------------------------------- results
   logic [1:0] blocks;  // that are held, or begin to be
-  logic block_put;
+  logic block_put, block_waits, block_frees;  // it has been put, but for what waits for a writer
   logic [31:0] put_lanes;
   assign room = index != 0 || blocks < 2;
-  assign is_written = all_written && blocks == 0;
+  assign block_frees = turn_leaves && (block_put || block_waits);
   assign put.bytes = put_lanes << size;
   always_ff @(posedge clock) begin
-    if (reset) blocks <= '0;
-    else blocks <= blocks + 2'(leaves && index == 0) - 2'(block_put);
+    if (reset) {blocks, block_waits} <= '0;
+    else begin
+      blocks <= blocks + 2'(leaves && index == 0) - 2'(block_frees);
+      block_waits <= (block_put || block_waits) && !block_frees;
+    end
+  end
+
+  // Where the results of both blocks begin in the ring of places
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic [31:0] put_index;  // of a pixel among those of its block
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [PLACE_BITS-1:0] begins[2], base;
+  logic newest, oldest;  // the block that leaves, and the one that is put
+  logic [PLACE_BITS:0] beyond;
+  assign base = leaves && index == 0 && newest == oldest ? place : begins[oldest];
+  assign beyond = (PLACE_BITS + 1)'(base) + (PLACE_BITS + 1)'(put_index);
+  assign put_place = PLACE_BITS'(32'(beyond) < 2 * BLOCK ? beyond : beyond - (PLACE_BITS + 1)'(2 * BLOCK));
+  for (genvar b = 0; b < 2; b++) begin : held
+    always_ff @(posedge clock) if (leaves && index == 0 && newest == (b == 1)) begins[b] <= place;
+  end
+  always_ff @(posedge clock) begin
+    if (reset) {newest, oldest} <= '0;
+    else {newest, oldest} <= {newest ^ block_leaves, oldest ^ block_put};
   end
   /* verilator lint_off UNUSEDSIGNAL */
   logic [PLACE_BITS-1:0] unused_place;
-  logic [31:0] unused_index, unused_channel, unused_partial;
+  logic [31:0] unused_channel, unused_partial;
   /* verilator lint_on UNUSEDSIGNAL */
   dla_mac_results #(
       .LANES(BLOCK * LANES),
@@ -111,7 +133,7 @@ module dla_mac_blocks
       .leaves(put.valid),
       .ends(put.ends),
       .block_leaves(block_put),
-      .block_index(unused_index),
+      .block_index(put_index),
       .place(unused_place),
       .lies,
       .output_channel(unused_channel),

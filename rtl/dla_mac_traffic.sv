@@ -16,6 +16,14 @@ module dla_mac_traffic
     parameter int unsigned BLOCK = 32,
     parameter bit IN_BLOCKS = 0,  // which are handed over whole
     parameter int unsigned INT16 = 0,
+    // Of results: see dla_writers
+    parameter int unsigned WRITER_WORDS = 2,
+    parameter int unsigned CHUNK = 16,
+    parameter int unsigned DEPTH = 8,
+    parameter int unsigned PUT_BITS = 1,
+    parameter int unsigned TURNS = 1 << $clog2(WRITER_WORDS),
+    parameter int unsigned DELAY = 6,
+    parameter int unsigned LONGER = 0,
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
@@ -57,17 +65,35 @@ module dla_mac_traffic
     input logic step_first,
     input logic block_ends,
     input logic group_ends,
+    // Results: where they will come, and the chunk of them that must be here
+    input logic restart,
     input results_t put,
+    input logic [PUT_BITS-1:0] put_select,
+    input logic others_settled,  // of units that take turns with this one
+    output logic settled,  // results of operations before this one have crossed
+    output logic [PUT_BITS-1:0] select,
+    output logic result_ends,  // the last chunk is
+    input logic [8*CHUNK-1:0] chunk,
     input logic [PIXEL_ROWS-1:0] put_row,  // of a turn, in which they lie
+    input logic is_longer,  // their way
     output logic ready,
     output logic room,
-    output logic written,
     // To the ports
     output request_t request[4],
     output logic [31:0] crossed_bytes[4],  // of operands, with this cycle's words
-    input logic [3:0] takes
+    input logic [3:0] takes,
+    output logic [7:0] result_words,  // new ones of the put
+    output logic [7:0] slot_first,  // of results, for the crossbar
+    output logic [8*BANK_BYTES-1:0] slot_words[TURNS],
+    output logic [BANK_BYTES-1:0] slot_strobes[TURNS]
 );
   localparam int unsigned RESULTS = 0, WEIGHTS = 1, INPUT = 2, PARTIALS = 3;
+
+  // An operation reads nothing before the results of those before it have crossed.
+  logic has_settled, all_written, may_read;
+  assign settled = has_settled || all_written;
+  assign may_read = settled && others_settled;
+  always_ff @(posedge clock) has_settled <= !reset && settled;
 
   // ------------------------------------------------------------------------------------------------------ weights
   logic weights_ready, input_ready, partials_ready;
@@ -83,7 +109,7 @@ module dla_mac_traffic
   ) weights (
       .clock,
       .reset,
-      .enable(valid),
+      .enable(valid && may_read),
       .depthwise,
       .has_records(uses.param.present),
       .weight_address(operands.weight_addr),
@@ -140,7 +166,7 @@ module dla_mac_traffic
   ) pixels (
       .clock,
       .reset,
-      .enable(depthwise ? valid && is_counted : valid && own.is_known && !sliced),
+      .enable(may_read && (depthwise ? valid && is_counted : valid && own.is_known && !sliced)),
       .walk(products.walk),
       .base(depthwise ? fed_start : products.walk.start),
       .pixel_stride(operands.in_pixel_stride),
@@ -179,7 +205,7 @@ module dla_mac_traffic
   ) slices (
       .clock,
       .reset,
-      .enable(valid && own.is_known && !depthwise),
+      .enable(valid && may_read && own.is_known && !depthwise),
       .window,
       .walk(products.walk),
       .pixel_bytes(operands.in_channels << (INT16 != 0 && int16)),
@@ -213,7 +239,7 @@ module dla_mac_traffic
   ) partials (
       .clock,
       .reset,
-      .enable(valid && uses.acc.present && partials_known),
+      .enable(valid && may_read && uses.acc.present && partials_known),
       .walk(pixel_walk(operands.acc_row_stride, operands.acc_pixel_stride, operands.out_size.width)),
       .base(partials_start),
       .pixel_stride(operands.acc_pixel_stride),
@@ -236,12 +262,38 @@ module dla_mac_traffic
       .crossed_bytes(crossed_bytes[PARTIALS]),
       .takes(takes[PARTIALS])
   );
-  assign ready = weights_ready && (input_ready || !step_meets)
+  assign ready = may_read && weights_ready && (input_ready || !step_meets)
       && (partials_ready || !uses.acc.present || !step_first);
 
   // ------------------------------------------------------------------------------------------------------ results
-  dla_mac_writers #(.ROWS(PIXEL_ROWS), .BANK_BYTES(BANK_BYTES), .PORTS(PORTS), .PLACE(PLACE)) results (
-      .clock, .reset, .put, .put_row, .room, .written,
-      .request(request[RESULTS]), .crossed_bytes(crossed_bytes[RESULTS]), .takes(takes[RESULTS])
+  dla_writers #(
+      .ROWS(PIXEL_ROWS),
+      .BANK_BYTES(BANK_BYTES),
+      .WORDS(WRITER_WORDS),
+      .CHUNK(CHUNK),
+      .DEPTH(DEPTH),
+      .DELAY(DELAY),
+      .LONGER(LONGER),
+      .SELECT_BITS(PUT_BITS),
+      .PLACE(PLACE)
+  ) results (
+      .clock,
+      .reset(restart),
+      .is_longer,
+      .put,
+      .put_row,
+      .put_select,
+      .room,
+      .written(all_written),
+      .select,
+      .ends(result_ends),
+      .data(chunk),
+      .request(request[RESULTS]),
+      .crossed_bytes(crossed_bytes[RESULTS]),
+      .crossed_words(result_words),
+      .takes(takes[RESULTS]),
+      .slot_first,
+      .slot_words,
+      .slot_strobes
   );
 endmodule

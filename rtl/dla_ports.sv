@@ -19,7 +19,7 @@ module dla_ports
     parameter int unsigned UNITS = 4,
     parameter int unsigned SLOTS = 4,  // streams of a unit
     parameter int unsigned SINGLE = 2,  // units with one stream, which are the first
-    parameter int unsigned SINGLE_WORDS = PORTS < 2 ? PORTS : 2,  // that such a stream asks for at most
+    parameter logic [UNITS-1:0][7:0] FIRST_WORDS = {{2{8'(PORTS)}}, {2{8'(PORTS < 2 ? PORTS : 2)}}},  // that a unit's first one asks for
     parameter logic [31:0] PLACE = 32'h000fffff  // the bits of an address of the SRAM
 ) (
     input logic clock,
@@ -55,7 +55,7 @@ module dla_ports
         logic unused;
         assign unused = &{1'b0, served[k][j]};
       end else begin : words
-        localparam int unsigned WORDS = k < SINGLE ? SINGLE_WORDS : PORTS;
+        localparam int unsigned WORDS = j == 0 ? 32'(FIRST_WORDS[k]) : PORTS;
         logic [WORDS-1:0] waits, stays;
         logic [BANK_BITS-1:0] bank[WORDS];
         logic [31:0] row[WORDS];

@@ -1,6 +1,7 @@
 // The bytes of the accelerator's memory. Where its ports are not limited, each unit has any of them in any cycle. Else it
-// is made of banks with one port each, to which `dla_ports` leads words; only those of transfers take that way so far. MAC
-// and VECTOR reach every byte, as without a limit, in steps that do not run before the words of their operands have crossed.
+// is made of banks with one port each, to which `dla_ports` leads words: those of transfers and results take that way.
+// MAC and VECTOR read every byte, as without a limit, in steps that do not run before the words of their operands have
+// crossed.
 //
 // Reads are synchronous: an address that is presented in a cycle gives its data in the next.
 
@@ -119,7 +120,7 @@ module dla_sram #(
     localparam int unsigned PIXEL = i / MAC_LANES, LANE = i % MAC_LANES;
     always_ff @(posedge clock)
       if (mac_finish_read) mac_partial[i] <= element_at(mac_partial_address + mac_partial_at[PIXEL], LANE, mac_partial_size);
-    for (genvar b = 0; b < 4; b++) begin : result
+    for (genvar b = 0; b < 4; b++) if (!LIMITED) begin : result
       always @(posedge clock)
         if (mac_write[i] && (b < 1 << mac_write_size))
           memory[PLACE_BITS'(mac_result_address+mac_result_at[PIXEL]+(LANE<<mac_write_size)+b)] <= mac_result[i][8*b+:8];
@@ -139,7 +140,7 @@ module dla_sram #(
         vector_shift[l] <= word_at(vector_record_address + RECORD_BYTES * l + 8);
       end
     end
-    for (genvar b = 0; b < 4; b++) begin : result
+    for (genvar b = 0; b < 4; b++) if (!LIMITED) begin : result
       always @(posedge clock)
         if (vector_write[l] && (b < 1 << vector_write_size))
           memory[PLACE_BITS'(vector_result_address+(l<<vector_write_size)+b)] <= vector_result[l][8*b+:8];
@@ -160,6 +161,15 @@ module dla_sram #(
     logic unused;
     assign unused = &{1'b0, bank_enable, bank_row[0], bank_written[0], bank_strobes[0]};
   end else begin : banks
+    // Results cross the ports, too.
+    for (genvar i = 0; i < PIXELS * MAC_LANES; i++) begin : no_mac_result
+      logic unused;
+      assign unused = &{1'b0, mac_write[i], mac_write_size, mac_result_address, mac_result_at[i/MAC_LANES], mac_result[i]};
+    end
+    for (genvar l = 0; l < VECTOR_LANES; l++) begin : no_vector_result
+      logic unused;
+      assign unused = &{1'b0, vector_write[l], vector_write_size, vector_result_address, vector_result[l]};
+    end
     for (genvar i = 0; i < BEAT_BYTES; i++) begin : no_byte
       assign dma_read_data[i] = '0;
     end

@@ -20,7 +20,12 @@ module dla_vector
     parameter int unsigned PORTS = 4,
     parameter int unsigned LINE_BUFFER_BYTES = 16384,
     parameter int unsigned REQUANTIZATION_CYCLES = 0,
-    parameter int unsigned DIVISION_CYCLES = 0
+    parameter int unsigned DIVISION_CYCLES = 0,
+    // Of results, where ports have a limit: bytes that come together, and words that are asked for
+    parameter int unsigned CARRIED_BYTES = BANK_BYTES == 0 ? 1 : BANK_BYTES,
+    parameter int unsigned CHUNK = vector_chunk(CARRIED_BYTES, PORTS, LANES),
+    parameter int unsigned WRITER_WORDS = writer_words(CARRIED_BYTES, PORTS, CHUNK, 2),
+    parameter int unsigned TURNS = 1 << $clog2(WRITER_WORDS)
 ) (
     input logic clock,
     input logic reset,
@@ -34,11 +39,19 @@ module dla_vector
     input vector_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
     input walk_t walk,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic others_settled,  // of units that take turns with this one
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic done,
+    output logic settled,  // the results of operations that are done have crossed
     output logic waits,  // for words of the SRAM
     output request_t request[4],  // to the ports
     output logic [31:0] crossed_bytes[4],
     input logic [3:0] takes,
+    output logic [7:0] result_words,  // new ones, of results that will come
+    output logic [7:0] slot_first,  // words of results at the ports, as dla_writers has them
+    output logic [8*CARRIED_BYTES-1:0] slot_words[TURNS],
+    output logic [CARRIED_BYTES-1:0] slot_strobes[TURNS],
     output logic read,
     output logic [1:0] read_size,  // of an element: its bytes as a power of 2
     output logic [31:0] in_address,
@@ -51,6 +64,7 @@ module dla_vector
     output logic [31:0] record_address,
     input logic [31:0] multiplier_data[LANES],
     input logic [31:0] shift_data[LANES],
+    // Results, where ports have no limit
     output logic [LANES-1:0] write,
     output logic [1:0] write_size,
     output logic [31:0] result_address,  // of the first lane; the others follow
@@ -320,7 +334,6 @@ module dla_vector
   typedef logic [TIME_BITS-1:0] stage_time_t;
   logic output_ready, late_over, result_ends, is_over, written;
   assign results = LANE_BITS'(operands.out_channels - channel < LANES ? operands.out_channels - channel : LANES);
-  assign result_ends = write_s.valid && write_s.ends;
   if (REQUANTIZATION_CYCLES == 0 && DIVISION_CYCLES == 0) begin : unlimited_results
     assign output_ready = 1'b1;
     assign late_over = 1'b1;
@@ -359,25 +372,76 @@ module dla_vector
   end
 
   // ---------------------------------------------------------------------------------------------- the SRAM's ports
-  logic ports_ready, room, is_written;
+  logic ports_ready, room;
   assign may_step = output_ready && ports_ready && room && rest == 0;
   assign waits = valid && more && is_warm && rest == 0 && !(ports_ready && room);
   if (BANK_BYTES == 0) begin : free
-    assign {room, ports_ready, is_written} = '1;
+    assign {room, ports_ready, settled} = '1;
+    assign result_ends = write_s.valid && write_s.ends;
+    assign {result_words, slot_first, slot_words[0], slot_strobes[0]} = '0;
     for (genvar s = 0; s < 4; s++) begin : slot
       assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
     assign unused = &{1'b0, in_row, in_column, takes};
   end else begin : shared
+    localparam int unsigned CHUNKS = (4 * LANES + CHUNK - 1) / CHUNK, CHUNK_BITS = CHUNKS > 1 ? $clog2(CHUNKS) : 1;
+    localparam int unsigned RESULT_CYCLES = LEAST_FILL + LEAST_DRAIN;  // from a step to its results
+    logic writer_room;
+    results_t put;
+    logic [CHUNK_BITS-1:0] put_chunk, chunk_here;
+    logic [8*CHUNK-1:0] bytes_here;
+    /* verilator lint_off UNUSEDSIGNAL */  // there is one pixel
+    logic put_over, put_row, put_pixel, put_index;
+    /* verilator lint_on UNUSEDSIGNAL */
+    dla_chunks #(
+        .MOST_BYTES(4 * LANES),
+        .CHUNK(CHUNK),
+        .PLACE(PLACE)
+    ) leaving (
+        .clock,
+        .reset(reset || done),
+        .turn('{
+            valid: steps && is_last,
+            ends: steps && ends_all,
+            address: out_address,
+            bytes: 32'(results) << write_size
+        }),
+        .lies(1'b1),
+        .result_at('{32'd0}),
+        .writer_room,
+        .turn_index('0),
+        .index_step('0),
+        .group_bytes('0),
+        .room,
+        .put,
+        .over(put_over),
+        .row(put_row),
+        .pixel(put_pixel),
+        .chunk(put_chunk),
+        .index(put_index)
+    );
+    dla_chunk #(
+        .LANES(LANES),
+        .CHUNK(CHUNK),
+        .INT16(INT16 != 0)
+    ) chunk_of_results (
+        .result, .size(write_size), .pixel(1'b0), .chunk(chunk_here), .data(bytes_here)
+    );
     dla_vector_traffic #(
         .BANK_BYTES(BANK_BYTES),
         .PORTS(PORTS),
         .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
+        .WRITER_WORDS(WRITER_WORDS),
+        .CHUNK(CHUNK),
+        .DEPTH(writer_ring(BANK_BYTES, CHUNK, LANES, RESULT_CYCLES + 2, 65536)),
+        .PUT_BITS(CHUNK_BITS),
+        .DELAY(RESULT_CYCLES),
         .PLACE(PLACE)
     ) traffic (
         .clock,
         .reset(reset || done),
+        .restart(reset),
         .valid(valid && is_warm),
         .uses(operand_uses(64'({int16, by_channel, 1'b0, mode, opcode}))),
         .operands,
@@ -391,23 +455,27 @@ module dla_vector
         .step_in_column(in_column),
         .step_bytes((channel + 32'(results)) << read_size),
         .step_meets(!pool || meets),
-        .put('{
-            valid: steps && is_last,
-            ends: steps && ends_all,
-            address: out_address,
-            bytes: 32'(results) << write_size
-        }),
+        .put,
+        .put_select(put_chunk),
+        .others_settled,
+        .settled,
+        .select(chunk_here),
+        .result_ends,
+        .chunk(bytes_here),
         .ready(ports_ready),
-        .room,
-        .written(is_written),
+        .room(writer_room),
         .request,
         .crossed_bytes,
-        .takes
+        .takes,
+        .result_words,
+        .slot_first,
+        .slot_words,
+        .slot_strobes
     );
   end
 
   // --------------------------------------------------------------------------------------------------------- end
-  assign written = (result_ends || is_over) && late_over && is_written;
+  assign written = (result_ends || is_over) && late_over;
   always_ff @(posedge clock) begin
     if (reset || done) is_over <= 1'b0;
     else if (result_ends) is_over <= 1'b1;

@@ -52,6 +52,50 @@ package dla_words;
     return 1 << $clog2(words < 4 ? 4 : words);
   endfunction
 
+  // Bytes of results that go to a writer in a cycle, of so many that a unit may have in one: a power of two, no more
+  // than the words of all ports
+  function automatic int unsigned result_chunk(input int unsigned bank_bytes, ports, bytes);
+    int unsigned most;
+    most = bank_bytes * ports < bytes ? bank_bytes * ports : bytes;
+    return 1 << $clog2(most < 4 ? 4 : most);
+  endfunction
+
+  // Those of MAC: all of a pixel's bytes, or the sums that leave in a cycle
+  function automatic int unsigned mac_chunk(input int unsigned bank_bytes, ports, lanes, pixels, result_cycles);
+    int unsigned results;
+    results = result_cycles == 0 ? lanes * pixels : (65536 + result_cycles - 1) / result_cycles;
+    if (results > lanes) results = lanes;
+    return result_chunk(bank_bytes, ports, 4 * results < lanes ? lanes : 4 * results);
+  endfunction
+
+  // Those of VECTOR: it reads as many bytes as it writes, so sums take two cycles at least.
+  function automatic int unsigned vector_chunk(input int unsigned bank_bytes, ports, lanes);
+    int unsigned row;
+    row = bank_bytes * ports / 2;
+    if (row > 4 * lanes) row = 4 * lanes;
+    return result_chunk(bank_bytes, ports, row < lanes ? lanes : row);
+  endfunction
+
+  // Words that a writer asks for together, at least so many if there are ports for them
+  function automatic int unsigned writer_words(input int unsigned bank_bytes, ports, chunk, least);
+    int unsigned words;
+    words = chunk < least * bank_bytes ? least : chunk / bank_bytes;
+    return words < ports ? words : ports;
+  endfunction
+
+  // Words of a writer's ring: those of the elements of a byte that come in so many cycles, where in 65536 of them so many
+  // pixels leave, and those of a chunk
+  function automatic int unsigned writer_ring(
+      input int unsigned bank_bytes, chunk, lanes, cycles, input longint unsigned pixels);
+    longint unsigned words;
+    int unsigned least;
+    words = 64'(cycles) * pixels * ((64'(lanes) + 64'(bank_bytes) - 1) / 64'(bank_bytes)) / 65536
+        + (64'(chunk) - 1 + 64'(bank_bytes) - 1) / 64'(bank_bytes) + 1;
+    if (words < 2 * 64'(chunk) / 64'(bank_bytes)) words = 2 * 64'(chunk) / 64'(bank_bytes);
+    least = bank_bytes < 16 ? 128 / bank_bytes : 8;  // while words wait for the ports
+    return 1 << $clog2(words < 64'(least) ? least : 32'(words));
+  endfunction
+
   // What a bank does in a cycle: it serves this word of the slot of this stream, unit by unit.
   typedef struct packed {
     logic valid;

@@ -44,6 +44,13 @@ _UNIT: Parameters = {"PORTS": 4, "BANK_BYTES": 16}
 _TRANSFER: Parameters = {"DMA_PORTS": 4, "BANK_BYTES": 16, "BEAT_BYTES": 8}
 _ARRAY: Parameters = {"INPUT_LANES": 1, "OUTPUT_LANES": 64, "RESULT_CYCLES": 16384}
 _STAGE: Parameters = {"REQUANTIZATION_CYCLES": 16384, "DIVISION_CYCLES": 65536}
+_VECTOR_RESULTS: Parameters = {
+    "BANK_BYTES": 16,
+    "WORDS": 2,
+    "CHUNK": 32,
+    "DEPTH": 16,
+    "DELAY": 10,
+}  # of 16 lanes
 _MAC_PARTS = (
     "dla_mac_lane", "dla_mac_result", "dla_mac_sum", "dla_mac_pe", "dla_accumulators", "dla_mac_traffic",
     "dla_mac_results",
@@ -85,11 +92,12 @@ _ALL = {
     "departures": RtlBlock("dla_dma_departures", [_TRANSFER | {"PORTS": 4}], watched=("crossed_bytes",)),
     "ports": RtlBlock("dla_ports", [_PORTS]),
     "crossbar": RtlBlock("dla_crossbar", [_PORTS]),
+    "writers": RtlBlock("dla_writers", [_VECTOR_RESULTS], watched=("crossed_bytes", "crossed_words")),
     "mac": RtlBlock("dla_mac", [_UNIT | _ARRAY], _MAC_PARTS, ("crossed_bytes",)),
-    "mac_words": RtlBlock("dla_mac_traffic", [_UNIT], watched=("crossed_bytes",)),
+    "mac_words": RtlBlock("dla_mac_traffic", [_UNIT], ("dla_writers",), ("crossed_bytes",)),
     "vector_lane": RtlBlock("dla_vector_lane"),  # with what it leads through: some of its paths cross that
     "vector": RtlBlock("dla_vector", [_UNIT | _STAGE | {"LANES": 16}], _VECTOR_PARTS, ("crossed_bytes",)),
-    "vector_words": RtlBlock("dla_vector_traffic", [_UNIT], watched=("crossed_bytes",)),
+    "vector_words": RtlBlock("dla_vector_traffic", [_UNIT], ("dla_writers",), ("crossed_bytes",)),
     "top": RtlBlock("dla", [_SMALL_TOP], synthesis.UNITS),
 }
 BLOCKS = {

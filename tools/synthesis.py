@@ -189,12 +189,14 @@ BLOCKS = {
             _MAC_WORDS | {"WEIGHT_BUFFER_BYTES": 0},
             *(_MAC_WORDS | pixels for pixels in _PIXELS),
         ],
-        watched=("crossed_bytes",),
+        ("dla_writers",),
+        ("crossed_bytes",),
     ),
     "vector_words": RtlBlock(
         "dla_vector_traffic",
         [_WORDS, _WORDS | {"LINE_BUFFER_BYTES": 0}],
-        watched=("crossed_bytes",),
+        ("dla_writers",),
+        ("crossed_bytes",),
     ),
     "arrivals": RtlBlock("dla_dma_arrivals", _carriers(*_CARRIERS), watched=("crossed_bytes",)),
     "departures": RtlBlock(

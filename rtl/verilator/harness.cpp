@@ -32,7 +32,7 @@
 namespace {
 
 constexpr int kUnits = 4;
-constexpr int kLate = 6;  // cycles after a transfer in which its last bytes reach memory
+constexpr int kLate = 100;  // cycles after a stream in which its last bytes reach memory
 
 Vdla top;
 uint8_t* memory;

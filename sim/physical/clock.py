@@ -17,7 +17,7 @@ from dlasim.sim.physical.technology import technology
 
 _POINTS = Path(__file__).parent / "timing_points.csv"
 # Blocks that only machines with limited ports have
-_LIMITED = frozenset({"ports", "crossbar", "arrivals", "departures", "mac_words", "vector_words"})
+_LIMITED = frozenset({"ports", "crossbar", "arrivals", "departures", "mac_words", "vector_words", "writers"})
 # Among the parameters of a point
 _KINDS = {
     "int16": re.compile(r"\b(BITS=48|ELEMENT_BITS=16|QUOTIENT_BITS=16|INT16=1)\b"),

@@ -1,6 +1,7 @@
 // Follows each word through the SRAM's ports, and stops the simulation where the MAC or the VECTOR unit uses a byte that
-// has not crossed in the same operation, or that a line buffer of the stated size would have lost; and where an operation
-// ends before the words of its results have crossed. So the bytes could take the way whose cycles `dla_ports` counts.
+// has not crossed in the same operation, or that a line buffer of the stated size would have lost; and where a unit says
+// that results have crossed, or reads, before they have. So the bytes of operands could take the way whose cycles
+// `dla_ports` counts.
 //
 // The line buffer is one that forgets what crossed first, where it can hold the lines under a window. A block of pixels
 // in several rows needs the lines of each of its rows, for which the check allows more.
@@ -25,6 +26,7 @@ module dla_crossing
 ) (
     input logic clock,
     input logic [UNIT_COUNT-1:0] done,
+    input logic [1:0] settled,  // results of MAC's and VECTOR's operations that are done have crossed
     input request_t request[UNIT_COUNT][4],
     input logic [3:0] takes[UNIT_COUNT],
     input logic [31:0] crossed_bytes[UNIT_COUNT][4],
@@ -85,6 +87,7 @@ module dla_crossing
 
   // Of each word of each stream: the operation in which it crossed last, counted from 1, and the bytes before it
   int unsigned operation[2] = '{1, 1};
+  int unsigned result_operation[2] = '{1, 1};  // behind it until its results have crossed
   int unsigned crossed_in[2*4*WORDS];
   int unsigned crossed_after[2*4*WORDS];
   int unsigned total[2][4];
@@ -201,7 +204,7 @@ module dla_crossing
         for (int unsigned i = 0; i < 32'(taken[u-MAC][s].words); i++) begin
           int unsigned at;
           at = place(u, s, (taken[u-MAC][s].address + i * taken[u-MAC][s].stride) / BANK_BYTES);
-          crossed_in[at] = operation[u-MAC];
+          crossed_in[at] = s == RESULTS ? result_operation[u-MAC] : operation[u-MAC];
           crossed_after[at] = taken_after[u-MAC][s];
           if (i != 0 && taken[u-MAC][s].stride == BANK_BYTES) crossed_after[at] += (i - 1) * BANK_BYTES;
         end
@@ -213,19 +216,29 @@ module dla_crossing
     end
   endfunction
 
-  function automatic void finish(input int unsigned u);
+  function automatic void settle(input int unsigned u);
     while (written[u-MAC].size() != 0) begin
       int unsigned word;
       word = written[u-MAC].pop_front();
-      if (crossed_in[place(u, RESULTS, word)] != operation[u-MAC])
-        $fatal(1, "unit %0d, operation %0d: results at byte %0d have not crossed the ports", u, operation[u-MAC],
+      if (crossed_in[place(u, RESULTS, word)] != result_operation[u-MAC])
+        $fatal(1, "unit %0d, operation %0d: results at byte %0d have not crossed the ports", u, result_operation[u-MAC],
                word * BANK_BYTES);
     end
+    result_operation[u-MAC] = result_operation[u-MAC] + 1;
+  endfunction
+
+  function automatic void finish(input int unsigned u);
     operation[u-MAC] = operation[u-MAC] + 1;
-    for (int unsigned s = 0; s < 4; s++) taken[u-MAC][s] = '0;
+    for (int unsigned s = RESULTS + 1; s < 4; s++) taken[u-MAC][s] = '0;
   endfunction
 
   always @(posedge clock) begin
+    for (int unsigned u = MAC; u <= VECTOR; u++)
+      if (result_operation[u-MAC] != operation[u-MAC]) begin
+        if (settled[u-MAC]) settle(u);
+        else if (u == MAC ? mac_read || mac_leaves : vector_read || vector_looks_up)
+          $fatal(1, "unit %0d, operation %0d: reads before results have crossed", u, operation[u-MAC]);
+      end
     look_at_mac();
     look_at_vector();
     note(MAC);
@@ -252,6 +265,7 @@ bind dla dla_crossing #(
 ) crossing (
     .clock,
     .done,
+    .settled({vector_settled, mac_settled}),
     .request,
     .takes,
     .crossed_bytes,

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import codec
+from dlasim.isa.instruction_rows import Unit
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.configuration.config import DlaConfig
 from dlasim.sim.physical.activity import count_operations
@@ -167,6 +168,54 @@ def product_beside_transfers(config: DlaConfig, pixels: int, filters: int) -> St
     words = [codec.encode(name) for name in ("OP_DMA_READ", "OP_DMA_WRITE")]
     product = codec.encode("OP_MAT_MUL", init=0, out=0)
     return stream(*words, product, **registers, **transfers, WEIGHT_ADDR=40 * 1024)
+
+
+def one_after_another(*streams: Stream) -> Stream:
+    """Streams as one."""
+    return np.concatenate([*(words[:-1] for words in streams[:-1]), streams[-1]])
+
+
+def chains() -> dict[str, Stream]:
+    """Operations whose results fill their ring until they end, as transfers take the ports, and what reads
+    the last ones first: an operation of the same unit, which begins a cycle later; one of the other."""
+    start, pixels, bytes_ = 8 * 1024, 40, 64  # of results, and of a pixel of them
+    last = start + (pixels - 1) * bytes_
+    many, one = (picture(1, count, bytes_ // 4, 4) for count in (pixels, 1))
+    places_ = {"OUT_ADDR": 24 * 1024, "WEIGHT_ADDR": 16 * 1024, "PARAM_ADDR": 20 * 1024}
+    shift = codec.encode("OP_E32_SHIFT")
+    sums = stream(shift, **many | {"OUT_ADDR": start})
+    product = many | places_ | {"OUT_ADDR": start, "IN_PIXEL_STRIDE": 4, "IN_CHANNELS": 4}
+    transfers = {"DMA_OUT_SRAM_ADDR": 32 * 1024, "DMA_IN_SRAM_ADDR": 44 * 1024, "DMA_OUT_REGION": 3}
+    transfers |= {"DMA_IN_REGION": 1, "DMA_IN_RUN_BYTES": 8000, "DMA_OUT_RUN_BYTES": 8000}
+    both = stream(codec.encode("OP_DMA_READ"), codec.encode("OP_DMA_WRITE"), **transfers)
+    waits = codec.encode("WAIT", unit=Unit.VECTOR, max_outstanding=0)
+    reads_matrix = codec.encode("OP_MAT_MUL", init=0, out=1)
+    return {
+        "VECTOR": one_after_another(both, sums, stream(shift, **one | places_ | {"IN_ADDR": last})),
+        "MAC": one_after_another(
+            both,
+            stream(reads_matrix, **product),
+            stream(
+                reads_matrix,
+                **one | places_ | {"IN_ADDR": last + bytes_ - 4, "IN_CHANNELS": 4, "OUT_CHANNELS": 4},
+            ),
+        ),
+        "VECTOR and MAC": one_after_another(
+            both,
+            sums,
+            stream(
+                waits,
+                reads_matrix,
+                **one | places_ | {"IN_ADDR": last + bytes_ - 4, "IN_CHANNELS": 4, "OUT_CHANNELS": 4},
+            ),
+        ),
+    }
+
+
+def compare_chains(rtl: RtlMachine, config: DlaConfig) -> None:
+    """No operation reads results of one before it until these have crossed the ports."""
+    for words in chains().values():
+        on_both(rtl, config, words)
 
 
 def on_both(rtl: RtlMachine, config: DlaConfig, words: Stream) -> Comparison:

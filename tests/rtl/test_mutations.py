@@ -12,6 +12,7 @@ from tests.rtl.limits import (
     ALONE,
     compare_alone,
     compare_banks,
+    compare_chains,
     compare_shared,
     compare_transfers,
     compare_words,
@@ -101,6 +102,7 @@ def check_limits(binary: Path) -> None:
         compare_banks(rtl, LIMITED)
         compare_shared(rtl, LIMITED)
         compare_words(rtl, LIMITED)
+        compare_chains(rtl, LIMITED)
         for operation in ALONE:
             compare_alone(rtl, LIMITED, operation)
         for number in range(ON_ONE_PORT):
@@ -110,6 +112,7 @@ def check_limits(binary: Path) -> None:
 def check_one_port(binary: Path) -> None:
     """Results of streams, and that all they use has crossed the port."""
     with RtlMachine(binary, ONE_PORT.sram_bytes, MEMORY_BYTES) as rtl:
+        compare_chains(rtl, ONE_PORT)
         for number in range(ON_ONE_PORT):
             assert not random_stream_on_both(rtl, ONE_PORT, number).wrong_results, f"stream {number}"
 

@@ -20,7 +20,15 @@ SMALL = {
 
 @pytest.mark.usefixtures("synthesis")
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if "two" in name else []) for name in SMALL]
+    "name",
+    [
+        "no ports",
+        pytest.param("two pixels", marks=pytest.mark.slow),
+        pytest.param(
+            "two ports",
+            marks=[pytest.mark.slow, pytest.mark.xfail(reason="the model has no writers of results yet")],
+        ),
+    ],
 )
 def test_a_small_machine_is_within_a_tenth(name: str) -> None:
     top_synthesis = tool_module("top_synthesis")

@@ -12,7 +12,7 @@ from tests.tool_module import tool_module
 def test_the_slowest_block_of_the_machine_counts() -> None:
     delays = block_delays()
     assert max_clock_hz(DlaConfig()) == round(1e9 / max(delays.values()))
-    limited = "ports", "crossbar", "arrivals", "departures", "mac_words", "vector_words"
+    limited = "ports", "crossbar", "arrivals", "departures", "mac_words", "vector_words", "writers"
     free = [ns for name, ns in delays.items() if name not in limited]
     assert max_clock_hz(DlaConfig(sram_bandwidth=0)) == round(1e9 / max(free))
 

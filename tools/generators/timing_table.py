@@ -21,6 +21,7 @@ TITLES = {
     "vector_lane": "VECTOR lane",
     "vector": "VECTOR unit without lanes, 16 of them: loops, addresses",
     "vector_words": "requests for words, VECTOR",
+    "writers": "results of VECTOR on their way to the ports",
     "softmax": "OP_SOFTMAX, 16 lanes",
     "requantizer": "requantization",
     "square": "square",
