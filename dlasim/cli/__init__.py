@@ -34,7 +34,7 @@ Examples:
   dlasim model resnet8 -o resnet8.tflite     write a built-in network
   dlasim run resnet8.tflite                  show its cycles, layer by layer
   dlasim run resnet8.tflite --pes 128 --sram 64KiB --parallel input
-  dlasim COMMAND --help                      show options and examples of a command
+  dlasim COMMAND --help                      show a command's options
 """
 
 

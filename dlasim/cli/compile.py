@@ -26,7 +26,7 @@ _EPILOG = """\b
 Examples:
   dlasim compile model.tflite -o program.bin
   dlasim compile model.tflite -o application.elf
-  dlasim compile model.tflite -o program.bin --pes 128 --sram 64KiB --parallel input
+  dlasim compile model.tflite -o program.bin --pes 128 --sram 64KiB
   dlasim compile model.tflite -o model.dlag
   dlasim run model.dlag --pes 128 --parallel 8x16
 """

@@ -17,7 +17,7 @@ _EPILOG = """\b
 Examples:
   dlasim confirm mobilenet_v2-search
   dlasim confirm resnet8-sweep --minimize energy --top 1
-  dlasim confirm resnet8-sweep --limit 'milliseconds < 1' --minimize area --no-rtl
+  dlasim confirm resnet8-sweep --limit 'milliseconds < 1' --no-rtl
 """
 
 

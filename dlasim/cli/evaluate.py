@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   dlasim evaluate model.tflite --inputs validation --labels labels.csv
-  dlasim evaluate model.tflite --inputs images.npy --labels classes.npy --out rows.csv
-  dlasim evaluate int8.onnx --inputs photos --normalize imagenet --float float.onnx
+  dlasim evaluate model.tflite --inputs images.npy --labels classes.npy
+  dlasim evaluate int8.onnx --inputs photos --normalize imagenet
 """
 
 

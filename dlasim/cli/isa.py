@@ -15,7 +15,7 @@ Examples:
   dlasim isa                        one line for each item
   dlasim isa OP_CONV                one instruction
   dlasim isa KERNEL STRIDE          registers
-  dlasim isa faults                 a topic: instructions, registers, faults, program, host
+  dlasim isa faults                 a topic; `dlasim isa` lists them
   dlasim isa --format c > dla.h     the C headers of the firmware in one file
 """
 

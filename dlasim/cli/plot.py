@@ -21,7 +21,7 @@ Examples:
   dlasim plot mobilenet_v1-sweep --kind heatmap -o cycles.pdf
   dlasim plot DIR --kind pareto --set figures=cycles,dma,pes
   dlasim plot report.json --kind roofline -o layers.svg
-  dlasim plot results.csv --kind stacked --where "pes == 64 and parallel == 'output'"
+  dlasim plot results.csv --kind stacked --where "parallel == 'output'"
   dlasim plot DIR --kind timeline --point 3 --set begin=0 --set end=100000
   dlasim plot DIR -o figure.pdf --set width=84mm --set style=paper.mplstyle
 """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   dlasim quantize model.onnx --calibrate samples.npz -o model.int8.onnx
-  dlasim quantize model.keras --calibrate images.npy --labels classes.npy -o model.tflite
+  dlasim quantize model.keras --calibrate images.npy --labels classes.npy
 """
 _MAX_LAYERS = 10
 

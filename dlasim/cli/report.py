@@ -17,7 +17,7 @@ Examples:
   dlasim report before.json after.json -o difference.html
   dlasim report resnet8-sweep -o sweep.html
   dlasim report resnet8-sweep -o small.html --where "sram <= 64KiB"
-\b
+
 `dlasim run MODEL --html page.html` also shows what a report does not contain: the timeline, the SRAM map
 and the network's graph.
 """

@@ -32,13 +32,13 @@ _EPILOG = """\b
 Examples:
   dlasim run program.bin
   dlasim run model.tflite --pes 128 --sram 1MiB --parallel 8x16
-  dlasim run model.tflite --input image.png --normalize=-1,1 --top 3 --labels labels.txt
+  dlasim run model.tflite --input image.png --normalize=-1,1 --top 3
   dlasim run model.tflite --input image.npy --output results --dequantize
   dlasim run examples/relu.s
-  dlasim run model.tflite --preset paper --fusion none --tiling output-channel --timing-only
+  dlasim run model.tflite --preset paper --fusion none --timing-only
   dlasim run program.bin --report report.json --trace trace.json
   dlasim run model.tflite --timing-only --html page.html
-  dlasim run decoder.tflite --steps prompt.npz --carry new_cache=cache --output results
+  dlasim run decoder.tflite --steps prompt.npz --carry new_cache=cache
   dlasim run model.tflite --host riscv --cpu five_stage
   dlasim run application.elf --gdb 1234
 """

@@ -23,11 +23,11 @@ from dlasim.system import interrupts
 SAMPLERS = ("auto", "walk", "nsga2", "tpe", "random")
 _EPILOG = """\b
 Examples:
-  dlasim search mobilenet_v2 --limit 'milliseconds < 10' --minimize energy,area
+  dlasim search kwt --limit 'milliseconds < 10' --minimize energy,area
   dlasim search mobilenet_v2@10 kwt@20 --limit 'energy < 2mJ' --minimize area
-  dlasim search resnet8 --pes 16..256:16 --sram 16KiB..1MiB --set sram_ports=2,3,4 --minimize energy
+  dlasim search resnet8 --pes 16..256:16 --set sram_ports=2,3,4
   dlasim search study.toml --evaluations 5000 --sampler nsga2 --out found
-\b
+
 VALUES are as in `dlasim sweep`. Without a parameter of several values, the space is that of what an architect
 may choose freely: array, SRAM and its ports, bus, lanes, buffers, queues. The folder is that of a sweep:
 `dlasim plot`, `dlasim report` and `dlasim confirm` read it. The same command goes on after an interruption.

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 _EPILOG = """\b
 Examples:
-  dlasim sweep mobilenet_v1 --pes 64,128 --sram 512KiB,1MiB --parallel input,output
+  dlasim sweep mobilenet_v1 --pes 64,128 --parallel input,output
   dlasim sweep model.tflite --sram 64KiB..256MiB --pes 16..256:16
-  dlasim sweep a.tflite b.tflite --preset nvdla-small,ethos-u55-128 --set mac_fill=0,8 --layers
+  dlasim sweep a.tflite b.tflite --preset nvdla-small,ethos-u55-128 --layers
   dlasim sweep study.toml --jobs 8 --out results
-  dlasim sweep mobilenet_v2@10 resnet8@20 --pes 64,128 --limit 'energy < 2mJ' --minimize area
+  dlasim sweep mobilenet_v2@10 resnet8@20 --pes 64,128 --limit 'energy < 2mJ'
   dlasim sweep paper
   dlasim sweep --list
-\b
+
 VALUES: 64,128 is a list, 16..256:16 counts in steps of 16, 64KiB..1MiB doubles, 1..81:*3 triples.
 MODEL is a file or a built-in network (see `dlasim model --list`), optionally with arguments as in
 mobilenet_v1:alpha=0.5, and with inferences per second as in resnet8@10. Finished points are stored in

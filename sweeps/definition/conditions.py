@@ -6,15 +6,16 @@
     compare: sum (("==" | "!=" | "<=" | ">=" | "<" | ">") sum | "in" "(" or ("," or)* ")")*
     sum:     term (("+" | "-") term)*
     term:    factor (("*" | "//" | "/" | "%") factor)*
-    factor:  "-" factor | number | size | energy | time | 'text' | name | "(" or ")"
+    factor:  "-" factor | number | size | energy | time | 'text' | name | "unlimited" | "(" or ")"
 
-An energy such as 2mJ is in nanojoules, a time such as 10ms in milliseconds, as tables have them.
+A parameter that is unlimited, which tables write as 0, is more than any number. An energy such as 2mJ is in nanojoules, a time such as 10ms in milliseconds, as tables have them.
 
 A condition becomes a tree of closures over the parameters' values; Python's `eval` is not involved.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -22,7 +23,8 @@ from typing import Any, NoReturn
 
 from dlasim.errors import InputError, unknown
 from dlasim.sim.configuration.parameter_names import ALIASES
-from dlasim.sim.configuration.sizes import parse_size
+from dlasim.sim.configuration.machine_table import PARAMETERS
+from dlasim.sim.configuration.sizes import UNLIMITED, parse_size
 
 Values = Mapping[str, Any]
 Closure = Callable[[Values], Any]
@@ -207,10 +209,14 @@ class _Parser:
         return lambda values: constant
 
     def _name(self, token: str) -> Closure:
+        if token == UNLIMITED:
+            return lambda values: math.inf
         name = token if token in self._names else self._short.get(token, token)
         if name not in self._names:
             self._fail(unknown("name", token, (*self._names, *self._short)))
         self.used.add(name)
+        if name in PARAMETERS and PARAMETERS[name].may_be_unlimited:
+            return lambda values: math.inf if values[name] == 0 else values[name]
         return lambda values: values[name]
 
 

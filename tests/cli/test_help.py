@@ -27,6 +27,12 @@ def test_every_command_has_examples_that_are_its_own(name: str) -> None:
     assert examples.count(f"dlasim {name}") >= 2
 
 
+@pytest.mark.parametrize("name", [*NAMES, ""])
+def test_a_terminal_of_80_columns_suffices(name: str) -> None:
+    shown = CliRunner().invoke(main, [*([name] if name else []), "--help"], terminal_width=80).output
+    assert max(map(len, shown.splitlines())) <= 80
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_has_a_help_text(name: str) -> None:
     command = main.get_command(click.Context(main), name)

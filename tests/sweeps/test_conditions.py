@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from dlasim.errors import InputError
 from dlasim.sweeps.definition.conditions import MAX_LENGTH, Condition
 
-VALUES = {"pes": 64, "sram_bytes": 1 << 20, "parallel": "output", "clock_mhz": 500.0}
+VALUES = {"pes": 64, "sram_bytes": 1 << 20, "parallel": "output", "clock_mhz": 500.0,
+          "accumulators": 0, "dma_bandwidth": 8}  # fmt: skip
 
 
 def holds(text: str) -> bool:
@@ -36,6 +37,10 @@ def holds(text: str) -> bool:
         ("clock_mhz / 2 == 250", True),
         ("sram / pes >= 16KiB", True),
         ("1.5 * pes == 96", True),
+        ("accumulators == unlimited", True),
+        ("accumulators >= 64 and accumulators != 0", True),
+        ("dma_bandwidth == unlimited", False),
+        ("dma_bandwidth < unlimited", True),
     ],
 )
 def test_meaning(text: str, expected: bool) -> None:
