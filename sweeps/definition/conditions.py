@@ -8,7 +8,8 @@
     term:    factor (("*" | "//" | "/" | "%") factor)*
     factor:  "-" factor | number | size | energy | time | 'text' | name | "unlimited" | "(" or ")"
 
-A parameter that is unlimited, which tables write as 0, is more than any number. An energy such as 2mJ is in nanojoules, a time such as 10ms in milliseconds, as tables have them.
+A parameter that is unlimited, which tables write as 0, is more than any number. An energy such as 2mJ is in
+nanojoules, a time such as 10ms in milliseconds, as tables have them.
 
 A condition becomes a tree of closures over the parameters' values; Python's `eval` is not involved.
 """
@@ -22,8 +23,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 from dlasim.errors import InputError, unknown
-from dlasim.sim.configuration.parameter_names import ALIASES
 from dlasim.sim.configuration.machine_table import PARAMETERS
+from dlasim.sim.configuration.parameter_names import ALIASES
 from dlasim.sim.configuration.sizes import UNLIMITED, parse_size
 
 Values = Mapping[str, Any]
